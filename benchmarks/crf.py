@@ -85,9 +85,15 @@ def measure(words: int, tags: int) -> dict[str, float]:
         torch.testing.assert_close(*scores, rtol=0, atol=1e-3)
         slow, fast = best_times(lambda: theirs.decode(emissions, mask), lambda: ours.decode(emissions, mask))
     return {
-        "pytorch-crf ms": their, "ours ms": our, "ratio": their / our, "sequential ms": steps, "tree ms": levels,
-        "pytorch-crf Viterbi ms": slow, "ours Viterbi ms": fast, "Viterbi ratio": slow / fast,
-    }  # fmt: skip
+        "pytorch-crf ms": their,
+        "ours ms": our,
+        "ratio": their / our,
+        "sequential ms": steps,
+        "tree ms": levels,
+        "pytorch-crf Viterbi ms": slow,
+        "ours Viterbi ms": fast,
+        "Viterbi ratio": slow / fast,
+    }
 
 
 def main() -> None:

@@ -57,9 +57,12 @@ def checkpoint(folder: Path, like: str, hidden: int, layers: int, heads: int) ->
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(like)
     config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads,
+        vocab_size=len(tokenizer),
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
         intermediate_size=4 * hidden,
-    )  # fmt: skip
+    )
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -70,9 +73,14 @@ def planned(number: int, folder: str, data: Path, store: Path) -> plan.Planned:
     size, name, wanted, settings = CASES[number - 1]
     precision = hardware.choose_precision(wanted, hardware.choose_device("auto"))
     request = plan.Request(
-        sources=[building.resolve(folder, name=size)], tasks=[tasks.get(name)], protocol=protocol.load(str(QUICK)),
-        data=data, store=store, precision=precision, overrides=settings,
-    )  # fmt: skip
+        sources=[building.resolve(folder, name=size)],
+        tasks=[tasks.get(name)],
+        protocol=protocol.load(str(QUICK)),
+        data=data,
+        store=store,
+        precision=precision,
+        overrides=settings,
+    )
     return plan.prepare(request)
 
 
@@ -114,8 +122,17 @@ def main() -> None:
                 checkpoint(Path(folder), options.model, *SIZES[size])
             store = work / f"runs-{number}"
             found = cost.estimate([planned(number, folder, options.data, store)], 1)
-            command = [sys.executable, __file__, "--model", folder, "--data", str(options.data),
-                       "--run", str(number), str(store)]  # fmt: skip
+            command = [
+                sys.executable,
+                __file__,
+                "--model",
+                folder,
+                "--data",
+                str(options.data),
+                "--run",
+                str(number),
+                str(store),
+            ]
             taken = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
             if taken["status"] != "done":
                 raise SystemExit(f"case {number}: {taken['status']}")
@@ -124,8 +141,9 @@ def main() -> None:
             print(
                 f"| {size} | {task} | {words} | {found.seconds:.0f} | {taken['process']:.0f} | {ratios[-1]:.2f} | "
                 f"{taken['wall']:.0f} | {found.memory / 1e9:.2f} | {taken['memory'] / 1e9:.2f} | "
-                f"{found.store / 1e3:.0f} | {taken['disk'] / 1e3:.0f} |", flush=True,
-            )  # fmt: skip
+                f"{found.store / 1e3:.0f} | {taken['disk'] / 1e3:.0f} |",
+                flush=True,
+            )
     right = sum(1 / 1.3 <= ratio <= 1.3 for ratio in ratios)
     middle = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print(f"\nWithin 30 %: {right} of {len(ratios)}; measured to predicted in the mean: {middle:.2f}.")

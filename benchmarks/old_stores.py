@@ -117,11 +117,17 @@ def _rows(folder: Path, content: Mapping[str, Any]) -> list[PlannedRow]:
     mine = {kind: [task for task in trials if (kinds[task] or there[0]) == kind] for kind in there}
     return [
         PlannedRow(
-            content["model"], content["weights"], kind[0], kind[1], made, {task: trials[task] for task in chosen},
-            {task: families[task] for task in chosen}, learner=kind[2],
+            content["model"],
+            content["weights"],
+            kind[0],
+            kind[1],
+            made,
+            {task: trials[task] for task in chosen},
+            {task: families[task] for task in chosen},
+            learner=kind[2],
         )
         for kind, chosen in mine.items()
-    ]  # fmt: skip
+    ]
 
 
 def _asked(paths: Iterable[Path]) -> Trial | None:

@@ -60,18 +60,39 @@ def recipe(model_folder: str, data_folder: Path, name: str, seed: int, bf16: boo
         model.base_model.pooler = First()
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
-            output_dir=folder, seed=seed, num_train_epochs=EPOCHS[name], per_device_train_batch_size=16,
-            per_device_eval_batch_size=64, learning_rate=1e-4, warmup_steps=0.1, lr_scheduler_type="linear",
-            weight_decay=0.0, max_grad_norm=1.0, bf16=bf16, use_cpu=not torch.cuda.is_available(),
-            train_sampling_strategy="group_by_length", eval_strategy="epoch", save_strategy="epoch", save_total_limit=1,
-            load_best_model_at_end=True, metric_for_best_model="score", greater_is_better=True, report_to=[],
-            disable_tqdm=True, logging_strategy="epoch", save_only_model=True,
-        )  # fmt: skip
+            output_dir=folder,
+            seed=seed,
+            num_train_epochs=EPOCHS[name],
+            per_device_train_batch_size=16,
+            per_device_eval_batch_size=64,
+            learning_rate=1e-4,
+            warmup_steps=0.1,
+            lr_scheduler_type="linear",
+            weight_decay=0.0,
+            max_grad_norm=1.0,
+            bf16=bf16,
+            use_cpu=not torch.cuda.is_available(),
+            train_sampling_strategy="group_by_length",
+            eval_strategy="epoch",
+            save_strategy="epoch",
+            save_total_limit=1,
+            load_best_model_at_end=True,
+            metric_for_best_model="score",
+            greater_is_better=True,
+            report_to=[],
+            disable_tqdm=True,
+            logging_strategy="epoch",
+            save_only_model=True,
+        )
         collator = DataCollatorForTokenClassification(tokenizer) if tokens else DataCollatorWithPadding(tokenizer)
         trainer = Trainer(
-            model, arguments, train_dataset=encoded["train"], eval_dataset=encoded["dev"], data_collator=collator,
+            model,
+            arguments,
+            train_dataset=encoded["train"],
+            eval_dataset=encoded["dev"],
+            data_collator=collator,
             compute_metrics=lambda output: {"score": score(name, output.predictions, output.label_ids)},
-        )  # fmt: skip
+        )
         trainer.train()
         dev = trainer.evaluate()["eval_score"]
         test = trainer.predict(encoded["test"]).metrics["test_score"]
@@ -150,9 +171,10 @@ def table(options: argparse.Namespace) -> None:
     main = {"ncbi-disease": "f1", "gad": "f1", "biosses": "pearson", "pubmedqa": "accuracy"}
     theirs = list(csv.DictReader(options.out.open()))
     ours = [
-        line for line in csv.DictReader(options.results.open())
+        line
+        for line in csv.DictReader(options.results.open())
         if line["model"] == options.name and line["protocol"].startswith("quick") and line["split"] == "test"
-    ]  # fmt: skip
+    ]
     print("| dataset | seeds | recipe | blurb | difference | pooled sd | agree |")
     print("|---|---:|---:|---:|---:|---:|---|")
     for name in TASKS:

@@ -44,11 +44,17 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     types, score, _ = averages(known)
     datasets = {
         task: Dataset(
-            known[task].value, scores[task], len(seeds), level, 20.0, "f1", "identical",
+            known[task].value,
+            scores[task],
+            len(seeds),
+            level,
+            20.0,
+            "f1",
+            "identical",
             {seed: curve(rng, level) for seed in seeds},
         )
         for task in names
-    }  # fmt: skip
+    }
     parts = [
         DatasetProvenance(
             task, {seed: f"{rng.getrandbits(64):016x}" for seed in seeds}, "0" * 12, "identical", 1234.5, 15000, 12
@@ -61,7 +67,9 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
         name,
         {
             task: DatasetScores(
-                task, metric="f1", planned=len(seeds),
+                task,
+                metric="f1",
+                planned=len(seeds),
                 runs={
                     seed: Run({"test": {"f1": Figure(score)}}, "identical", "0" * 12, "1", KNOWN)
                     for seed, score in scores[task].items()
@@ -69,9 +77,13 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
             )
             for task in names
         },
-        Origin.RESULTS, Configuration("standard", "0" * 64, {}, "bf16", "blurb"), "w" * 12, "t" * 12,
-        "baseline" if name.startswith("baseline:") else "encoder", "1",
-    )  # fmt: skip
+        Origin.RESULTS,
+        Configuration("standard", "0" * 64, {}, "bf16", "blurb"),
+        "w" * 12,
+        "t" * 12,
+        "baseline" if name.startswith("baseline:") else "encoder",
+        "1",
+    )
     return PageRow(row, "standard bf16", datasets, types, score, provenance)
 
 
@@ -104,9 +116,12 @@ def drawn(path: Path, repeats: int = 5) -> float | None:
         for _ in range(repeats):
             tab = chromium.new_page()
             tab.goto(path.as_uri())
-            times.append(tab.evaluate(
-                "new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
-            ) / 1000)  # fmt: skip
+            times.append(
+                tab.evaluate(
+                    "new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
+                )
+                / 1000
+            )
             tab.close()
         chromium.close()
     return statistics.median(times)

@@ -152,14 +152,20 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     top = max(top, peak(padded // len(batches), sizes, options.precision))
     total = int(lengths.sum())
     return {
-        "task": task.name, "batch": options.batch_size, "precision": options.precision,
-        "threads": torch.get_num_threads(), "tokens": total, "padding": 1 - total / padded,
-        "training tokens/s": total / seconds, "prediction tokens/s": total / predicting,
-        "peak GFLOP/s": top / 1e9, "training GFLOP/s": 3 * flops * total / seconds / 1e9,
+        "task": task.name,
+        "batch": options.batch_size,
+        "precision": options.precision,
+        "threads": torch.get_num_threads(),
+        "tokens": total,
+        "padding": 1 - total / padded,
+        "training tokens/s": total / seconds,
+        "prediction tokens/s": total / predicting,
+        "peak GFLOP/s": top / 1e9,
+        "training GFLOP/s": 3 * flops * total / seconds / 1e9,
         "prediction GFLOP/s": flops * total / predicting / 1e9,
         "phases": phases,
         "operations": _kinds(profiler),
-    }  # fmt: skip
+    }
 
 
 def _watch(clock: Clock) -> None:
@@ -179,9 +185,12 @@ def _watch(clock: Clock) -> None:
     clock.around(loop.Network, "loss", "forward: head and loss")
     clock.around(BertModel, "forward", "forward: rest of the encoder")
     for name, part in (
-        ("BertEmbeddings", "embeddings"), ("BertSelfAttention", "attention"), ("BertSelfOutput", "attention"),
-        ("BertIntermediate", "feed-forward"), ("BertOutput", "feed-forward"),
-    ):  # fmt: skip
+        ("BertEmbeddings", "embeddings"),
+        ("BertSelfAttention", "attention"),
+        ("BertSelfOutput", "attention"),
+        ("BertIntermediate", "feed-forward"),
+        ("BertOutput", "feed-forward"),
+    ):
         clock.around(getattr(bert, name), "forward", f"forward: {part}")
 
 

@@ -19,10 +19,20 @@ from blurb.statistics.clusters import Clusters
 from blurb.statistics.permutation import paired_permutation_test
 
 SIZES = {
-    "bc5-chem": (5, 4_797), "bc5-disease": (5, 4_797), "ncbi-disease": (5, 940), "bc2gm": (5, 5_038),
-    "jnlpba": (5, 402), "ebm-pico": (5, 191), "chemprot": (5, 727), "ddi": (5, 191), "gad": (5, 534),
-    "biosses": (10, 20), "hoc": (5, 371), "pubmedqa": (10, 500), "bioasq": (10, 140),
-}  # fmt: skip
+    "bc5-chem": (5, 4_797),
+    "bc5-disease": (5, 4_797),
+    "ncbi-disease": (5, 940),
+    "bc2gm": (5, 5_038),
+    "jnlpba": (5, 402),
+    "ebm-pico": (5, 191),
+    "chemprot": (5, 727),
+    "ddi": (5, 191),
+    "gad": (5, 534),
+    "biosses": (10, 20),
+    "hoc": (5, 371),
+    "pubmedqa": (10, 500),
+    "bioasq": (10, 140),
+}
 """Runs, and documents or units of the test set."""
 
 

@@ -38,10 +38,23 @@ def main() -> None:
         (own, ["--protocol", "quick", "--seeds", options.seeds]),
     ):
         command = [
-            sys.executable, "-m", "blurb", "run", *models, *settings, "--data", options.data, "--tasks", options.tasks,
-            "--jobs", options.jobs, "--output", options.work / "runs",
-            "--leaderboard", options.work / "leaderboard.csv",
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "blurb",
+            "run",
+            *models,
+            *settings,
+            "--data",
+            options.data,
+            "--tasks",
+            options.tasks,
+            "--jobs",
+            options.jobs,
+            "--output",
+            options.work / "runs",
+            "--leaderboard",
+            options.work / "leaderboard.csv",
+        ]
         code = subprocess.run(command, check=False).returncode
         if code not in (0, 1):  # 1: a dataset failed, which its row says
             sys.exit(code)

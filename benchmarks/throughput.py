@@ -39,12 +39,7 @@ def ours(source: Source, task: tasks.Task, rows: list, precision: str, batch_siz
     learner = EncoderLearner(source, formulation, "auto", precision)
     times: list[float] = []
     units = Subset(rows, f"throughput {len(rows)}")
-    learner.fit(
-        units,
-        Subset(rows[:2], "throughput 2"),
-        1,
-        lambda *_: times.append(time.perf_counter()),
-    )
+    learner.fit(units, Subset(rows[:2], "throughput 2"), 1, lambda *_: times.append(time.perf_counter()))
     total = tokens(learner, rows)
     learner.predict(units)
     begun = time.perf_counter()
@@ -86,16 +81,27 @@ def recipe(source: Source, task: tasks.Task, rows: list, bf16: bool, grouped: bo
     )
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
-            output_dir=folder, num_train_epochs=EPOCHS, per_device_train_batch_size=batch_size, learning_rate=1e-4,
-            bf16=bf16, bf16_full_eval=bf16, per_device_eval_batch_size=64,
+            output_dir=folder,
+            num_train_epochs=EPOCHS,
+            per_device_train_batch_size=batch_size,
+            learning_rate=1e-4,
+            bf16=bf16,
+            bf16_full_eval=bf16,
+            per_device_eval_batch_size=64,
             use_cpu=not torch.cuda.is_available(),
-            train_sampling_strategy="group_by_length" if grouped else "random", report_to=[], save_strategy="no",
-            disable_tqdm=True, logging_strategy="no",
-        )  # fmt: skip
+            train_sampling_strategy="group_by_length" if grouped else "random",
+            report_to=[],
+            save_strategy="no",
+            disable_tqdm=True,
+            logging_strategy="no",
+        )
         trainer = Trainer(
-            model, arguments, train_dataset=examples, data_collator=DataCollatorForTokenClassification(tokenizer),
+            model,
+            arguments,
+            train_dataset=examples,
+            data_collator=DataCollatorForTokenClassification(tokenizer),
             callbacks=[Clock()],
-        )  # fmt: skip
+        )
         trainer.train()
         if grouped:
             examples = sorted(examples, key=lambda example: len(example["input_ids"]))

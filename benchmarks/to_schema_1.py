@@ -121,8 +121,9 @@ def table(path: Path, known: Sequence[RowScores]) -> str:
 def compared(path: Path, aside: Path, key: Sequence[str]) -> int:
     """The number of cells of a table that are as they were; StoreError if one is not, or a line is lost or new."""
     with path.open(encoding="utf-8", newline="") as one, aside.open(encoding="utf-8", newline="") as other:
-        before, after = ({tuple(line.get(name, "") for name in key): line for line in csv.DictReader(file)}
-                         for file in (one, other))  # fmt: skip
+        before, after = (
+            {tuple(line.get(name, "") for name in key): line for line in csv.DictReader(file)} for file in (one, other)
+        )
     if strange := before.keys() ^ after.keys():
         raise StoreError(f"{len(strange)} lines are in one of the two alone, such as {sorted(strange)[0]}", where=path)
     count = 0

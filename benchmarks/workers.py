@@ -31,10 +31,23 @@ def passed(arguments: list[str]) -> float:
     with tempfile.TemporaryDirectory(prefix="blurb-workers-") as folder:
         start = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "blurb", "run", *arguments, "--device", "cpu", "--output", f"{folder}/runs",
-             "--leaderboard", f"{folder}/leaderboard.csv"],
-            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "blurb",
+                "run",
+                *arguments,
+                "--device",
+                "cpu",
+                "--output",
+                f"{folder}/runs",
+                "--leaderboard",
+                f"{folder}/leaderboard.csv",
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         return time.perf_counter() - start
 
 
@@ -53,8 +66,18 @@ def main() -> None:
     if "OMP_NUM_THREADS" in os.environ:
         sys.exit("Unset OMP_NUM_THREADS: one worker would have one thread, too.")
     data = ["--data", str(options.data)] if options.data else ["--suite", "demo"]
-    asked = [options.model, *data, "--tasks", options.tasks, "--protocol", options.protocol, "--seeds",
-             str(options.seeds), "--precision", options.precision]  # fmt: skip
+    asked = [
+        options.model,
+        *data,
+        "--tasks",
+        options.tasks,
+        "--protocol",
+        options.protocol,
+        "--seeds",
+        str(options.seeds),
+        "--precision",
+        options.precision,
+    ]
     address = f",address={options.ray}" if options.ray else ""
     ray = {"ray, two tasks": ["--engine", f"ray,cpus=1{address}"]} if importlib.util.find_spec("ray") else {}
     ways = WAYS | ray

@@ -12,22 +12,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = [
-    "KeptModel", "Results", "check", "compare", "load_dataset", "load_model", "load_results", "predict", "run",
-]  # fmt: skip
+__all__ = ["KeptModel", "Results", "check", "compare", "load_dataset", "load_model", "load_results", "predict", "run"]
 
 if TYPE_CHECKING:
-    from blurb.api import (
-        KeptModel,
-        Results,
-        check,
-        compare,
-        load_dataset,
-        load_model,
-        load_results,
-        predict,
-        run,
-    )
+    from blurb.api import KeptModel, Results, check, compare, load_dataset, load_model, load_results, predict, run
 
 
 def __getattr__(name: str) -> Any:

@@ -51,9 +51,13 @@ def test_the_steps_run(tmp_path: Path, script: str, baseline: str, code: int, mo
         results.write_text(re.sub(r",(f1|micro_f1),[0-9.]+,", r",\1,99.0,", results.read_text()))
     (tmp_path / "blurb-check.toml").write_text("max_drop = 1.0\n")
     environment = {
-        **os.environ, "MODEL": "baseline:majority", "DATA": str(data), "TASKS": "gad,hoc", "BASELINE": str(results),
+        **os.environ,
+        "MODEL": "baseline:majority",
+        "DATA": str(data),
+        "TASKS": "gad,hoc",
+        "BASELINE": str(results),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }  # fmt: skip
+    }
     done = subprocess.run(
         ["bash", "-e", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
@@ -82,8 +86,10 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     play(store, "part", {"hoc": 0.9})
     (tmp_path / "baseline").mkdir()
     quick = next(row for row in from_store.read(store) if row.model == "BASELINE")
-    results_csv.write(tmp_path / "baseline" / "results.csv", [replace(quick, configuration=replace(
-        quick.configuration, protocol="standard", protocol_hash="1" * 64))])  # fmt: skip
+    results_csv.write(
+        tmp_path / "baseline" / "results.csv",
+        [replace(quick, configuration=replace(quick.configuration, protocol="standard", protocol_hash="1" * 64))],
+    )
     return tmp_path
 
 

@@ -111,9 +111,18 @@ def planned(
 
     def job(task: str, combination: Combination) -> Job:
         request = plan.Request(
-            sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("smoke"), data=folder, store=store,
-            precision="fp32", device="cpu", overrides={**small, **combination}, seeds=1, suite="demo", raw=folder,
-        )  # fmt: skip
+            sources=[source],
+            tasks=[tasks.get(task)],
+            protocol=protocol.load("smoke"),
+            data=folder,
+            store=store,
+            precision="fp32",
+            device="cpu",
+            overrides={**small, **combination},
+            seeds=1,
+            suite="demo",
+            raw=folder,
+        )
         return plan.job(request, source, tasks.get(task), seed=1)
 
     return job

@@ -14,9 +14,13 @@ from tests.conftest import ROOT
 
 RESULTS = ROOT / "docs" / "results"
 METRICS = {
-    "ner": "f1", "pico": "macro_f1", "relation": "f1", "similarity": "pearson", "document": "micro_f1",
+    "ner": "f1",
+    "pico": "macro_f1",
+    "relation": "f1",
+    "similarity": "pearson",
+    "document": "micro_f1",
     "qa": "accuracy",
-}  # fmt: skip
+}
 """The metric of each task type as `results.csv` names it."""
 MINILM = "all-MiniLM-L6-v2"
 ROWS = {
@@ -35,26 +39,41 @@ ROWS = {
 PAGES = {
     "README.md": {"MiniLM": "quick", "bigrams": "bigrams", "best constant answer": "constant"},
     "docs/results/README.md": {
-        "`quick`": "quick", "`sketch`": "sketch", "`probe`": "probe", "bigrams": "bigrams", "BiLSTM": "BiLSTM",
-        "Transformer": "Transformer", "best constant": "constant",
+        "`quick`": "quick",
+        "`sketch`": "sketch",
+        "`probe`": "probe",
+        "bigrams": "bigrams",
+        "BiLSTM": "BiLSTM",
+        "Transformer": "Transformer",
+        "best constant": "constant",
     },
     "docs/results/baselines/README.md": {
-        "best constant": "constant", "bigrams": "bigrams", "BiLSTM": "BiLSTM", "Transformer": "Transformer",
-        "MiniLM, `probe`": "probe", "MiniLM, `quick`": "quick",
+        "best constant": "constant",
+        "bigrams": "bigrams",
+        "BiLSTM": "BiLSTM",
+        "Transformer": "Transformer",
+        "MiniLM, `probe`": "probe",
+        "MiniLM, `quick`": "quick",
     },
     "docs/results/minilm/quick/README.md": {
-        "dev": "quick dev", "test": "quick", "majority": "majority", "best constant": "constant",
+        "dev": "quick dev",
+        "test": "quick",
+        "majority": "majority",
+        "best constant": "constant",
     },
     "docs/results/minilm/sketch/README.md": {"dev": "sketch dev", "test": "sketch"},
     "docs/results/minilm/probe/README.md": {"dev": "probe dev", "test": "probe"},
     "docs/results/minilm/standard/README.md": {
-        "dev": "standard dev", "test": "standard",
+        "dev": "standard dev",
+        "test": "standard",
         "the same under [`quick`](../quick/README.md), mean of three": "quick",
     },
     "docs/results/minilm/standard-short/README.md": {
-        "dev": "standard-short dev", "test": "standard-short", "the same under [`quick`](../quick/README.md)": "quick",
+        "dev": "standard-short dev",
+        "test": "standard-short",
+        "the same under [`quick`](../quick/README.md)": "quick",
     },
-}  # fmt: skip
+}
 """Page -> column of its tables of datasets -> row, with `dev` for the other split."""
 TITLES = {task.title: task for task in tasks.all()}
 

@@ -48,9 +48,15 @@ def whole(row: RowScores, source: Source, folder: Path) -> RowScores:
 
 def _run(source: Source, chosen: Sequence[tasks.Task], folder: Path) -> RowScores:
     request = plan.Request(
-        sources=[source], tasks=chosen, protocol=protocol.load("demo"), data=demo.prepare(),
-        store=folder / "runs", precision="fp32", device="cpu", suite="demo",
-    )  # fmt: skip
+        sources=[source],
+        tasks=chosen,
+        protocol=protocol.load("demo"),
+        data=demo.prepare(),
+        store=folder / "runs",
+        precision="fp32",
+        device="cpu",
+        suite="demo",
+    )
     outcomes = plan.run([plan.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
     assert [outcome.message for outcome in outcomes if outcome.status != "done"] == []
     (result,) = tables.rebuild(Store(folder / "runs"), folder / "leaderboard.csv")

@@ -55,8 +55,9 @@ def test_a_row_of_probes_that_all_failed_is_one(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     assert blurb("--tasks", "gad").exit_code == 0
     assert [(row.model, row.learner) for row in from_store.read(store)] == [
-        ("baseline:majority", "baseline"), ("scratch:tiny", "probe"),
-    ]  # fmt: skip
+        ("baseline:majority", "baseline"),
+        ("scratch:tiny", "probe"),
+    ]
 
 
 @pytest.mark.slow

@@ -28,8 +28,10 @@ SYNTHETIC = {"blurb data verify": 1}
 QUICKLY = {
     "run ./checkpoint --data DATA --tasks blurb-12": "run ./checkpoint --suite demo --tasks ncbi-disease,gad",
     "--data DATA --tasks ncbi-disease,gad": "--suite demo --tasks ncbi-disease,gad",
-    "--protocol quick": "--protocol smoke", "--max-drop 5": "--max-drop 100", " quick@2": " smoke demo",
-}  # fmt: skip
+    "--protocol quick": "--protocol smoke",
+    "--max-drop 5": "--max-drop 100",
+    " quick@2": " smoke demo",
+}
 
 
 def journeys() -> list[list[str]]:

@@ -20,9 +20,12 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "toys"
     folder.mkdir()
     for name, text in {
-        "__init__": "", "red_ball": "TOY = 'red'", "kite": "class TOY:\n    pass", "_helper": "1 / 0",
+        "__init__": "",
+        "red_ball": "TOY = 'red'",
+        "kite": "class TOY:\n    pass",
+        "_helper": "1 / 0",
         "broken": "import no_such_module_at_all",
-    }.items():  # fmt: skip
+    }.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     (folder / "parts").mkdir()
     (folder / "parts" / "__init__.py").write_text("", encoding="utf-8")

@@ -69,8 +69,12 @@ def test_every_module_is_imported_from_the_wheel(built: Path, tmp_path: Path) ->
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     done = subprocess.run(
         [sys.executable, "-P", "-c", IMPORT_ALL],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     count, file = done.stdout.split()
     assert int(count) > 300

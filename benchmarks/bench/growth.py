@@ -42,9 +42,12 @@ def network(layers: int, width: int) -> torch.nn.Module:
     from blurb.training.network import Network
 
     config = BertConfig(
-        vocab_size=2000, num_hidden_layers=layers, hidden_size=width, num_attention_heads=max(1, width // 32),
+        vocab_size=2000,
+        num_hidden_layers=layers,
+        hidden_size=width,
+        num_attention_heads=max(1, width // 32),
         intermediate_size=4 * width,
-    )  # fmt: skip
+    )
     head = heads.get("linear")(width, Problem("tokens", ("O", "B", "I"), "bio"), 0.1)
     found = Network(BertModel(config, add_pooling_layer=False), None, head, False)
     use_cpu_dropout(found)
@@ -60,9 +63,14 @@ def milliseconds(model: torch.nn.Module, batch: int, length: int) -> float:
     ids = torch.randint(5, 2000, (batch, length))
     places = torch.arange(length).repeat(batch, 1)
     part = Batch(
-        ids, torch.ones_like(ids), None, places, torch.ones_like(ids, dtype=torch.bool), torch.zeros_like(ids),
+        ids,
+        torch.ones_like(ids),
+        None,
+        places,
+        torch.ones_like(ids, dtype=torch.bool),
+        torch.zeros_like(ids),
         word_ends=places + 1,
-    )  # fmt: skip
+    )
 
     def step() -> None:
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=has_bf16(torch.device("cpu"))):

@@ -26,10 +26,14 @@ def describe() -> dict[str, object]:
     return {
         "processor": facts.get("model name") or platform.processor() or platform.machine(),
         "instructions": next((name for flag, name in FLAGS.items() if flag in flags), "unknown"),
-        "cores": os.cpu_count(), "memory GiB": round(memory), "gpu": gpu, "threads": torch.get_num_threads(),
-        "load before": round(os.getloadavg()[0], 2), "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "memory GiB": round(memory),
+        "gpu": gpu,
+        "threads": torch.get_num_threads(),
+        "load before": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
         **{name: version(name) for name in LIBRARIES},
-    }  # fmt: skip
+    }
 
 
 def peak_memory() -> float:

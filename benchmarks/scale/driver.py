@@ -96,9 +96,12 @@ def plan_and_run(folder: Path, trials: int) -> Figures:
     with replaced(local, "execute", idle):
         _, running = timed(lambda: run(planned, here()))
     return {
-        "trials": count, "planning_ms": 1000 * planning / count, "scheduling_ms": 1000 * running / count,
-        "driver_mb": memory(), "driver_libraries_mb": before,
-    }  # fmt: skip
+        "trials": count,
+        "planning_ms": 1000 * planning / count,
+        "scheduling_ms": 1000 * running / count,
+        "driver_mb": memory(),
+        "driver_libraries_mb": before,
+    }
 
 
 def through_slurm(folder: Path, trials: int) -> Figures:
@@ -151,16 +154,21 @@ def worked(folder: Path, trials: int) -> Figures:
     assert {outcome.status for outcome in outcomes} == {"done"}, outcomes[0].message
     files = [path for job in rest for path in job.path.iterdir()]
     return {
-        "worker_ms": 1000 * seconds / len(rest), "worker_passed_ms": 1000 * passed / len(rest),
-        "inodes": len(files) / len(rest) + 1, "disk_kb": sum(-(-path.stat().st_size // BLOCK) * BLOCK for path in files)
-        / 1024 / len(rest),
-    }  # fmt: skip
+        "worker_ms": 1000 * seconds / len(rest),
+        "worker_passed_ms": 1000 * passed / len(rest),
+        "inodes": len(files) / len(rest) + 1,
+        "disk_kb": sum(-(-path.stat().st_size // BLOCK) * BLOCK for path in files) / 1024 / len(rest),
+    }
 
 
 PHASES = {
-    "driver": plan_and_run, "slurm": through_slurm, "ray": through_ray, "fill": filled, "passing over": passed_over,
+    "driver": plan_and_run,
+    "slurm": through_slurm,
+    "ray": through_ray,
+    "fill": filled,
+    "passing over": passed_over,
     "worker": worked,
-}  # fmt: skip
+}
 """What `benchmarks.scale` measures, each in a process of its own."""
 
 

@@ -24,8 +24,14 @@ UNITS = 40
 LINKED = ("predictions.parquet", "history.csv", "log.txt")
 """Files that all trials of a task share as hard links."""
 ENVIRONMENT = {
-    "blurb": "0.1.0", "python": "3.11", "torch": "2.13.0", "platform": "Linux", "device": "cpu", "cpus": 8, "threads": 8
-}  # fmt: skip
+    "blurb": "0.1.0",
+    "python": "3.11",
+    "torch": "2.13.0",
+    "platform": "Linux",
+    "device": "cpu",
+    "cpus": 8,
+    "threads": 8,
+}
 
 
 def gold(task: Task, rng: random.Random) -> Any:
@@ -45,10 +51,14 @@ def template(task: Task, folder: Path) -> dict[str, Any]:
     made = [gold(task, rng) for _ in range(2 * UNITS)]
     split = ["dev"] * UNITS + ["test"] * UNITS
     columns = {
-        "split": split, "id": [f"{name}.{number}" for number, name in enumerate(split)], "doc_id": [None] * len(made),
-        "gold": made, "prediction": [one if rng.random() < 0.7 else gold(task, rng) for one in made],
-        "majority": made[:1] * len(made), "scores": [None] * len(made),
-    }  # fmt: skip
+        "split": split,
+        "id": [f"{name}.{number}" for number, name in enumerate(split)],
+        "doc_id": [None] * len(made),
+        "gold": made,
+        "prediction": [one if rng.random() < 0.7 else gold(task, rng) for one in made],
+        "majority": made[:1] * len(made),
+        "scores": [None] * len(made),
+    }
     folder.mkdir(parents=True)
     write_predictions(folder / "predictions.parquet", columns)
     (folder / "history.csv").write_text("epoch,loss,learning_rate,dev\n1,0.5,0.0001,0.6\n")
@@ -81,9 +91,16 @@ def fill(planned: Planned) -> None:
 def write(store: Store, job: Job, figures: Mapping[str, Any], shared: Path, hashes: Mapping[str, str]) -> None:
     """One trial, with the files that say nothing of it as hard links."""
     job.path.mkdir(parents=True)
-    made = Provenance("identical", job.source.name, None, 110_000_000, job.configuration, "2026-01-31T12:00:00Z",
-                      {"train_seconds": 60.0, "predict_seconds": 1.0, "train_units": 100, "features_version": 5},
-                      ENVIRONMENT)  # fmt: skip
+    made = Provenance(
+        "identical",
+        job.source.name,
+        None,
+        110_000_000,
+        job.configuration,
+        "2026-01-31T12:00:00Z",
+        {"train_seconds": 60.0, "predict_seconds": 1.0, "train_units": 100, "features_version": 5},
+        ENVIRONMENT,
+    )
     sealed = dict(hashes)
     for name, content in (("spec", job.trial.content), ("provenance", made.content), ("metrics", figures)):
         text = json.dumps(content, indent=1) + "\n"

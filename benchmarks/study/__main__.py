@@ -50,13 +50,29 @@ def main() -> None:
             print(f"== {protocol} {task} {name}", flush=True)
             code = subprocess.run(
                 [
-                    sys.executable, "-m", "blurb", "run", checkpoint, "--name", name, "--data", options.data,
-                    "--protocol", protocol, "--tasks", task, "--output", store, "--jobs", options.jobs,
-                    "--leaderboard", options.work / "leaderboard.csv",
+                    sys.executable,
+                    "-m",
+                    "blurb",
+                    "run",
+                    checkpoint,
+                    "--name",
+                    name,
+                    "--data",
+                    options.data,
+                    "--protocol",
+                    protocol,
+                    "--tasks",
+                    task,
+                    "--output",
+                    store,
+                    "--jobs",
+                    options.jobs,
+                    "--leaderboard",
+                    options.work / "leaderboard.csv",
                     *(["--seeds", str(SEEDS[protocol])] if SEEDS[protocol] > 1 else []),
                 ],
                 check=False,
-            ).returncode  # fmt: skip
+            ).returncode
             if code not in (0, 1):
                 sys.exit(code)
             records.collect(store, options.results)

@@ -14,9 +14,17 @@ from blurb.store.store import Store, read_json
 from blurb.system.files import write_whole
 
 TIMES = (
-    "trial", "model", "protocol", "protocol_hash", "task", "seed", "train_seconds", "choose_seconds", "predict_seconds",
+    "trial",
+    "model",
+    "protocol",
+    "protocol_hash",
+    "task",
+    "seed",
+    "train_seconds",
+    "choose_seconds",
+    "predict_seconds",
     "threads",
-)  # fmt: skip
+)
 Line = dict[str, str]
 
 
@@ -60,12 +68,18 @@ def collect(store: Path, folder: Path) -> None:
         if path.with_name("DONE.json").is_file():
             made, asked = read_json(path), read_json(path.with_name("spec.json"))
             facts = made["facts"]
-            times.append({
-                "trial": path.parent.name, "model": made["model"], "protocol": made["configuration"]["protocol"],
-                "protocol_hash": made["configuration"]["protocol_hash"][:12],
-                "task": asked["task"], "seed": str(asked["seed"]), "threads": str(made["environment"]["threads"]),
-                **{name: str(facts.get(name, "")) for name in TIMES if name.endswith("_seconds")},
-            })  # fmt: skip
+            times.append(
+                {
+                    "trial": path.parent.name,
+                    "model": made["model"],
+                    "protocol": made["configuration"]["protocol"],
+                    "protocol_hash": made["configuration"]["protocol_hash"][:12],
+                    "task": asked["task"],
+                    "seed": str(asked["seed"]),
+                    "threads": str(made["environment"]["threads"]),
+                    **{name: str(facts.get(name, "")) for name in TIMES if name.endswith("_seconds")},
+                }
+            )
     add(folder / "times.csv", TIMES, times, ("trial", "protocol_hash"))
 
 

@@ -134,17 +134,25 @@ def picture(found: Mapping[tuple[str, str], Scores], path: Path) -> None:
         reference = found[REFERENCE, task]
         order = sorted(reference, key=lambda model: -statistics.fmean(reference[model]))
         place.plot(
-            order, [statistics.fmean(reference[model]) for model in order], "-", color="black", linewidth=1,
+            order,
+            [statistics.fmean(reference[model]) for model in order],
+            "-",
+            color="black",
+            linewidth=1,
             label=f"{REFERENCE} (reference)",
-        )  # fmt: skip
+        )
         for name, mark, colour in zip(CHEAP, "os^D", ("#1b4965", "#2a9d8f", "#e9a23b", "#9b9b9b"), strict=True):
             other = cheap(found, name, task)
             models = [model for model in order if model in other]
             place.plot(
-                models, [statistics.fmean(other[model]) for model in models], mark, color=colour,
+                models,
+                [statistics.fmean(other[model]) for model in models],
+                mark,
+                color=colour,
                 label=f"{name}, the first seed" if name == "quick" else name,
-                markersize=6, alpha=0.85,
-            )  # fmt: skip
+                markersize=6,
+                alpha=0.85,
+            )
         place.set_title(tasks.get(task).title, fontsize=11)
         place.set_xlabel("encoder, best under the reference first")
         place.spines[["top", "right"]].set_visible(False)

@@ -15,9 +15,7 @@ from blurb.store.trial import short_weights
 from blurb.system.files import write_whole
 
 SCHEMA = 1
-SHOWN = (
-    "cell", "task", "mean", "sd", "seeds", "difference", "p", "verdict", "published", "published_difference",
-)  # fmt: skip
+SHOWN = ("cell", "task", "mean", "sd", "seeds", "difference", "p", "verdict", "published", "published_difference")
 NUMBERS = ("mean", "sd", "seeds", "difference", "p", "published", "published_difference")
 COLUMNS = ("schema", "axis", "model", "weights", "protocol", "overrides", "precision", "data", *SHOWN)
 

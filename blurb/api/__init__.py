@@ -13,14 +13,31 @@ if TYPE_CHECKING:
     from blurb.api.results import Results, load_results
 
 __all__ = [
-    "Comparison", "KeptModel", "Results", "check", "compare", "load_dataset", "load_model", "load_results", "predict",
-    "row_of", "run",
-]  # fmt: skip
+    "Comparison",
+    "KeptModel",
+    "Results",
+    "check",
+    "compare",
+    "load_dataset",
+    "load_model",
+    "load_results",
+    "predict",
+    "row_of",
+    "run",
+]
 _HOMES = {
-    "check": "comparing", "compare": "comparing", "Comparison": "comparing", "row_of": "comparing",
-    "load_dataset": "datasets", "Results": "results", "load_results": "results", "run": "keywords",
-    "KeptModel": "predicting", "load_model": "predicting", "predict": "predicting",
-}  # fmt: skip
+    "check": "comparing",
+    "compare": "comparing",
+    "Comparison": "comparing",
+    "row_of": "comparing",
+    "load_dataset": "datasets",
+    "Results": "results",
+    "load_results": "results",
+    "run": "keywords",
+    "KeptModel": "predicting",
+    "load_model": "predicting",
+    "predict": "predicting",
+}
 
 
 def __getattr__(name: str) -> Any:

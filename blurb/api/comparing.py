@@ -86,17 +86,35 @@ class Comparison:
     def _cells(self, line: ScoreComparison, level: float) -> tuple[Any, ...]:
         low, high = line.interval or (None, None)
         return (
-            self.first.name, self.other.name, line.name, line.first, line.other, line.difference, low, high, line.p,
-            line.comparison.detectable, *line.runs, line.comparison.paired, str(line.verdict(level)),
-            line.reason, list(self.remarks),
-        )  # fmt: skip
+            self.first.name,
+            self.other.name,
+            line.name,
+            line.first,
+            line.other,
+            line.difference,
+            low,
+            high,
+            line.p,
+            line.comparison.detectable,
+            *line.runs,
+            line.comparison.paired,
+            str(line.verdict(level)),
+            line.reason,
+            list(self.remarks),
+        )
 
 
 def check(
-    candidate: Row, baseline: Row, rules: Rules | Path | str | None = None, *, split: Split | None = None,
-    max_drop: float | None = None, output: Path | str = "runs", tasks: str | Sequence[str] | None = None,
+    candidate: Row,
+    baseline: Row,
+    rules: Rules | Path | str | None = None,
+    *,
+    split: Split | None = None,
+    max_drop: float | None = None,
+    output: Path | str = "runs",
+    tasks: str | Sequence[str] | None = None,
     across: Sequence[str] = (),
-) -> Decision:  # fmt: skip
+) -> Decision:
     """Checks whether a row is worse than another by more than the seeds explain, as `blurb check` does.
 
     :param candidate: a row of `Results`, `Results` with one row, or a reference as of `blurb check`

@@ -148,10 +148,30 @@ def spoken(function: Callable[P, T]) -> Callable[P, T]:
 COMMAND = re.compile(r"\bblurb [a-z]+[^\n;]*")
 """A command to type in a shell, whose options stay."""
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])(?: ([\w./=:,-]*[\w]))?")
-WORDS = frozenset((
-    "demo", "blurb", "best", "replace", "quick", "standard", "probe", "sketch", "smoke", "paper", "linkbert", "cased",
-    "uncased", "auto", "cpu", "cuda", "mps", "dummify", "markers", "original",
-))  # fmt: skip
+WORDS = frozenset(
+    (
+        "demo",
+        "blurb",
+        "best",
+        "replace",
+        "quick",
+        "standard",
+        "probe",
+        "sketch",
+        "smoke",
+        "paper",
+        "linkbert",
+        "cased",
+        "uncased",
+        "auto",
+        "cpu",
+        "cuda",
+        "mps",
+        "dummify",
+        "markers",
+        "original",
+    )
+)
 """Values of options that look like words of a sentence, as names of engines do; others have a digit or a sign."""
 
 

@@ -90,9 +90,13 @@ class KeptModel:
 
 
 def load_model(
-    trial: Path | str, device: str = "auto", *, head: str | None = None, pooling: str | None = None,
+    trial: Path | str,
+    device: str = "auto",
+    *,
+    head: str | None = None,
+    pooling: str | None = None,
     trust_remote_code: bool = False,
-) -> KeptModel:  # fmt: skip
+) -> KeptModel:
     """The trained model of a trial that was run with `keep_model="best"`. A model brings no code that you did not name.
 
     :param trial: folder of the trial (`Results.trial`), or its folder `model`, wherever it was moved
@@ -112,9 +116,14 @@ def load_model(
 
 
 def predict(
-    trial: Path | str, inputs: Input | Sequence[Input], device: str = "auto", *, head: str | None = None,
-    pooling: str | None = None, trust_remote_code: bool = False,
-) -> list[dict[str, Any]]:  # fmt: skip
+    trial: Path | str,
+    inputs: Input | Sequence[Input],
+    device: str = "auto",
+    *,
+    head: str | None = None,
+    pooling: str | None = None,
+    trust_remote_code: bool = False,
+) -> list[dict[str, Any]]:
     """What the trained model of a trial says of inputs; for several calls, `load_model` once.
 
     :param inputs: texts or mappings, see `KeptModel.predict`; the others are those of `load_model`

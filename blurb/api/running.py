@@ -65,9 +65,13 @@ def _executed(options: RunOptions) -> Results:
 
 
 def run_trials(
-    planned: Sequence[Planned], options: TrainOptions, expected: Estimate | None, rebuild: Callable[[], Any],
-    name: Callable[[Job], str] = lambda job: "", engine: Engine | None = None,
-) -> list[TrialOutcome]:  # fmt: skip
+    planned: Sequence[Planned],
+    options: TrainOptions,
+    expected: Estimate | None,
+    rebuild: Callable[[], Any],
+    name: Callable[[Job], str] = lambda job: "",
+    engine: Engine | None = None,
+) -> list[TrialOutcome]:
     """Runs the trials, and tells of them if it shall.
 
     :param rebuild: writes the tables; called while trials run, after each that is done
@@ -103,9 +107,12 @@ def run_trials(
 
 
 def announced(
-    planned: Sequence[Planned], options: TrainOptions, expected: Estimate | None = None, cells: Sequence[str] = (),
+    planned: Sequence[Planned],
+    options: TrainOptions,
+    expected: Estimate | None = None,
+    cells: Sequence[str] = (),
     engine: Engine | None = None,
-) -> tuple[list[Planned], Estimate | None]:  # fmt: skip
+) -> tuple[list[Planned], Estimate | None]:
     """Prints what the trials will take, and returns the plans with predicted times.
 
     A failed estimate never stops the training: either the trial fails for the same reason and says so, or the estimate
@@ -134,9 +141,7 @@ def announced(
     return model.predicted(planned, expected), expected
 
 
-def _warn(
-    planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions, engine: Engine | None
-) -> None:  # fmt: skip
+def _warn(planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions, engine: Engine | None) -> None:
     from blurb.execution import engines
     from blurb.planning.run_warnings import warnings_of
 

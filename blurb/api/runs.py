@@ -102,9 +102,16 @@ def _damaged_model(path: Path) -> list[str]:
 
 def _without_scores(row: PlannedRow) -> RowScores:
     return RowScores(
-        row.model, {}, Origin.STORE, row.configuration, row.weights, row.tokenizer,
-        row_name(row.weights, row.learner), str(row.recipe), row.key,
-    )  # fmt: skip
+        row.model,
+        {},
+        Origin.STORE,
+        row.configuration,
+        row.weights,
+        row.tokenizer,
+        row_name(row.weights, row.learner),
+        str(row.recipe),
+        row.key,
+    )
 
 
 def remove(row: StoredRow, leaderboard: Path) -> tuple[row_edits.Removal, str]:
@@ -134,10 +141,12 @@ def finish(store: Store, reference: str, leaderboard: Path, name: str | None = N
         there = stored_rows(store, lambda text: None)
         known = {(row.planned.model, row.planned.configuration.text) for row in there}
         rows = [
-            row for row in of_file(leaderboard)
-            if not row.published and reference in (row.name, row.model)
+            row
+            for row in of_file(leaderboard)
+            if not row.published
+            and reference in (row.name, row.model)
             and (row.model, row.configuration.text) not in known
-        ]  # fmt: skip
+        ]
     except BlurbError:
         return None
     if len(rows) != 1 or (name is not None and not any(row.planned.model == name for row in there)):

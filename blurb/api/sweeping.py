@@ -20,10 +20,18 @@ class TooManyFailures(BlurbError):
 
 
 def work(
-    output: Path, sweep: Path | None = None, part: int | None = None, *, jobs: int = 1, device: str | None = None,
-    data: Path | None = None, leaderboard: Path | None = None, max_failures: int = 0, allow: Collection[str] = (),
+    output: Path,
+    sweep: Path | None = None,
+    part: int | None = None,
+    *,
+    jobs: int = 1,
+    device: str | None = None,
+    data: Path | None = None,
+    leaderboard: Path | None = None,
+    max_failures: int = 0,
+    allow: Collection[str] = (),
     progress: bool = True,
-) -> tuple[list[TrialOutcome], int]:  # fmt: skip
+) -> tuple[list[TrialOutcome], int]:
     """Runs the trials of sweeps that are not done, until none is left that nobody runs.
 
     :param output: the store
@@ -73,9 +81,16 @@ def work(
 
 
 def retry(
-    output: Path, selection: str = "all", *, later: bool = False, jobs: int = 1, device: str | None = None,
-    data: Path | None = None, allow: Collection[str] = (), progress: bool = True,
-) -> tuple[int, list[TrialOutcome]]:  # fmt: skip
+    output: Path,
+    selection: str = "all",
+    *,
+    later: bool = False,
+    jobs: int = 1,
+    device: str | None = None,
+    data: Path | None = None,
+    allow: Collection[str] = (),
+    progress: bool = True,
+) -> tuple[int, list[TrialOutcome]]:
     """Runs the failed trials of the sweeps of a store again.
 
     :param selection: tasks
@@ -93,9 +108,10 @@ def retry(
     schema.check(output)
     chosen = None if selection == "all" else {task.name for task in tasks.load_selection(selection)}
     failed = [
-        job for job in _jobs(output, None, None, None if later else allow)
+        job
+        for job in _jobs(output, None, None, None if later else allow)
         if failure_of(job.path).exists() and (chosen is None or job.trial.task in chosen)
-    ]  # fmt: skip
+    ]
     if not failed:
         raise StoreError(
             "no trial of a sweep failed",

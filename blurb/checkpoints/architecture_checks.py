@@ -16,9 +16,14 @@ from blurb.messages.errors import ModelError
 COMMON = ("the", "of", "and", "in", "with")
 """Words that every English text has."""
 TEXT_TASKS = (
-    "MASKED_LM", "CAUSAL_LM", "SEQ_TO_SEQ_CAUSAL_LM", "TOKEN_CLASSIFICATION", "SEQUENCE_CLASSIFICATION",
-    "QUESTION_ANSWERING", "TEXT_ENCODING",
-)  # fmt: skip
+    "MASKED_LM",
+    "CAUSAL_LM",
+    "SEQ_TO_SEQ_CAUSAL_LM",
+    "TOKEN_CLASSIFICATION",
+    "SEQUENCE_CLASSIFICATION",
+    "QUESTION_ANSWERING",
+    "TEXT_ENCODING",
+)
 """Tasks of transformers that read text and nothing else."""
 PLACES = 9
 """Sub-tokens of the input by which an encoder shows whether it keeps the length."""

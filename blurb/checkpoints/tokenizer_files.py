@@ -21,19 +21,26 @@ UNICODE = 18
 BYTES = 4
 """Maximum number of bytes of a letter; `ByteLevel` turns each byte into a letter."""
 TOKENIZER_CONFIG = "tokenizer_config.json"
-JSON_FILES = (
-    "tokenizer.json",
-    TOKENIZER_CONFIG,
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-)
-FILES = (*JSON_FILES, "vocab.txt", "bpe.codes", "merges.txt", "spiece.model", "sentencepiece.bpe.model", "spm.model",
-         "tokenizer.model")  # fmt: skip
-TOKENIZERS = (
-    "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
+JSON_FILES = ("tokenizer.json", TOKENIZER_CONFIG, "special_tokens_map.json", "added_tokens.json", "vocab.json")
+FILES = (
+    *JSON_FILES,
+    "vocab.txt",
+    "bpe.codes",
+    "merges.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "spm.model",
     "tokenizer.model",
-)  # fmt: skip
+)
+TOKENIZERS = (
+    "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "spm.model",
+    "tokenizer.model",
+)
 """One of these makes a tokenizer."""
 
 

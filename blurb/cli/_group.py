@@ -9,10 +9,21 @@ import click
 from blurb.messages.errors import UnknownName
 
 MEANT = {
-    "list": "runs", "ls": "runs", "eval": "run", "evaluate": "run", "train": "run", "finetune": "run",
-    "fine-tune": "run", "test": "run", "show": "leaderboard", "regress": "check", "clean": "gc", "score": "leaderboard",
-    "version": "--version", "help": "--help",
-}  # fmt: skip
+    "list": "runs",
+    "ls": "runs",
+    "eval": "run",
+    "evaluate": "run",
+    "train": "run",
+    "finetune": "run",
+    "fine-tune": "run",
+    "test": "run",
+    "show": "leaderboard",
+    "regress": "check",
+    "clean": "gc",
+    "score": "leaderboard",
+    "version": "--version",
+    "help": "--help",
+}
 """What people type for a command, as other tools call it."""
 
 

@@ -68,11 +68,20 @@ def shared(kind: type, name: str) -> Callable[[F], F]:
         return click.option(flag, name, cls=Grouped, group=about.group, help=about.help, is_flag=True)
     default = None if field.default is MISSING else field.default
     return click.option(
-        flag, name, cls=Grouped, group=about.group, help=about.help, metavar=about.metavar, type=_type(word, about),
-        default=default, show_default=isinstance(default, str | int), required=field.default is field.default_factory,
-        multiple=word in ("Sequence", "Mapping"), callback=pairs if word == "Mapping" else None,
+        flag,
+        name,
+        cls=Grouped,
+        group=about.group,
+        help=about.help,
+        metavar=about.metavar,
+        type=_type(word, about),
+        default=default,
+        show_default=isinstance(default, str | int),
+        required=field.default is field.default_factory,
+        multiple=word in ("Sequence", "Mapping"),
+        callback=pairs if word == "Mapping" else None,
         shell_complete=getattr(_complete, about.complete) if about.complete else None,
-    )  # fmt: skip
+    )
 
 
 def _type(word: str, about: Option) -> Any:

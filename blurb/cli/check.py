@@ -53,10 +53,18 @@ def _printed() -> object:
 )
 @formats(_printed, has_csv=False)
 def command(
-    candidate: str, baseline: str, rules: Path | None, split: str | None, max_drop: float | None,
-    tasks: str | None, across: tuple[str, ...], output: Path,
-    junit: Path | None, summary: Path | None, form: str,
-) -> None:  # fmt: skip
+    candidate: str,
+    baseline: str,
+    rules: Path | None,
+    split: str | None,
+    max_drop: float | None,
+    tasks: str | None,
+    across: tuple[str, ...],
+    output: Path,
+    junit: Path | None,
+    summary: Path | None,
+    form: str,
+) -> None:
     """Fail if CANDIDATE is worse than a baseline (for CI).
 
     Worse by more than seed noise, or by more than a limit.
@@ -70,16 +78,26 @@ def command(
 
     gate()
     decision = api.check(
-        candidate, baseline, rules, split=split, max_drop=max_drop, output=output, tasks=tasks, across=across,  # type: ignore[arg-type]
-    )  # fmt: skip
+        candidate,
+        baseline,
+        rules,
+        split=split,  # type: ignore[arg-type]
+        max_drop=max_drop,
+        output=output,
+        tasks=tasks,
+        across=across,
+    )
     report(decision, junit, summary, form, (candidate, baseline, output))
     raise SystemExit(int(decision.outcome))
 
 
 def report(
-    decision: Decision, junit: Path | None = None, summary: Path | None = None, form: str = "table",
+    decision: Decision,
+    junit: Path | None = None,
+    summary: Path | None = None,
+    form: str = "table",
     given: tuple[str, str, Path] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Prints and writes a decision in the requested forms.
 
     :param given: candidate, baseline and store as they were typed, for the command that shows the examples

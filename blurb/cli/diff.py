@@ -58,13 +58,28 @@ class Different(TypedDict):
     help="Number of differences to show.  [default: 10 in the table, all in csv, json and the page]",
 )
 @click.option("--with-text", is_flag=True, help="Print text even if the output is csv, json, a file or a pipe.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Also write a page. With --data it has corpus text: for your own use only.")  # fmt: skip
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write a page. With --data it has corpus text: for your own use only.",
+)
 @formats(list[Different], text="Output format; csv and json list the differences only.")
 def command(
-    a: str, b: str, name: str | None, seed: int | None, split: Scored, output: Path, data: Path | None,
-    raw: Path | None, kind: str | None, limit: int | None, with_text: bool, html: Path | None, form: str,
-) -> None:  # fmt: skip
+    a: str,
+    b: str,
+    name: str | None,
+    seed: int | None,
+    split: Scored,
+    output: Path,
+    data: Path | None,
+    raw: Path | None,
+    kind: str | None,
+    limit: int | None,
+    with_text: bool,
+    html: Path | None,
+    form: str,
+) -> None:
     """Show the examples that two rows answer differently.
 
     They are grouped by the kind of mistake that each row makes.
@@ -116,9 +131,16 @@ def _cells(example: Difference) -> tuple[object, ...]:
     parts = {name: bracketed(text) for name, text in example.texts.items()}
     text = " / ".join(f"{name}: {part}" for name, part in parts.items()) if len(parts) > 1 else "".join(parts.values())
     return (
-        example.unit, example.outcome, first.kind, other.kind, example.gold, first.answer, other.answer, example.size,
+        example.unit,
+        example.outcome,
+        first.kind,
+        other.kind,
+        example.gold,
+        first.answer,
+        other.answer,
+        example.size,
         text,
-    )  # fmt: skip
+    )
 
 
 def _print(examples: Sequence[Difference], total: int, kind: str | None, with_text: bool) -> None:

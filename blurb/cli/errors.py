@@ -49,9 +49,18 @@ class Mistake(TypedDict):
 @click.option("--with-text", is_flag=True, help="Show text even if the output is csv, json, a file or a pipe.")
 @formats(list[Mistake], text="Output format; csv and json list the mistakes only.")
 def command(
-    row: str, name: str | None, seed: int | None, split: str, output: Path, data: Path | None, raw: Path | None,
-    kind: str | None, limit: int | None, with_text: bool, form: str,
-) -> None:  # fmt: skip
+    row: str,
+    name: str | None,
+    seed: int | None,
+    split: str,
+    output: Path,
+    data: Path | None,
+    raw: Path | None,
+    kind: str | None,
+    limit: int | None,
+    with_text: bool,
+    form: str,
+) -> None:
     """Count the mistakes of a trial by kind and show the largest.
 
     ROW is a row (MODEL, FOLDER[:ROW]) with --task, or a trial folder. The output has ids, counts and labels. Corpus

@@ -27,16 +27,19 @@ FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "data
     help="Task names or types, comma-separated.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path),
+    "--out",
+    type=click.Path(path_type=Path),
     help="File or folder to write.  [default: the terminal; for submission and eval-results the folders submission and "
     ".eval_results]",
-)  # fmt: skip
+)
 @click.option("--seed", type=int, help="submission: seed of the predictions.  [default: the first of each dataset]")
 @click.option("--allow-partial", is_flag=True, help="submission: skip datasets without a finished trial.")
 @click.option(
-    "--published", multiple=True, metavar="SOURCE[/MODEL]",
+    "--published",
+    multiple=True,
+    metavar="SOURCE[/MODEL]",
     help="latex, markdown: published rows to add, such as gu2021 or gu2021/PubMedBERT.",
-)  # fmt: skip
+)
 @click.option("--sd", is_flag=True, help="latex, markdown: add standard deviations over seeds.")
 @click.option("--transpose", is_flag=True, help="latex, markdown: one line per model instead of one column.")
 @click.option("--dataset-id", help="model-index, eval-results: BLURB's name on the Hub.  [default: EMBO/BLURB]")

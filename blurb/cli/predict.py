@@ -43,9 +43,19 @@ DIGITS = 4
 @TRUST
 @click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: print]")
 def command(
-    trial: str, file: Path | None, texts: tuple[str, ...], data: Path | None, task: str | None, seed: int | None,
-    output: Path, device: str, head: str | None, pooling: str | None, trust_remote_code: bool, out: Path | None,
-) -> None:  # fmt: skip
+    trial: str,
+    file: Path | None,
+    texts: tuple[str, ...],
+    data: Path | None,
+    task: str | None,
+    seed: int | None,
+    output: Path,
+    device: str,
+    head: str | None,
+    pooling: str | None,
+    trust_remote_code: bool,
+    out: Path | None,
+) -> None:
     """Predict with a trained model that was kept.
 
     Reads FILE or --text; TRIAL was run with --keep-model best.
@@ -71,9 +81,12 @@ def command(
     inputs = wrong.tried(_inputs, file, texts)
     wrong.tell()
     model = api.load_model(
-        trial if record is None else record.path, device, head=head, pooling=pooling,
+        trial if record is None else record.path,
+        device,
+        head=head,
+        pooling=pooling,
         trust_remote_code=trust_remote_code,
-    )  # fmt: skip
+    )
     made = None if record is None else record.provenance.configuration
     if made is not None and made.note:
         click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)

@@ -13,8 +13,13 @@ from blurb.cli._options import ALLOW, JOBS, STORE
 
 @click.command(name="retry")
 @STORE
-@click.option("--tasks", shell_complete=_complete.tasks, default="all", show_default=True,
-              help="Only trials of these tasks: names, types or files, comma-separated.")  # fmt: skip
+@click.option(
+    "--tasks",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Only trials of these tasks: names, types or files, comma-separated.",
+)
 @click.option("--later", is_flag=True, help="Run nothing here; let the workers run them.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder on this machine, if it differs.")
 @click.option("--device", shell_complete=_complete.devices, help="Device, if not that of the sweep.")

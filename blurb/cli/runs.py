@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from blurb.store.row_contents import TrialState
 
 TABLES = click.option(
-    "--leaderboard", type=click.Path(path_type=Path),
+    "--leaderboard",
+    type=click.Path(path_type=Path),
     help="Table to rebuild afterwards, if it belongs to the store, instead of leaderboard.csv in it.",
-)  # fmt: skip
+)
 
 
 class Row(TypedDict):
@@ -82,10 +83,15 @@ def command(context: click.Context, output: Path, form: str) -> None:
         show(columns(Row), lines, form)
         return
     table = [
-        (row.name, f"{row.count('done')}/{len(row.trials)}", row.count("failed") + row.count("damaged") or "",
-         megabytes(row.size), row.last[:16].replace("T", " "))
+        (
+            row.name,
+            f"{row.count('done')}/{len(row.trials)}",
+            row.count("failed") + row.count("damaged") or "",
+            megabytes(row.size),
+            row.last[:16].replace("T", " "),
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
     show(("row", "done", "failed", "MB", "last trial"), table, form, numbers=("done", "failed", "MB", "last trial"))
     others = row_contents.unlisted(store, [row.planned for row in rows])
     if others:
@@ -115,10 +121,16 @@ def show_row(row: str, output: Path, form: str) -> None:
         return
     click.echo(f"{stored.name}: {stored.count('done')} of {len(stored.trials)} trials done")
     written = [
-        (task, seed, state, *(None if score is None else f"{score:.2f}" for score in scores),
-         None if seconds is None else f"{seconds:.1f}", path)
+        (
+            task,
+            seed,
+            state,
+            *(None if score is None else f"{score:.2f}" for score in scores),
+            None if seconds is None else f"{seconds:.1f}",
+            path,
+        )
         for task, seed, state, *scores, seconds, path in lines
-    ]  # fmt: skip
+    ]
     show(columns(Trial)[:-1], written, form, numbers=("seed", *SCORED, "seconds"))
     for trial in stored.trials:
         if trial.message:

@@ -140,21 +140,36 @@ def _content(trials: Sequence[Standing]) -> Status:
     count = trial_states.counts(trials)
     return {
         "trials": {
-            "done": count["done"], "running": count["running"], "failed": count["failed"], "to_run": count["to run"],
+            "done": count["done"],
+            "running": count["running"],
+            "failed": count["failed"],
+            "to_run": count["to run"],
         },
         "seconds_left": trial_states.seconds_left(trials),
         "open": [
             {
-                "model": trial.model, "row": trial.row, "configuration": trial.configuration, "task": trial.task,
-                "seed": trial.seed, "trial": trial.path.name, "state": trial.state, "message": trial.message,
+                "model": trial.model,
+                "row": trial.row,
+                "configuration": trial.configuration,
+                "task": trial.task,
+                "seed": trial.seed,
+                "trial": trial.path.name,
+                "state": trial.state,
+                "message": trial.message,
                 "saved": trial.saved,
-                "holder": None if trial.holder is None else
-                {"host": trial.holder.host, "pid": trial.holder.pid, "since": trial.holder.since,
-                 "news": cast(TrialProgress, dict(trial.holder.news))},
+                "holder": None
+                if trial.holder is None
+                else {
+                    "host": trial.holder.host,
+                    "pid": trial.holder.pid,
+                    "since": trial.holder.since,
+                    "news": cast(TrialProgress, dict(trial.holder.news)),
+                },
             }
-            for trial in trials if trial.state != "done"
+            for trial in trials
+            if trial.state != "done"
         ],
-    }  # fmt: skip
+    }
 
 
 def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:

@@ -55,10 +55,19 @@ def command(context: click.Context, form: str) -> None:
 
     columns = keys(Listed)
     rows = [
-        (task.name, task.type, task.metric, *(task.sizes.get(split) for split in tasks.SPLITS),
-         task.seeds, task.unit, task.max_length, task.licence, task.homepage)
+        (
+            task.name,
+            task.type,
+            task.metric,
+            *(task.sizes.get(split) for split in tasks.SPLITS),
+            task.seeds,
+            task.unit,
+            task.max_length,
+            task.licence,
+            task.homepage,
+        )
         for task in tasks.all()
-    ]  # fmt: skip
+    ]
     width = len(columns) if form != "table" else columns.index("unit") + 1  # what fits 80 characters
     show(columns[:width], [row[:width] for row in rows], form, numbers=columns[3:7])
 

@@ -71,18 +71,37 @@ class Vocabularies(TypedDict):
 @click.command(name="vocab")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=_complete.models)
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder; without it only the terms are shown.")
-@click.option("--tasks", "selection", shell_complete=_complete.tasks, default="all", show_default=True,
-              help="Task names, types or files, comma-separated.")  # fmt: skip
-@click.option("--terms", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Terms to split, one a line.  [default: those of Gu et al., Table 1]")  # fmt: skip
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Also plot the datasets to a .png, .svg or .pdf (needs the extra 'plots').")  # fmt: skip
+@click.option(
+    "--tasks",
+    "selection",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Task names, types or files, comma-separated.",
+)
+@click.option(
+    "--terms",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Terms to split, one a line.  [default: those of Gu et al., Table 1]",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also plot the datasets to a .png, .svg or .pdf (needs the extra 'plots').",
+)
 @click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
 @formats(Vocabularies)
 def command(
-    models: tuple[str, ...], data: Path | None, selection: str, terms: Path | None, plot: Path | None,
-    trust_remote_code: bool, form: str,
-) -> None:  # fmt: skip
+    models: tuple[str, ...],
+    data: Path | None,
+    selection: str,
+    terms: Path | None,
+    plot: Path | None,
+    trust_remote_code: bool,
+    form: str,
+) -> None:
     """Show how tokenizers split biomedical terms.
 
     With --data also the texts of the datasets.
@@ -101,8 +120,10 @@ def command(
     reports, notes = vocabulary(models, data, selection, terms, trust_remote_code)
     if form == "json":
         whole: Vocabularies = {
-            "models": [_model(one) for one in reports], "terms": _terms(reports), "tasks": _tasks(reports),
-        }  # fmt: skip
+            "models": [_model(one) for one in reports],
+            "terms": _terms(reports),
+            "tasks": _tasks(reports),
+        }
         click.echo(json_text(whole), nl=False)
     elif form == "csv":
         lines: Sequence[Dataset] | Sequence[Term] = _tasks(reports) or _terms(reports)
@@ -115,13 +136,17 @@ def command(
         click.echo(note, err=True)
 
 
-def _model(one: VocabularyReport) -> Model:
+def _model(report: VocabularyReport) -> Model:
     return {
-        "model": one.name, "vocabulary": one.hash, "entries": one.size, "lower_cases": one.lower_cases,
-        "subtokens_per_word": one.share("pieces", "words"),
-        "subtokens_per_mention_word": one.share("mention_pieces", "mention_words"),
-        "whole_mentions": one.share("whole", "mentions"), "unknown": one.share("unknown", "pieces"),
-    }  # fmt: skip
+        "model": report.name,
+        "vocabulary": report.hash,
+        "entries": report.size,
+        "lower_cases": report.lower_cases,
+        "subtokens_per_word": report.share("pieces", "words"),
+        "subtokens_per_mention_word": report.share("mention_pieces", "mention_words"),
+        "whole_mentions": report.share("whole", "mentions"),
+        "unknown": report.share("unknown", "pieces"),
+    }
 
 
 def _terms(reports: Sequence[VocabularyReport]) -> list[Term]:

@@ -13,20 +13,36 @@ from blurb.cli._options import ALLOW, JOBS, STORE
 
 @click.command(name="worker")
 @STORE
-@click.option("--sweep", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Folder of one sweep.  [default: all of the store, including new ones]")  # fmt: skip
+@click.option(
+    "--sweep",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder of one sweep.  [default: all of the store, including new ones]",
+)
 @click.option("--part", type=click.IntRange(min=0), help="Number of a part of the sweep (used by Slurm jobs).")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder on this machine, if it differs.")
 @click.option("--device", shell_complete=_complete.devices, help="Device, if not that of the sweep.")
 @JOBS
 @click.option("--leaderboard", type=click.Path(path_type=Path), help="Table to write at the end.")
-@click.option("--max-failures", type=click.IntRange(min=0), default=0, metavar="N",
-              help="Give up after N failed trials; 0: never.")  # fmt: skip
+@click.option(
+    "--max-failures",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Give up after N failed trials; 0: never.",
+)
 @ALLOW
 def command(
-    output: Path, sweep: Path | None, part: int | None, data: Path | None, device: str | None, jobs: int,
-    leaderboard: Path | None, max_failures: int, allow_code: tuple[str, ...],
-) -> None:  # fmt: skip
+    output: Path,
+    sweep: Path | None,
+    part: int | None,
+    data: Path | None,
+    device: str | None,
+    jobs: int,
+    leaderboard: Path | None,
+    max_failures: int,
+    allow_code: tuple[str, ...],
+) -> None:
     """Run trials of a store beside other workers.
 
     They come from the sweeps of other blurb run commands.

@@ -89,10 +89,15 @@ def key(location: str, shape: EncoderSize, device: str, precision: str, threads:
     code = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(training.glob("*.py")))).hexdigest()
     kind = json.loads((Path(location) / "config.json").read_text(encoding="utf-8")).get("model_type", "")
     known = {
-        "machine": [platform.node(), platform.machine(), _processor(), *_gpu(device)], "device": device,
+        "machine": [platform.node(), platform.machine(), _processor(), *_gpu(device)],
+        "device": device,
         "precision": precision,
-        "threads": threads, "torch": torch.__version__, "code": code, "kind": kind, "shape": asdict(shape),
-    }  # fmt: skip
+        "threads": threads,
+        "torch": torch.__version__,
+        "code": code,
+        "kind": kind,
+        "shape": asdict(shape),
+    }
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:32]
 
 

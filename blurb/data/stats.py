@@ -18,11 +18,20 @@ from blurb.inputs.tokenized_split import Read
 from blurb.tasks import Split, Task
 
 TABLE_8 = {
-    "bc5-chem": (35.9, 28.0), "bc5-disease": (35.9, 28.0), "ncbi-disease": (34.2, 27.4), "bc2gm": (38.5, 30.5),
-    "jnlpba": (33.7, 26.0), "ebm-pico": (30.7, 25.1), "chemprot": (75.4, 55.5), "ddi": (106.0, 75.9),
-    "gad": (47.0, 35.7), "biosses": (80.7, 61.6), "hoc": (40.6, 31.0), "pubmedqa": (343.1, 293.0),
+    "bc5-chem": (35.9, 28.0),
+    "bc5-disease": (35.9, 28.0),
+    "ncbi-disease": (34.2, 27.4),
+    "bc2gm": (38.5, 30.5),
+    "jnlpba": (33.7, 26.0),
+    "ebm-pico": (30.7, 25.1),
+    "chemprot": (75.4, 55.5),
+    "ddi": (106.0, 75.9),
+    "gad": (47.0, 35.7),
+    "biosses": (80.7, 61.6),
+    "hoc": (40.6, 31.0),
+    "pubmedqa": (343.1, 293.0),
     "bioasq": (702.4, 541.4),
-}  # fmt: skip
+}
 """Gu et al., Table 8: mean sub-tokens of an input with the vocabulary of Wiki + Books, and with that of PubMed."""
 QUANTILES = (5, 25, 50, 75, 95)
 RULE = 1_500
@@ -109,9 +118,11 @@ def measure(
         if read is not None:
             reading = read(task, rows)
             sizes = {
-                "subtokens": lengths(reading.lengths.tolist(), ids), "limit": reading.limit,
-                "truncated": reading.cut.truncated, "windowed": reading.cut.windowed,
-            }  # fmt: skip
+                "subtokens": lengths(reading.lengths.tolist(), ids),
+                "limit": reading.limit,
+                "truncated": reading.cut.truncated,
+                "windowed": reading.cut.windowed,
+            }
         if task.task_type.borders:
             sizes["adjacent"], sizes["io_ceiling"] = adjacent(rows), 100 * io_ceiling(rows)
         if "score" in task.task_type.columns:
@@ -121,10 +132,15 @@ def measure(
             sizes["majority"] = 100 * majority(task, train, rows)
         statistics.append(
             Statistics(
-                task, split, task.task_type.size(rows), len(rows), lengths(list(map(words, rows)), ids),
-                label_counts(task, rows), **sizes,  # type: ignore[arg-type]
+                task,
+                split,
+                task.task_type.size(rows),
+                len(rows),
+                lengths(list(map(words, rows)), ids),
+                label_counts(task, rows),
+                **sizes,  # type: ignore[arg-type]
             )
-        )  # fmt: skip
+        )
     return statistics
 
 

@@ -53,9 +53,10 @@ def _of_dataset(finding: verify.Verification, folder: Path) -> Iterator[Problem]
         )
         reason = f" ({task.unit}: {counts})" if counts else " (the numbers are right, the examples are others)"
         yield Problem(
-            f"{folder}: {task.name}", f"These are not BLURB's examples{reason}.",
+            f"{folder}: {task.name}",
+            f"These are not BLURB's examples{reason}.",
             f"{PREPARE}. Rows made with it say that the data was not verified.",
-        )  # fmt: skip
+        )
 
 
 def examine_task_file(path: Path) -> Report:
@@ -114,4 +115,4 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
             f"{finding.check.capitalize()}{kind}: {finding.count:,}, such as {', '.join(finding.ids[:3])}; "
             f"{finding.effect}.",
             f"blurb data audit{option('--tasks', task.file)} has all ids.",
-        )  # fmt: skip
+        )

@@ -40,9 +40,10 @@ def _packages(facts: dict[str, Fact]) -> Iterator[Problem]:
         installed = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:
         yield Problem(
-            DISTRIBUTION, "It is not installed as a package, so nothing says which versions it needs.",
+            DISTRIBUTION,
+            "It is not installed as a package, so nothing says which versions it needs.",
             "Install it: pip install . in its checkout, or pip install blurb-bench.",
-        )  # fmt: skip
+        )
         return
     wanted = str(installed.metadata["Requires-Python"] or "")
     if not SpecifierSet(wanted).contains(platform.python_version(), prereleases=True):
@@ -76,16 +77,16 @@ def _hardware(facts: dict[str, Fact]) -> Iterator[Problem]:
     if device.type != "cuda" and DRIVER.exists():
         built = torch.version.cuda or "no CUDA"
         yield Problem(
-            "torch", f"There is an NVIDIA driver, but torch (built for {built}) sees no GPU.",
+            "torch",
+            f"There is an NVIDIA driver, but torch (built for {built}) sees no GPU.",
             "Install the torch of the driver's CUDA version (pytorch.org), and check CUDA_VISIBLE_DEVICES.",
-        )  # fmt: skip
+        )
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         yield Problem(
-            name, f"It cannot be used: {str(error).splitlines()[0]}.",
-            "Free its memory, or run with --device cpu.",
-        )  # fmt: skip
+            name, f"It cannot be used: {str(error).splitlines()[0]}.", "Free its memory, or run with --device cpu."
+        )
 
 
 def _disk(facts: dict[str, Fact]) -> Iterator[Problem]:
@@ -104,23 +105,26 @@ def _disk(facts: dict[str, Fact]) -> Iterator[Problem]:
         free = facts[f"{name}_free_bytes"] = shutil.disk_usage(place).free
         if free < ENOUGH:
             yield Problem(
-                str(place), f"Only {free / 1e6:,.0f} MB of the disk are free.",
+                str(place),
+                f"Only {free / 1e6:,.0f} MB of the disk are free.",
                 "Free some: blurb cache clear, or set BLURB_HOME to a folder on another disk.",
-            )  # fmt: skip
+            )
 
 
 def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
     """Entry points that cannot be loaded, or have a name that is taken."""
     count = 0
     try:
-        points = [(registry, point) for registry in _registries()
-                  for point in metadata.entry_points(group=registry.group)]  # fmt: skip
+        points = [
+            (registry, point) for registry in _registries() for point in metadata.entry_points(group=registry.group)
+        ]
     except ValueError as error:
         points = []
         yield Problem(
-            "plug-ins", f"The entry_points.txt of an installed package cannot be read: {safe_message(error)}.",
+            "plug-ins",
+            f"The entry_points.txt of an installed package cannot be read: {safe_message(error)}.",
             "Find it in the folders of the packages, and install that one again.",
-        )  # fmt: skip
+        )
     for registry, point in points:
         count += 1
         try:
@@ -132,7 +136,7 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
                 f"{registry.group}: {point.name}",
                 f"The plug-in {point.value} cannot be loaded: {safe_message(error)}.",
                 f"Update or uninstall {package}.",
-            )  # fmt: skip
+            )
     for registry in _registries():
         for fault in registry.faults.values():
             yield of_error(SettingsError(fault), "plug-ins", "Rename or uninstall one of them.")

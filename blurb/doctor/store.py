@@ -57,9 +57,10 @@ def _trial(store: Store, path: Path) -> Iterator[Problem]:
                 spec = store.read_spec(path)
                 if (spec.task, spec.hash) != (path.parent.name, path.name):
                     yield Problem(
-                        str(path), f"Its spec.json is that of trial {spec.hash}: the folder was renamed or altered.",
+                        str(path),
+                        f"Its spec.json is that of trial {spec.hash}: the folder was renamed or altered.",
                         f"Delete the folder. {RUN_AGAIN}",
-                    )  # fmt: skip
+                    )
                     return
             if not row_contents.is_running(store, path):
                 yield of_error(left_out(path, damage), path, RUN_AGAIN)
@@ -88,7 +89,7 @@ def _failures(store: Store) -> Iterator[Problem]:
         if not path.exists() and not row_contents.is_running(store, path):
             yield Problem(
                 str(path), ended(f"The trial failed: {reason}"), f"{RUN_AGAIN} The traceback is in {file.name}."
-            )  # fmt: skip
+            )
 
 
 def _leftovers(store: Store) -> Iterator[Problem]:
@@ -107,7 +108,4 @@ def _facts(store: Store) -> dict[str, Fact]:
     trials = [trial for row in known for trial in row_contents.trials(store, row)]
     states = {state.replace(" ", "_"): sum(one.state == state for one in trials) for state in row_contents.STATES}
     others = row_contents.unlisted(store, known)
-    return {
-        "rows": len(known), "trials": len(trials), **states, "in_no_row": len(others),
-        "bytes": size_of(store.root),
-    }  # fmt: skip
+    return {"rows": len(known), "trials": len(trials), **states, "in_no_row": len(others), "bytes": size_of(store.root)}

@@ -51,9 +51,10 @@ def _of_models(jobs: Sequence[Job]) -> Iterator[Problem]:
             continue
         if changed:
             yield Problem(
-                str(folder), f"The {changed} of {source.name} are others than those that the trials were planned with.",
+                str(folder),
+                f"The {changed} of {source.name} are others than those that the trials were planned with.",
                 f"{PLACE} as it was, or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}",
-            )  # fmt: skip
+            )
 
 
 def _changed(source: Source) -> str:

@@ -54,8 +54,10 @@ def _commit() -> str | None:
         commit = subprocess.run(["git", "-C", top, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5)
         changed = subprocess.run(
             ["git", "-C", top, "status", "--porcelain", "--untracked-files=no", "--", "blurb"],
-            capture_output=True, text=True, timeout=5,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=5,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     if commit.returncode:  # git prints the name that it could not resolve: "HEAD", of a repository without a commit

@@ -66,23 +66,34 @@ class TrialOptions:
     """
 
     suite: str = option(
-        "blurb", "Tasks and data", "The real datasets, or synthetic ones that are generated as needed.",
+        "blurb",
+        "Tasks and data",
+        "The real datasets, or synthetic ones that are generated as needed.",
         choices=("blurb", "demo"),
-    )  # fmt: skip
+    )
     seeds: int | None = option(None, "Trials", "Run seeds 1 to N instead of the protocol's.", low=1)
     device: str = option("auto", "Machine", "Device: auto, cpu, cuda, cuda:N or mps.", complete="devices")
     track: str | None = option(
-        None, "Trials", "Log loss, learning rate and scores of every trial to an experiment tracker.",
-        choices=("tensorboard", "wandb", "mlflow", "trackio"), page="export.md#experiment-trackers",
-    )  # fmt: skip
+        None,
+        "Trials",
+        "Log loss, learning rate and scores of every trial to an experiment tracker.",
+        choices=("tensorboard", "wandb", "mlflow", "trackio"),
+        page="export.md#experiment-trackers",
+    )
     keep_model: Keep = option(
-        "none", "Trials", "Keep the trained models for blurb predict; 'replace' also replaces a finished trial whose "
-        "model cannot be reproduced exactly.", choices=KEEP, page="models.md",
-    )  # fmt: skip
+        "none",
+        "Trials",
+        "Keep the trained models for blurb predict; 'replace' also replaces a finished trial whose "
+        "model cannot be reproduced exactly.",
+        choices=KEEP,
+        page="models.md",
+    )
     resume_trials: bool = option(
-        False, "Trials", "Write a checkpoint of each trial after every epoch and on interruption, and resume from "
-        "it.", page="long-runs.md",
-    )  # fmt: skip
+        False,
+        "Trials",
+        "Write a checkpoint of each trial after every epoch and on interruption, and resume from it.",
+        page="long-runs.md",
+    )
 
     @property
     def of_trials(self) -> dict[str, Any]:

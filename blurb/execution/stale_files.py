@@ -20,9 +20,14 @@ from blurb.system import leases
 from blurb.system.files import FORGOTTEN, OURS, disk_time, size_of
 
 FileKind = Literal[
-    "temporary folder", "temporary file", "stale lease", "checkpoint", "finished sweep",
-    "damaged row file", "reason of a failure",
-]  # fmt: skip
+    "temporary folder",
+    "temporary file",
+    "stale lease",
+    "checkpoint",
+    "finished sweep",
+    "damaged row file",
+    "reason of a failure",
+]
 HIDDEN = re.compile(r"\.([0-9a-f]{16})\.")
 
 

@@ -105,7 +105,7 @@ def _of_rows(store: Store) -> Iterator[tuple[Key, _Asked]]:
 
 def _standing(
     store: Store, folder: str, key: Key, trial: _Asked, names: dict[str, frozenset[str]], predicted: float | None
-) -> Standing:  # fmt: skip
+) -> Standing:
     """
     :param folder: of the task
     :param names: what lies in the folders that were looked at

@@ -20,13 +20,7 @@ class BiLSTMCRF(Head):
     kinds = ("tokens",)
 
     def __init__(
-        self,
-        size: int,
-        problem: Problem,
-        dropout: float,
-        hidden: int = 256,
-        layers: int = 1,
-        constrained: bool = False,
+        self, size: int, problem: Problem, dropout: float, hidden: int = 256, layers: int = 1, constrained: bool = False
     ) -> None:
         super().__init__(size, problem, dropout)
         self.lstm = BiLSTMLayer(size, hidden, layers, dropout)

@@ -187,8 +187,9 @@ def _read(tag: str, scheme: str) -> _Word:
     first, inside, last, single = prefixes = SCHEMES[scheme]
     if prefix not in prefixes:
         raise ValueError(f"{tag!r} is not a tag of {scheme.upper()}.")
-    return _Word(kind, prefix in (first, single), prefix in (inside, last), prefix in (first, inside),
-                 prefix in (last, single))  # fmt: skip
+    return _Word(
+        kind, prefix in (first, single), prefix in (inside, last), prefix in (first, inside), prefix in (last, single)
+    )
 
 
 def _joins(before: _Word, word: _Word) -> bool:

@@ -26,9 +26,13 @@ from blurb.system.files import file_hash
 
 Ints = npt.NDArray[np.int64]
 WITHOUT_FRAME: dict[str, Any] = {
-    "add_special_tokens": False, "return_attention_mask": False, "return_token_type_ids": False, "truncation": False,
-    "padding": False, "verbose": False,
-}  # fmt: skip
+    "add_special_tokens": False,
+    "return_attention_mask": False,
+    "return_token_type_ids": False,
+    "truncation": False,
+    "padding": False,
+    "verbose": False,
+}
 """How the tokenizer is called for the sub-tokens of texts alone."""
 
 

@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 SCORE = "score"
 RESAMPLES = 2_000
 """Number of resamples; enough for the digits shown in a table."""
-BASES = {
-    "both": "seeds and test examples",
-    "units": "test examples only",
-    "seeds": "seeds only",
-    "": "no interval",
-}
+BASES = {"both": "seeds and test examples", "units": "test examples only", "seeds": "seeds only", "": "no interval"}
 """What the variance of an interval comes from."""
 
 

@@ -75,5 +75,5 @@ def _near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:
         )
         shown_rows += [
             ranked for place, ranked in enumerate(part) if id(ranked.entry) in own or (ranked.rank and place in shown)
-        ]  # fmt: skip
+        ]
     return shown_rows

@@ -32,9 +32,11 @@ ROOM = 15
 
 
 def overview(
-    ranks: Sequence[Ranked], sorted_by: str = SCORE, columns: Sequence[str] | None = None,
+    ranks: Sequence[Ranked],
+    sorted_by: str = SCORE,
+    columns: Sequence[str] | None = None,
     bold: Sequence[RankedRow] = (),
-) -> Table:  # fmt: skip
+) -> Table:
     """Rank, score with half of its 95 % interval, and the six means; columns that nobody has are left out.
 
     A line with its name stands above each group of rows that is ranked by itself, but above the protocols of papers.

@@ -64,10 +64,17 @@ def of_values(row: RowScores, values: Mapping[str, Value]) -> RankedRow:
     """The entry of a row whose numbers are known (`intervals.of_row`)."""
     ends = {name: value.interval for name, value in values.items() if value.interval is not None}
     return RankedRow(
-        row.name, {name: value.mean for name, value in values.items()}, ends,
-        frozenset(row.run_counts), "; ".join(filter(None, (row.note, row.doubts))), row.capped, row.kind.mark,
-        row.published, row.suite == DEMO, groups.of_row(row),
-    )  # fmt: skip
+        row.name,
+        {name: value.mean for name, value in values.items()},
+        ends,
+        frozenset(row.run_counts),
+        "; ".join(filter(None, (row.note, row.doubts))),
+        row.capped,
+        row.kind.mark,
+        row.published,
+        row.suite == DEMO,
+        groups.of_row(row),
+    )
 
 
 def select(rows: Sequence[RowScores], model: str = "*", protocol: str = "*", head: str = "*") -> list[RowScores]:

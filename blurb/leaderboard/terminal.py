@@ -93,8 +93,9 @@ def _datasets(row: RowScores) -> Table:
     title = Text(f"{row.model}   {row.configuration.text}   {row.configuration.precision}", style="bold")
     compared = row.data != "synthetic" and row.kind.is_fine_tuning
     best = {name: one for name, one in published.best_of_paper().items() if compared and row.seeds(name)}
-    table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD,
-                  padding=(0, 1, 0, 0), pad_edge=False)  # fmt: skip
+    table = Table(
+        title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+    )
     table.add_column("dataset")
     table.add_column("metric")
     for column in ("dev", "test", "best\nconstant", *(["best of Table 6"] if best else [])):

@@ -46,12 +46,20 @@ def named_models() -> list[NamedModel]:
 
     models = [
         NamedModel(
-            name, "preset", facts["id"], facts.get("casing", ""), "download", facts["size"], facts["text"],
-            facts.get("vocabulary", ""), facts.get("published", ""), facts.get("revision", ""),
+            name,
+            "preset",
+            facts["id"],
+            facts.get("casing", ""),
+            "download",
+            facts["size"],
+            facts["text"],
+            facts.get("vocabulary", ""),
+            facts.get("published", ""),
+            facts.get("revision", ""),
             facts.get("licence", ""),
         )
         for name, facts in preset_facts().items()
-    ]  # fmt: skip
+    ]
     for name, size in SIZES.items():
         what = f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}"
         models.append(NamedModel(f"{PREFIX}{name}", "scratch", what, "", "data"))

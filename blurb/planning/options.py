@@ -43,49 +43,69 @@ class TrainOptions(TrialOptions):
 
     model: Model | Sequence[Model]
     tasks: str | Sequence[str] | None = option(
-        "all", "Tasks and data", "Task names, types or files, comma-separated; blurb-12: all but BioASQ.",
+        "all",
+        "Tasks and data",
+        "Task names, types or files, comma-separated; blurb-12: all but BioASQ.",
         complete="tasks",
-    )  # fmt: skip
+    )
     data: Path | str | None = option(
         None, "Tasks and data", "Data folder in BLURB's layout (not with --suite demo).", page="data.md"
     )
     raw: Path | str | None = option(
-        None, "Tasks and data", "Folder of the original releases; needed for ChemProt and DDI without entity dummies "
-        "(not with --suite demo).", page="data.md#relations-without-dummies",
-    )  # fmt: skip
+        None,
+        "Tasks and data",
+        "Folder of the original releases; needed for ChemProt and DDI without entity dummies (not with --suite demo).",
+        page="data.md#relations-without-dummies",
+    )
     protocol: str | Path | None = option(
-        None, "Protocol", "Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
-        complete="protocols", page="protocols.md",
-    )  # fmt: skip
+        None,
+        "Protocol",
+        "Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
+        complete="protocols",
+        page="protocols.md",
+    )
     settings: Mapping[str, Any] = option(
-        {}, "Protocol", "Override a setting of the protocol, such as warmup=0 (keys are listed below); repeatable.",
-        flag="--set", metavar="KEY=VALUE", complete="keys",
-    )  # fmt: skip
+        {},
+        "Protocol",
+        "Override a setting of the protocol, such as warmup=0 (keys are listed below); repeatable.",
+        flag="--set",
+        metavar="KEY=VALUE",
+        complete="keys",
+    )
     lr: float | None = option(None, "Protocol", "Peak learning rate; short for --set lr=...")
     batch_size: int | None = option(None, "Protocol", "Inputs per step; short for --set batch_size=...")
     epochs: int | None = option(None, "Protocol", "Epochs; short for --set epochs=...")
     limit: int | None = option(
-        None, "Protocol", "Use at most this many examples of train, dev and test each, for a try: such a row has no "
-        "rank. Short for --set max_train=N --set max_eval=N.", low=1,
-    )  # fmt: skip
-    name: str | None = option(
-        None, "Model", "Name of the row, if there is one MODEL.  [default: last part of MODEL]"
-    )  # fmt: skip
+        None,
+        "Protocol",
+        "Use at most this many examples of train, dev and test each, for a try: such a row has no "
+        "rank. Short for --set max_train=N --set max_eval=N.",
+        low=1,
+    )
+    name: str | None = option(None, "Model", "Name of the row, if there is one MODEL.  [default: last part of MODEL]")
     tokenizer: Tokenizer | None = option(
-        None, "Model", "Folder or Hub id of the tokenizer, if it is not that of the checkpoint.", metavar="REF",
+        None,
+        "Model",
+        "Folder or Hub id of the tokenizer, if it is not that of the checkpoint.",
+        metavar="REF",
         page="python.md",
-    )  # fmt: skip
+    )
     revision: str | None = option(None, "Model", "Revision of the model on the Hub.")
     trust_remote_code: bool = option(False, "Model", "Allow the checkpoint to run its own code.")
     casing: str | None = option(
-        None, "Model", "Overrides whether the tokenizer keeps upper case, if the checkpoint's files are wrong.",
-        choices=("cased", "uncased"), page="encoders-that-surprise.md",
-    )  # fmt: skip
+        None,
+        "Model",
+        "Overrides whether the tokenizer keeps upper case, if the checkpoint's files are wrong.",
+        choices=("cased", "uncased"),
+        page="encoders-that-surprise.md",
+    )
     output: Path | str = option("runs", "Results", "Store: the folder of the trials.")
     precision: str = option(
-        "auto", "Machine", "Precision of the encoder; auto is bf16 where the hardware supports it.",
+        "auto",
+        "Machine",
+        "Precision of the encoder; auto is bf16 where the hardware supports it.",
         choices=("auto", "fp32", "bf16", "fp16"),
-    )  # fmt: skip
+    )
     jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1)
     dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="cost.md")
     progress: bool = True
@@ -130,52 +150,82 @@ class RunOptions(TrainOptions):
     """The options of `blurb run`."""
 
     budget: str | None = option(
-        None, "Protocol", "Time limit such as 10m or 2h: run the largest protocol predicted to fit, instead of "
-        "--protocol.", metavar="TIME", page="cost.md",
-    )  # fmt: skip
+        None,
+        "Protocol",
+        "Time limit such as 10m or 2h: run the largest protocol predicted to fit, instead of --protocol.",
+        metavar="TIME",
+        page="cost.md",
+    )
     head: str | None = option(
-        None, "Protocol", "Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=...",
+        None,
+        "Protocol",
+        "Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=...",
         complete="heads",
-    )  # fmt: skip
+    )
     pooling: str | None = option(
-        None, "Protocol", "Pooling of sequence tasks (see blurb heads); short for --set pooling=...",
+        None,
+        "Protocol",
+        "Pooling of sequence tasks (see blurb heads); short for --set pooling=...",
         complete="poolings",
-    )  # fmt: skip
+    )
     tagging: str | None = option(
         None, "Protocol", "Tagging scheme of NER and PICO; short for --set tagging=NAME.", complete="taggings"
     )
     relation_input: str | None = option(
-        None, "Protocol", "How relation inputs show the entities: dummify, dummy-tokens, original, markers or "
-        "typed-markers.", metavar="NAME", complete="relation_inputs", page="data.md#relations-without-dummies",
-    )  # fmt: skip
+        None,
+        "Protocol",
+        "How relation inputs show the entities: dummify, dummy-tokens, original, markers or typed-markers.",
+        metavar="NAME",
+        complete="relation_inputs",
+        page="data.md#relations-without-dummies",
+    )
     dummy_tokens: bool = option(False, "Protocol", "Short for --relation-input dummy-tokens.")
     leaderboard: Path | str | None = option(
-        None, "Results", "Table to write instead of leaderboard.csv in the store; its runs go into results.csv in the "
-        "same folder, or NAME-results.csv for NAME.csv.", page="csv.md",
-    )  # fmt: skip
+        None,
+        "Results",
+        "Table to write instead of leaderboard.csv in the store; its runs go into results.csv in the "
+        "same folder, or NAME-results.csv for NAME.csv.",
+        page="csv.md",
+    )
     check: Row | None = option(
-        None, "Results", "Then compare the row with this baseline, as blurb check does.", metavar="ROW",
-        complete="rows_anywhere", page="ci.md",
-    )  # fmt: skip
+        None,
+        "Results",
+        "Then compare the row with this baseline, as blurb check does.",
+        metavar="ROW",
+        complete="rows_anywhere",
+        page="ci.md",
+    )
     rules: Path | str | Rules | None = option(
         None, "Results", "Rules for --check.  [default: blurb-check.toml]", page="ci.md"
     )
     across: Sequence[str] = option(
-        (), "Results", "Compare rows in spite of a different (or, with unknown, a missing) value; repeatable.",
-        choices=("protocol", "recipe", "overrides", "unknown"), page="ci.md",
-    )  # fmt: skip
+        (),
+        "Results",
+        "Compare rows in spite of a different (or, with unknown, a missing) value; repeatable.",
+        choices=("protocol", "recipe", "overrides", "unknown"),
+        page="ci.md",
+    )
     engine: str = option(
-        DEFAULT, "Machine", "Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu "
-        "(docs/cluster.md).", metavar="NAME[,KEY=VALUE...]", complete="engines", page="cluster.md",
-    )  # fmt: skip
+        DEFAULT,
+        "Machine",
+        "Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu (docs/cluster.md).",
+        metavar="NAME[,KEY=VALUE...]",
+        complete="engines",
+        page="cluster.md",
+    )
     print_script: bool = option(
-        False, "Machine", "With --engine slurm: print the script instead of submitting it.", flag="--print",
+        False,
+        "Machine",
+        "With --engine slurm: print the script instead of submitting it.",
+        flag="--print",
         page="cluster.md#slurm",
-    )  # fmt: skip
+    )
     keep_sweep: bool = option(
-        False, "Trials", "Let blurb worker run the trials even if this command is interrupted before the first has "
-        "finished.", page="cluster.md#join-a-sweep",
-    )  # fmt: skip
+        False,
+        "Trials",
+        "Let blurb worker run the trials even if this command is interrupted before the first has finished.",
+        page="cluster.md#join-a-sweep",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,17 +253,22 @@ class AblateOptions(TrainOptions):
     """The options of `blurb ablate`."""
 
     axis: str = option(
-        MISSING, "Tasks and data", "Setting to vary: head (Table 12), tagging (13), relation (14: input x pooling), "
-        "pooling (cells of Table 14 with entity markers).", choices=("head", "tagging", "relation", "pooling"),
-    )  # fmt: skip
+        MISSING,
+        "Tasks and data",
+        "Setting to vary: head (Table 12), tagging (13), relation (14: input x pooling), "
+        "pooling (cells of Table 14 with entity markers).",
+        choices=("head", "tagging", "relation", "pooling"),
+    )
     tasks: str | Sequence[str] | None = option(
-        None, "Tasks and data", "Task names or types, comma-separated.  [default: those of the table]",
-        complete="tasks",
-    )  # fmt: skip
+        None, "Tasks and data", "Task names or types, comma-separated.  [default: those of the table]", complete="tasks"
+    )
     name: str | None = option(None, "Model", "Model name in the tables.  [default: last part of MODEL]")
     out: Path | str = option("ablations", "Results", "Folder for the tables.", path="dir")
     plot: Path | str | None = option(
-        None, "Results", "Also plot the cells to a .png, .svg or .pdf (needs the extra 'plots').", metavar="FILE",
+        None,
+        "Results",
+        "Also plot the cells to a .png, .svg or .pdf (needs the extra 'plots').",
+        metavar="FILE",
         path="file",
-    )  # fmt: skip
+    )
     dry_run: bool = option(False, "Trials", "List the trials of all cells and stop.")

@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 
 def look(
-    options: RunOptions, engine: Engine | None, chosen: list[Task], protocol: Protocol | None,
-    settings: Mapping[str, Any], errors: ErrorCollector,
-) -> None:  # fmt: skip
+    options: RunOptions,
+    engine: Engine | None,
+    chosen: list[Task],
+    protocol: Protocol | None,
+    settings: Mapping[str, Any],
+    errors: ErrorCollector,
+) -> None:
     """Adds the errors of device, tracker, engine, models' names, and settings that do not go with a task.
 
     :param engine: None if what was typed is none

@@ -109,9 +109,14 @@ def check_reference(reference: str) -> None:
 
 
 def source(
-    model: Model, name: str | None, revision: str | None, remote_code: bool, folder: Path, casing: str | None = None,
+    model: Model,
+    name: str | None,
+    revision: str | None,
+    remote_code: bool,
+    folder: Path,
+    casing: str | None = None,
     tokenizer: Tokenizer | None = None,
-) -> Source:  # fmt: skip
+) -> Source:
     """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
     from blurb import names
     from blurb.checkpoints import scratch

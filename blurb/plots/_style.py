@@ -21,14 +21,26 @@ OURS, PAPER, QUIET = "#0072B2", "#D55E00", "#767676"
 """Blue and vermilion of Okabe and Ito, which colour-blind readers can distinguish; the shapes differ, too."""
 GRID = "#E6E6E6"
 STYLE = {
-    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 8,
-    "axes.linewidth": 0.6, "xtick.major.width": 0.6, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.spines.left": False, "svg.hashsalt": "blurb", "pdf.fonttype": 42, "figure.dpi": 200,
-}  # fmt: skip
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "svg.hashsalt": "blurb",
+    "pdf.fonttype": 42,
+    "figure.dpi": 200,
+}
 """Added to Matplotlib's own defaults, independent of the user's matplotlibrc; publishers require TrueType in a PDF."""
 UNDATED: dict[str, dict[str, None]] = {
-    ".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
-}  # fmt: skip
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
 """Metadata to omit, so that equal scores give identical files."""
 FIGURES = {".png": "Figures", ".svg": "Identifier", ".pdf": "Keywords"}
 """The field of the metadata that names the figures of a plot: what a format has a place for."""

@@ -85,9 +85,16 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
     marks = {label: marks[label] for label in LEGEND if label in marks}
     columns = 3 if width > 5.5 else 2
     figure.legend(
-        list(marks.values()), list(marks), loc="outside lower left", ncols=columns, frameon=False, fontsize=6.5,
-        columnspacing=1.0, handletextpad=0.4, handlelength=1.6,
-    )  # fmt: skip
+        list(marks.values()),
+        list(marks),
+        loc="outside lower left",
+        ncols=columns,
+        frameon=False,
+        fontsize=6.5,
+        columnspacing=1.0,
+        handletextpad=0.4,
+        handlelength=1.6,
+    )
     rows = -(-len(marks) // columns)
     figure.set_figheight(height + 0.135 * rows)
     return figure
@@ -115,15 +122,28 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
         ends = whiskers[row]
         sides = None if ends is None else ((mean - ends[0],), (ends[1] - mean,))
         axes.errorbar(
-            mean, row, xerr=sides, fmt="o", color=OURS, markersize=4.5, elinewidth=1.2, clip_on=False,
+            mean,
+            row,
+            xerr=sides,
+            fmt="o",
+            color=OURS,
+            markersize=4.5,
+            elinewidth=1.2,
+            clip_on=False,
             label=ONE if ends is None else MEAN,
-        )  # fmt: skip
+        )
     single = [(score, row + LANE) for row in means if len(values[row]) > 1 for score in values[row]]
     if single:
         axes.plot(
-            *zip(*single, strict=True), ".", color=OURS, alpha=0.35, markersize=5, markeredgewidth=0, label=SEED,
+            *zip(*single, strict=True),
+            ".",
+            color=OURS,
+            alpha=0.35,
+            markersize=5,
+            markeredgewidth=0,
+            label=SEED,
             clip_on=False,
-        )  # fmt: skip
+        )
     drawn = [*means.values(), *(score for score, _ in single)]
     drawn += [end for ends in whiskers.values() if ends is not None for end in ends]
     low, high = min(drawn), max(drawn)

@@ -56,9 +56,14 @@ def _panel(axes: Axes, first: str, name: str, lines: Sequence[ScoreComparison], 
         if interval:
             axes.plot(interval, (row, row), color=colour, linewidth=1.2)
         axes.plot(
-            [line.difference or 0.0], [row], marker="o" if judged else "x", color=colour, markersize=4.5,
-            markerfacecolor=colour if different else "white", linestyle="none",
-        )  # fmt: skip
+            [line.difference or 0.0],
+            [row],
+            marker="o" if judged else "x",
+            color=colour,
+            markersize=4.5,
+            markerfacecolor=colour if different else "white",
+            linestyle="none",
+        )
     axes.set_yticks(range(len(lines)), [line.name for line in lines], parse_math=False)
     axes.set_ylim(max(len(lines), 1) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

@@ -53,8 +53,16 @@ def draw(splits: Sequence[Statistics]) -> Figure:
             axes.plot([limit, limit], [row - 0.42, row + 0.42], color="black", linewidth=1.2, label=LIMIT)
         if subtokens and name in TABLE_8:
             for value, marker, label in zip(TABLE_8[name], "Dd", PUBLISHED, strict=True):
-                axes.plot(value, row - 0.42, marker, color=PAPER, markersize=3.5, markerfacecolor="none",
-                          markeredgewidth=0.8, label=label)  # fmt: skip
+                axes.plot(
+                    value,
+                    row - 0.42,
+                    marker,
+                    color=PAPER,
+                    markersize=3.5,
+                    markerfacecolor="none",
+                    markeredgewidth=0.8,
+                    label=label,
+                )
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.45, -0.65)
     axes.tick_params(axis="y", length=0)

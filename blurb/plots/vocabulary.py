@@ -48,9 +48,11 @@ def draw(reports: Sequence[VocabularyReport]) -> Figure:
         look: dict[str, Any] = {"color": colour, "marker": mark, "linestyle": "none", "markersize": 4.5}
         counts = report.datasets
         left.plot(
-            [counts[task].pieces / max(1, counts[task].words) for task in tasks], range(len(tasks)), label=report.name,
+            [counts[task].pieces / max(1, counts[task].words) for task in tasks],
+            range(len(tasks)),
+            label=report.name,
             **look,
-        )  # fmt: skip
+        )
         shares = [100 * counts[task].whole / counts[task].mentions for task in named]
         right.plot(shares, range(len(named)), **look)
     _lanes(left, tasks, "sub-tokens a word")

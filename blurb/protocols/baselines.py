@@ -13,8 +13,9 @@ Tables = Mapping[tuple[str, str], Mapping[str, Any]]
 """Settings by baseline and task or task type; "" is all tasks."""
 
 
-def parse(content: Any, where: str, table: Callable[[Any, str], dict[str, Any]], known: Callable[[str, str], str]
-) -> Tables:  # fmt: skip
+def parse(
+    content: Any, where: str, table: Callable[[Any, str], dict[str, Any]], known: Callable[[str, str], str]
+) -> Tables:
     """Reads `[baselines.NAME]` and `[baselines.NAME.tasks.TASK]`, where TASK may be a task type.
 
     :param table: checks a table of settings

@@ -26,9 +26,19 @@ FOLDER = files("blurb.protocols")
 BASELINES = "baselines"
 """The file of the training settings of baselines, which is no protocol."""
 TOP = {
-    "description", "note", "version", "extends", "seeds", "all", "tasks", "search", "lr_by_size", "learner",
-    "baselines", "rank",
-}  # fmt: skip
+    "description",
+    "note",
+    "version",
+    "extends",
+    "seeds",
+    "all",
+    "tasks",
+    "search",
+    "lr_by_size",
+    "learner",
+    "baselines",
+    "rank",
+}
 VERSIONS = 10_000
 """Versions are below this, to distinguish `quick@2` from a user's `quick@` followed by eight digits of a hash."""
 NOT_SETTINGS = ("description", "note", "version", "extends", "rank")

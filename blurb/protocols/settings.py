@@ -205,10 +205,17 @@ SET = "--set"
 LARGEST = 1e300
 """Maximum of any setting; rules out infinity, NaN and integers too large for a float."""
 ELSEWHERE = {
-    "learning_rate": "lr", "num_train_epochs": "epochs", "num_epochs": "epochs", "max_seq_length": "max_length",
-    "per_device_train_batch_size": "batch_size", "train_batch_size": "batch_size", "warmup_ratio": "warmup",
-    "max_grad_norm": "clip_norm", "max_steps": "max_updates", "dropout": "head_dropout",
-}  # fmt: skip
+    "learning_rate": "lr",
+    "num_train_epochs": "epochs",
+    "num_epochs": "epochs",
+    "max_seq_length": "max_length",
+    "per_device_train_batch_size": "batch_size",
+    "train_batch_size": "batch_size",
+    "warmup_ratio": "warmup",
+    "max_grad_norm": "clip_norm",
+    "max_steps": "max_updates",
+    "dropout": "head_dropout",
+}
 """What transformers and its scripts call the settings, for suggestions."""
 
 

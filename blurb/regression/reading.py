@@ -16,9 +16,12 @@ from blurb.tasks import Split
 
 
 def read_rules(
-    rules: Rules | Path | str | None, split: Split | None = None, max_drop: float | None = None,
-    tasks: str | Sequence[str] | None = None, across: Sequence[str] = (),
-) -> Rules:  # fmt: skip
+    rules: Rules | Path | str | None,
+    split: Split | None = None,
+    max_drop: float | None = None,
+    tasks: str | Sequence[str] | None = None,
+    across: Sequence[str] = (),
+) -> Rules:
     """Reads the rules (by default blurb-check.toml of the working folder, if it exists) and applies the options."""
     if rules is None and os.path.lexists(regression.rules.NAME):  # a link to nowhere or a folder cannot be read
         rules = regression.rules.NAME

@@ -21,10 +21,15 @@ def cells(finding: DatasetDecision) -> tuple[str, ...]:
         return "" if value is None else write(value)
 
     return (
-        finding.name, number(line.other), number(line.first), number(line.difference, signed),
-        f"{line.runs[1]} / {line.runs[0]}", probability(finding.p_drop), MARKS[finding.outcome],
+        finding.name,
+        number(line.other),
+        number(line.first),
+        number(line.difference, signed),
+        f"{line.runs[1]} / {line.runs[0]}",
+        probability(finding.p_drop),
+        MARKS[finding.outcome],
         "; ".join(finding.reasons),
-    )  # fmt: skip
+    )
 
 
 def flipped(finding: DatasetDecision) -> str:

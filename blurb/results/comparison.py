@@ -106,12 +106,12 @@ class ScoreComparison:
     @property
     def interval(self) -> tuple[float, float] | None:
         """95 % interval of the difference, of this line alone, within what two scores can differ by."""
-        found = self.comparison.interval
-        if found is None:
+        known = self.comparison.interval
+        if known is None:
             return None
         shares = {**type_weights(), SCORE: dataset_weights()}.get(self.name, {self.name: 1.0})
         widest = sum(share * (bounds(name)[1] - bounds(name)[0]) for name, share in shares.items())
-        return max(found[0], -widest), min(found[1], widest)
+        return max(known[0], -widest), min(known[1], widest)
 
     def unseen(self, level: float) -> str:
         """What to say of a large difference that the test does not show; "" of others."""
@@ -138,9 +138,13 @@ def seen_alone(detectable: float) -> str:
 
 
 def compare_rows(
-    first: RowScores, other: RowScores, split: Split, with_units: bool, only: Collection[str] | None = None,
+    first: RowScores,
+    other: RowScores,
+    split: Split,
+    with_units: bool,
+    only: Collection[str] | None = None,
     across: Collection[str] = (),
-) -> list[ScoreComparison]:  # fmt: skip
+) -> list[ScoreComparison]:
     """Compares two rows: all datasets of either row in the paper's order, then complete task types and the score.
 
     Differences are the first row minus the other.
@@ -277,19 +281,18 @@ def flips(
     before, after = predictions.mistakes(records[0], split), predictions.mistakes(records[1], split)
     changes = [(unit, after[unit] - before[unit]) for unit in before if unit in after]
     order = sorted(changes, key=lambda change: (-abs(change[1]), change[0]))
-    return (
-        [change for change in order if change[1] >= FLIP],
-        [change for change in order if change[1] <= -FLIP],
-    )
+    return ([change for change in order if change[1] >= FLIP], [change for change in order if change[1] <= -FLIP])
 
 
 def sentences(lines: Iterable[ScoreComparison], first: str, other: str, level: float) -> list[str]:
     """The verdicts with the names of the rows: `cand is lower than base on gad, hoc.`"""
-    found: dict[str, list[str]] = {"higher": [], "lower": []}
+    by_verdict: dict[str, list[str]] = {"higher": [], "lower": []}
     for line in lines:
-        if (verdict := line.verdict(level)) in found:
-            found[verdict].append(line.name)
-    return [f"{first} is {verdict} than {other} on {', '.join(names)}." for verdict, names in found.items() if names]
+        if (verdict := line.verdict(level)) in by_verdict:
+            by_verdict[verdict].append(line.name)
+    return [
+        f"{first} is {verdict} than {other} on {', '.join(names)}." for verdict, names in by_verdict.items() if names
+    ]
 
 
 def has_paired(lines: Iterable[ScoreComparison]) -> bool:

@@ -19,7 +19,7 @@ from blurb.system.gc_control import gc_disabled
 
 def read(
     store: Store, tell: Tell = tell_damage, every_file: bool = True, create: bool = False, near: str = ""
-) -> list[RowScores]:  # fmt: skip
+) -> list[RowScores]:
     """All rows of a store with a finished trial, by model and configuration.
 
     :param tell: receives messages about damaged files and trials, which are left out

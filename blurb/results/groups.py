@@ -93,19 +93,29 @@ def of_row(row: RowScores) -> Standing:
     """The standing of a row."""
     if row.published:
         return Standing(("published", str(learners.DEFAULT.recipe)))
-    made = row.configuration
-    plain = made.protocol.partition("@")[0]
+    configuration = row.configuration
+    plain = configuration.protocol.partition("@")[0]
     states = {name: _state(row, name, one) for name, one in row.datasets.items()}
-    why = "the recipe or the protocol is not known" if not (row.recipe and made.protocol_hash) else ""
-    if plain in without_rank() and not made.from_file:
+    why = "the recipe or the protocol is not known" if not (row.recipe and configuration.protocol_hash) else ""
+    if plain in without_rank() and not configuration.from_file:
         why = f"rows of {plain} have no rank"
-    key = made.suite, row.learner, row.recipe, made.protocol_hash[:SHORT], made.overrides_text
+    key = (
+        configuration.suite,
+        row.learner,
+        row.recipe,
+        configuration.protocol_hash[:SHORT],
+        configuration.overrides_text,
+    )
     kind = row.kind
     if kind.title:
-        return Standing(key, _titled(kind.title, made.text, kind.name), kind.place, states, why)
-    if kind.beside_papers and plain in OF_PAPERS and not (made.from_file or made.overrides or made.suite != "blurb"):
+        return Standing(key, _titled(kind.title, configuration.text, kind.name), kind.place, states, why)
+    if (
+        kind.beside_papers
+        and plain in OF_PAPERS
+        and not (configuration.from_file or configuration.overrides or configuration.suite != "blurb")
+    ):
         return Standing(("published", row.recipe), "", 0, states, why)
-    return Standing(key, made.text, kind.place, states, why)
+    return Standing(key, configuration.text, kind.place, states, why)
 
 
 def _titled(kind: str, text: str, usual: str) -> str:
@@ -151,14 +161,16 @@ def _of_group(standings: Sequence[Standing], column: str, places: Sequence[int],
     states: dict[tuple[State, ...], list[int]] = {}
     theirs, unranked = [], []
     for place in places:
-        one = standings[place]
-        if one.unranked(column):
+        standing = standings[place]
+        if standing.unranked(column):
             unranked.append(place)
-        elif one.states is None:
+        elif standing.states is None:
             theirs.append(place)
         else:
-            states.setdefault(one.state(column), []).append(place)
-    order = sorted(states, key=lambda state: (not all(one.released for one in state), -len(states[state]), state))
+            states.setdefault(standing.state(column), []).append(place)
+    order = sorted(
+        states, key=lambda state: (not all(standing.released for standing in state), -len(states[state]), state)
+    )
     first, *others = [states[state] for state in order] or [[]]
     found = [Part(title, sorted([*theirs, *first]), unranked)]
     return found + [Part(f"{title or 'protocols of papers'}, other data", other, []) for other in others]

@@ -17,10 +17,28 @@ from blurb.statistics.student import t_critical
 from blurb.tasks import TWELVE, TYPES
 
 COLUMNS = (
-    "schema", "suite", "model", "source", *ASKED, *MODEL[1:],
-    "score", "score_sd", "score_low", "score_high", TWELVE, *TYPES, *DATASETS, "seeds", "plan", "complete", "data",
-    "max_eval", "metrics_version", "plugins", "note",
-)  # fmt: skip
+    "schema",
+    "suite",
+    "model",
+    "source",
+    *ASKED,
+    *MODEL[1:],
+    "score",
+    "score_sd",
+    "score_low",
+    "score_high",
+    TWELVE,
+    *TYPES,
+    *DATASETS,
+    "seeds",
+    "plan",
+    "complete",
+    "data",
+    "max_eval",
+    "metrics_version",
+    "plugins",
+    "note",
+)
 """The fixed columns; those of one's own tasks follow."""
 FACTS = ("max_eval", "metrics_version")
 """The columns with a value per dataset."""

@@ -48,10 +48,16 @@ class Reason(Enum):
 
 
 NOUNS = {
-    Reason.LEARNER: "learner", Reason.RECIPE: "recipe", Reason.PROTOCOL: "protocol", Reason.OVERRIDES: "overrides",
-    Reason.PLUGINS: "plug-in code", Reason.SPLIT: "split", Reason.DATA: "data",
-    Reason.METRICS: "version of the metrics", Reason.EXAMPLES: "number of scored examples",
-}  # fmt: skip
+    Reason.LEARNER: "learner",
+    Reason.RECIPE: "recipe",
+    Reason.PROTOCOL: "protocol",
+    Reason.OVERRIDES: "overrides",
+    Reason.PLUGINS: "plug-in code",
+    Reason.SPLIT: "split",
+    Reason.DATA: "data",
+    Reason.METRICS: "version of the metrics",
+    Reason.EXAMPLES: "number of scored examples",
+}
 ACROSS = ("protocol", "recipe", "overrides", "unknown")
 """What a check may be told to pass over (`blurb check --across`)."""
 
@@ -113,19 +119,19 @@ class Obstacle:
 
 def obstacles(first: RowScores, other: RowScores, use: Use, task: str = "", split: Split = "test") -> list[Obstacle]:
     """All that keeps two rows apart, in a fixed order; of a dataset too, if one is named."""
-    found = [_learner(first, other, use)]
+    reasons = [_learner(first, other, use)]
     if use is not Use.COMPARE:
-        found += [_row_fact(of, first, other) for of in ROW_FACTS]
+        reasons += [_row_fact(of, first, other) for of in ROW_FACTS]
     if task:
         sides = tuple(row.datasets.get(task, DatasetScores(task)) for row in (first, other))
         if use is not Use.COMPARE:
-            found.append(_equal(Reason.PLUGINS, sides[0].plugins, sides[1].plugins))
-        if use is not Use.RANK and split != "test" and any(one.means and not one.runs for one in sides):
-            found.append(
+            reasons.append(_equal(Reason.PLUGINS, sides[0].plugins, sides[1].plugins))
+        if use is not Use.RANK and split != "test" and any(each.means and not each.runs for each in sides):
+            reasons.append(
                 Obstacle(Reason.SPLIT, ("dev", "test"), f"{Reason.SPLIT.value}: numbers without runs are from test")
             )
-        found += [_data(*sides), _metrics(*sides), _examples(*sides)]
-    return [one for one in found if one is not None]
+        reasons += [_data(*sides), _metrics(*sides), _examples(*sides)]
+    return [each for each in reasons if each is not None]
 
 
 def comparable_with(
@@ -154,19 +160,21 @@ def _recipe(row: RowScores) -> str | None:
 
 
 ROW_FACTS: dict[Reason, Callable[[RowScores], str | None]] = {
-    Reason.RECIPE: _recipe, Reason.PROTOCOL: protocol, Reason.OVERRIDES: _overrides,
-}  # fmt: skip
+    Reason.RECIPE: _recipe,
+    Reason.PROTOCOL: protocol,
+    Reason.OVERRIDES: _overrides,
+}
 """What is said of a row as a whole, in the order of the messages."""
 
 
 def _row_fact(of: Reason, first: RowScores, other: RowScores) -> Obstacle | None:
     known = ROW_FACTS[of]
-    found = _equal(of, known(first), known(other))
-    if found is None or of is not Reason.PROTOCOL or found.reason is Reason.UNKNOWN:
-        return found
+    obstacle = _equal(of, known(first), known(other))
+    if obstacle is None or of is not Reason.PROTOCOL or obstacle.reason is Reason.UNKNOWN:
+        return obstacle
     names = first.configuration.protocol, other.configuration.protocol
     if names[0] == names[1]:  # two files of one name and version, as a table could have them
-        names = tuple(f"{name} {side}" for name, side in zip(names, found.sides, strict=True))  # type: ignore[assignment]
+        names = tuple(f"{name} {side}" for name, side in zip(names, obstacle.sides, strict=True))  # type: ignore[assignment]
     return Obstacle(of, names)
 
 
@@ -184,12 +192,12 @@ def _learner(first: RowScores, other: RowScores, use: Use) -> Obstacle | None:
 
 
 def _data(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
-    hashes = [frozenset(one[:SHORT] for one in side.known("data_hash")) for side in (first, other)]
+    hashes = [frozenset(each[:SHORT] for each in side.known("data_hash")) for side in (first, other)]
     if len(hashes[0] | hashes[1]) > 1:  # also seeds of one row on several data
         return Obstacle(Reason.DATA, (_listed(hashes[0]), _listed(hashes[1])), Reason.DATA.value)
-    if all(hashes) or all(one.known("verdict") == {"identical"} for one in (first, other)):
+    if all(hashes) or all(each.known("verdict") == {"identical"} for each in (first, other)):
         return None
-    return Obstacle(Reason.DATA, tuple("same" if one else None for one in hashes))  # type: ignore[arg-type]
+    return Obstacle(Reason.DATA, tuple("same" if each else None for each in hashes))  # type: ignore[arg-type]
 
 
 def _listed(values: frozenset[str]) -> str:
@@ -219,20 +227,20 @@ def remarks(first: RowScores, other: RowScores) -> list[str]:
     """All that differs between two rows, and what is not known of both: shown above a comparison, never a refusal."""
     apart = obstacles(first, other, Use.CHECK)
     weights = short_weights(first.weights), short_weights(other.weights)
-    found = []
-    if weights[0] and weights[0] == weights[1] and any(one.of is Reason.PROTOCOL for one in apart):
-        found.append("the same encoder under two protocols")
-    found += [one.beside for one in apart]
+    texts = []
+    if weights[0] and weights[0] == weights[1] and any(obstacle.of is Reason.PROTOCOL for obstacle in apart):
+        texts.append("the same encoder under two protocols")
+    texts += [obstacle.beside for obstacle in apart]
     precisions = first.configuration.precision, other.configuration.precision
     if all(precisions) and precisions[0] != precisions[1]:
-        found.append(f"precision: {precisions[0]} / {precisions[1]}")
+        texts.append(f"precision: {precisions[0]} / {precisions[1]}")
     datasets: dict[tuple[Reason, bool], list[str]] = {}
     for name in (name for name in first.datasets if name in other.datasets):
-        for one in obstacles(first, other, Use.CHECK, name)[len(apart) :]:
-            datasets.setdefault((one.of, one.reason is Reason.UNKNOWN), []).append(name)
+        for obstacle in obstacles(first, other, Use.CHECK, name)[len(apart) :]:
+            datasets.setdefault((obstacle.of, obstacle.reason is Reason.UNKNOWN), []).append(name)
     for (of, unknown), names in datasets.items():
-        found.append(f"{NOUNS[of]}: {'unknown for' if unknown else 'not the same on'} {_some(names)}")
-    return found
+        texts.append(f"{NOUNS[of]}: {'unknown for' if unknown else 'not the same on'} {_some(names)}")
+    return texts
 
 
 MOST = 3

@@ -40,11 +40,11 @@ def per_dataset(row: RowScores, value: Callable[[DatasetScores], str | None]) ->
     """`1` if all datasets with a score have that value, else the value per dataset: `bc2gm:2000 jnlpba:2000`."""
     from blurb.results.row_scores import in_order
 
-    found = {name: known for name, one in in_order(row.datasets) if one.mean() is not None and (known := value(one))}
+    values = {name: known for name, one in in_order(row.datasets) if one.mean() is not None and (known := value(one))}
     scored = sum(one.mean() is not None for one in row.datasets.values())
-    if len(set(found.values())) == 1 and len(found) == scored:
-        return next(iter(found.values()))
-    return joined(found)
+    if len(set(values.values())) == 1 and len(values) == scored:
+        return next(iter(values.values()))
+    return joined(values)
 
 
 def of_dataset(cell: str, task: str) -> str:
@@ -75,11 +75,11 @@ def check(cell: str, path: Path, line: int, column: str = "plan") -> None:
 
 def together(cells: Iterable[str]) -> dict[str, int]:
     """The plan of several lines of one row, which machines may have planned separately: the most seeds of each."""
-    found: dict[str, int] = {}
+    plans: dict[str, int] = {}
     for cell in dict.fromkeys(cells):
         for name, count in seeds(cell).items():
-            found[name] = max(found.get(name, 0), count)
-    return found
+            plans[name] = max(plans.get(name, 0), count)
+    return plans
 
 
 def completed(there: Mapping[str, DatasetScores], cells: Iterable[str]) -> dict[str, DatasetScores]:

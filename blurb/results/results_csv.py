@@ -16,9 +16,26 @@ from blurb.system.files import writing_whole
 from blurb.tasks import SCORED, Split
 
 COLUMNS = (
-    "schema", *KEY, "plan", *SETTINGS, *LIMITS, PLUGINS, "task", "type", "seed", "planned", "split", "metric",
-    "value", "majority", "data", "data_hash", "metrics_version", "family", "trial",
-)  # fmt: skip
+    "schema",
+    *KEY,
+    "plan",
+    *SETTINGS,
+    *LIMITS,
+    PLUGINS,
+    "task",
+    "type",
+    "seed",
+    "planned",
+    "split",
+    "metric",
+    "value",
+    "majority",
+    "data",
+    "data_hash",
+    "metrics_version",
+    "family",
+    "trial",
+)
 _FIGURES = ("split", "metric", "value", "majority")
 BEFORE, AFTER = COLUMNS[: COLUMNS.index(_FIGURES[0])], COLUMNS[COLUMNS.index(_FIGURES[-1]) + 1 :]
 """The columns to the left and to the right of those in which the lines of a run differ."""
@@ -62,8 +79,9 @@ def check_alike(places: Iterable[Place], columns: Sequence[str]) -> None:
             raise DataError(
                 f"{line['model']} on {line['task']}: cannot average seed {line['seed']} and seed {other['seed']} in "
                 f"{before}:{at}, as they differ in {', '.join(differing)}.{hint}",
-                path, number,
-            )  # fmt: skip
+                path,
+                number,
+            )
 
 
 def _check_runs(lines: Sequence[Numbered], path: Path) -> None:
@@ -175,9 +193,16 @@ def _runs_of(row: RowScores) -> Iterator[tuple[Line, Run]]:
     synthetic = row.data == "synthetic"
     for name, dataset in in_order(row.datasets):
         for seed, run in sorted(dataset.runs.items()):
-            made = {
-                **run.settings, "task": name, "type": dataset.type, "seed": str(seed), "planned": str(dataset.planned),
-                "data": "synthetic" if synthetic else run.verdict, "data_hash": run.data_hash,
-                "metrics_version": run.metrics_version, "family": run.family, "trial": run.trial,
-            }  # fmt: skip
-            yield {**common, **made}, run
+            columns = {
+                **run.settings,
+                "task": name,
+                "type": dataset.type,
+                "seed": str(seed),
+                "planned": str(dataset.planned),
+                "data": "synthetic" if synthetic else run.verdict,
+                "data_hash": run.data_hash,
+                "metrics_version": run.metrics_version,
+                "family": run.family,
+                "trial": run.trial,
+            }
+            yield {**common, **columns}, run

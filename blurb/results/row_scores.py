@@ -91,12 +91,13 @@ class RowScores:
     @property
     def identity(self) -> tuple[str, ...]:
         """The identity of a row: suite, model, learner and configuration as in the tables, or the source."""
-        made = self.configuration
+        configuration = self.configuration
         if self.published:
             return self.origin.value, self.source, self.version, self.model
         return (
-            made.suite, self.model, short_weights(self.weights), self.tokenizer[:12], self.learner, self.recipe,
-            made.protocol, made.protocol_hash[:12], made.overrides_text, made.precision,
+            configuration.suite, self.model, short_weights(self.weights), self.tokenizer[:12], self.learner,
+            self.recipe, configuration.protocol, configuration.protocol_hash[:12], configuration.overrides_text,
+            configuration.precision,
         )  # fmt: skip
 
     @property
@@ -223,12 +224,12 @@ class RowScores:
         """`synthetic`, `verified` (all data identical to the release), a list of what differs, or `not known`."""
         if self.suite == DEMO:
             return "synthetic"
-        if not any(one.known("verdict") or one.runs for one in self.datasets.values()):
+        if not any(dataset.known("verdict") or dataset.runs for dataset in self.datasets.values()):
             return "not known"
         doubtful = [
             f"{name} {verdict}"
-            for name, one in sorted(self.datasets.items())
-            for verdict in sorted(one.known("verdict") - {"identical"})
+            for name, dataset in sorted(self.datasets.items())
+            for verdict in sorted(dataset.known("verdict") - {"identical"})
         ]
         return "; ".join(doubtful) or "verified"
 

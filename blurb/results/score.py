@@ -101,8 +101,10 @@ def spread(deviations: Mapping[str, tuple[float, int]]) -> Spread | None:
     if any(name not in deviations or deviations[name][1] < 2 for name in shares):
         return None
     variance = sum((share * deviations[name][0]) ** 2 for name, share in shares.items())
-    parts = [((share * deviations[name][0]) ** 2 / deviations[name][1], deviations[name][1]) for name, share in
-             shares.items()]  # fmt: skip
+    parts = [
+        ((share * deviations[name][0]) ** 2 / deviations[name][1], deviations[name][1])
+        for name, share in shares.items()
+    ]
     error = sum(part for part, _ in parts)
     certainty = sum(part**2 / (seeds - 1) for part, seeds in parts)
     return Spread(math.sqrt(variance), math.sqrt(error), error**2 / certainty if certainty else None)

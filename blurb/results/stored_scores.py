@@ -38,13 +38,13 @@ class Kinds:
 
     def of(self, facts: TrialFacts, task: str) -> RunLayout:
         """That of a trial with these facts."""
-        found = self._known.get((id(facts), task))
-        if found is None:
-            found = self._known[id(facts), task] = (
+        layout = self._known.get((id(facts), task))
+        if layout is None:
+            layout = self._known[id(facts), task] = (
                 _kind(facts, task),
                 facts,
             )  # facts is kept, so that its id is not reused
-        return found[0]
+        return layout[0]
 
 
 def _kind(facts: TrialFacts, task: str) -> RunLayout:
@@ -183,15 +183,15 @@ class StoredScores(DatasetScores):
         return {}
 
     def _of_split(self, split: Split) -> dict[int, float]:
-        found = {}
+        scores = {}
         facts = place = None
         for seed, entry in sorted(self.runs.entries.items()):
             if entry.facts is not facts:  # seeds mostly share them
                 facts = entry.facts
                 place = self.runs.kind(entry).places.get(split, {}).get(self.metric)
             if place is not None:
-                found[seed] = place[0] * entry.figure(place[1])
-        return found
+                scores[seed] = place[0] * entry.figure(place[1])
+        return scores
 
     def limit(self, setting: str) -> int | None:
         """One of `LIMITS` of its runs, 0 for none; None without runs."""

@@ -59,7 +59,10 @@ def _are_numbers(answers: Sequence[Any]) -> bool:
 
 
 FORMS: Mapping[str, Callable[[Sequence[Any]], bool]] = {
-    "tags": _are_tags, "labels": _are_lists, "label": _are_texts, "score": _are_numbers,
-}  # fmt: skip
+    "tags": _are_tags,
+    "labels": _are_lists,
+    "label": _are_texts,
+    "score": _are_numbers,
+}
 """Column of the answer in the examples (`blurb.data.schema`) -> whether answers are of its form."""
 IDS: Mapping[str, frozenset[type]] = {"id": frozenset({str}), "doc_id": frozenset({str, type(None)})}

@@ -85,9 +85,11 @@ class PlannedRow:
             trials[task] = {**(trials.get(task, {}) if same else {}), **seeds}
         families, plugins = {**before.families, **self.families}, {**before.plugins, **self.plugins}
         return replace(
-            self, trials=trials, families={task: families[task] for task in trials},
+            self,
+            trials=trials,
+            families={task: families[task] for task in trials},
             plugins={task: plugins[task] for task in trials if task in plugins},
-        )  # fmt: skip
+        )
 
 
 def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[PlannedRow]:
@@ -145,7 +147,7 @@ def _path(store: Store, row: PlannedRow) -> Path:
 
 def _recovered(store: Store, row: PlannedRow) -> PlannedRow:
     """Rebuilds a row from the trials that belong to it; planned trials that never ran are lost."""
-    found = replace(row, trials={}, families={}, plugins={})
+    recovered = replace(row, trials={}, families={}, plugins={})
     for path in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
         try:
             trial, made = store.read_spec(path.parent), provenance.read(path.parent)
@@ -154,24 +156,24 @@ def _recovered(store: Store, row: PlannedRow) -> PlannedRow:
         if row.is_of(trial, made):
             one = {"trials": {trial.task: {trial.seed: trial.hash}}, "families": {trial.task: trial.family}}
             code = {trial.task: trial.plugins} if trial.plugins else {}
-            found = replace(row, **one, plugins=code).over(found)  # type: ignore[arg-type]
-    return found
+            recovered = replace(row, **one, plugins=code).over(recovered)  # type: ignore[arg-type]
+    return recovered
 
 
 def _of_folder(folder: Path, tell: Tell) -> list[PlannedRow]:
     """The rows of a folder, by key."""
-    found: list[PlannedRow] = []
+    planned: list[PlannedRow] = []
     try:
         there = sorted(filter(FILE.fullmatch, os.listdir(folder)))
     except OSError:  # of a model without rows, or no folder
         return []
     for name in there:
         try:
-            found.append(_parsed(folder / name))
+            planned.append(_parsed(folder / name))
         except BlurbError as error:
             fix = "run its blurb run command again to rebuild it, without training."
             tell(followed(error, "Its row is left out", fix))
-    return found
+    return planned
 
 
 def _parsed(path: Path) -> PlannedRow:
@@ -211,19 +213,19 @@ def _said(error: Exception) -> str:
 
 def _check(row: PlannedRow, path: Path) -> None:
     """Raises a ValueError or BlurbError if a field of a row is invalid."""
-    made = row.configuration
+    configuration = row.configuration
     texts = [
         row.weights,
         row.tokenizer,
         row.learner,
-        made.protocol,
-        made.protocol_hash,
-        made.precision,
-        made.suite,
-        made.note,
+        configuration.protocol,
+        configuration.protocol_hash,
+        configuration.precision,
+        configuration.suite,
+        configuration.note,
     ]
-    scalar = isinstance(made.overrides, dict) and all(
-        isinstance(value, str | int | float) for value in made.overrides.values()
+    scalar = isinstance(configuration.overrides, dict) and all(
+        isinstance(value, str | int | float) for value in configuration.overrides.values()
     )
     if not (scalar and isinstance(row.model, str) and isinstance(row.recipe, int)):
         raise ValueError("a field has the wrong type")
@@ -237,5 +239,5 @@ def _check(row: PlannedRow, path: Path) -> None:
             raise ValueError(f"expected a text, got {text!r}")
     names.check(row.model, f"{path}: the model name")
     # Not asdict: of thousands of rows its copies take seconds. Its trials have been checked, and are most of it.
-    content = {**vars(row), "trials": {}, "configuration": vars(made)}
+    content = {**vars(row), "trials": {}, "configuration": vars(configuration)}
     json.dumps(content, ensure_ascii=False).encode()  # no halves of characters

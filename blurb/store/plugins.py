@@ -30,16 +30,16 @@ def identity(task: Task, settings: Mapping[str, Any], kind: LearnerKind) -> dict
 
     :param settings: the settings that are part of the trial
     """
-    found = {}
+    hashes = {}
     for setting, registry in KINDS.items():
         text = str(settings.get(setting, ""))
         name = text.split(",")[0].strip()
         if text and registry.is_plugin(name):
-            found[setting] = _hash(registry.get(name), resolved(registry, text))
-    found[f"formulation {task.type}"] = of_formulation(task)
+            hashes[setting] = _hash(registry.get(name), resolved(registry, text))
+    hashes[f"formulation {task.type}"] = of_formulation(task)
     if kinds.is_plugin(kind.name):
-        found["learner"] = _hash(kind.load("learner"), {})
-    return {setting: digest for setting, digest in found.items() if digest}
+        hashes["learner"] = _hash(kind.load("learner"), {})
+    return {setting: digest for setting, digest in hashes.items() if digest}
 
 
 def of_formulation(task: Task) -> str:

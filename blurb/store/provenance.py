@@ -16,12 +16,23 @@ from blurb.tasks import Split, Task
 
 FILE = "provenance.json"
 TYPES: Mapping[str, type] = {
-    "data_verdict": str, "model": str, "revision": str, "parameters": int, "configuration": dict,
-    "facts": dict, "environment": dict, "declaration": dict,
-}  # fmt: skip
+    "data_verdict": str,
+    "model": str,
+    "revision": str,
+    "parameters": int,
+    "configuration": dict,
+    "facts": dict,
+    "environment": dict,
+    "declaration": dict,
+}
 ASKED: Mapping[str, type] = {
-    "protocol": str, "protocol_hash": str, "overrides": dict, "precision": str, "suite": str, "note": str,
-}  # fmt: skip
+    "protocol": str,
+    "protocol_hash": str,
+    "overrides": dict,
+    "precision": str,
+    "suite": str,
+    "note": str,
+}
 """Types of the fields, and of those of the configuration."""
 
 

@@ -22,9 +22,17 @@ PREDICTIONS = "predictions.parquet"
 
 
 SPEC: Mapping[str, type] = {
-    "task": str, "weights": str, "tokenizer": str, "data": str, "settings": dict, "seed": int, "precision": str,
-    "recipe": int, "plugins": dict, "learner": str,
-}  # fmt: skip
+    "task": str,
+    "weights": str,
+    "tokenizer": str,
+    "data": str,
+    "settings": dict,
+    "seed": int,
+    "precision": str,
+    "recipe": int,
+    "plugins": dict,
+    "learner": str,
+}
 """Types of the fields of a specification."""
 
 

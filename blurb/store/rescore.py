@@ -33,20 +33,24 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> F
     def scores(split: Scored, answers: str) -> dict[str, float]:
         rows = [i for i, name in enumerate(columns["split"]) if name == split]
         gold, predicted, documents = ([columns[name][i] for i in rows] for name in ("gold", answers, "doc_id"))
-        found = formulation.score(gold, predicted, documents)
-        for metric, value in found.items():
+        scored = formulation.score(gold, predicted, documents)
+        for metric, value in scored.items():
             if not math.isfinite(value):
                 raise SettingsError(
                     f"The metric gave {value!r} for {metric} on {split}; where a value is undefined, a metric must "
                     "give 0.0."
                 )
-        return found
+        return scored
 
     majority: Scores = {"dev": scores("dev", "majority"), "test": scores("test", "majority")}
     dev, test = scores("dev", "prediction"), scores("test", "prediction")
     return {
-        "metrics_version": metrics.VERSION, "majority": majority, "dev": dev, "test": test, "metric": next(iter(test)),
-    }  # fmt: skip
+        "metrics_version": metrics.VERSION,
+        "majority": majority,
+        "dev": dev,
+        "test": test,
+        "metric": next(iter(test)),
+    }
 
 
 def is_done(store: Store, path: Path) -> bool:

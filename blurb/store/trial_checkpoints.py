@@ -47,20 +47,20 @@ class TrialCheckpoints:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
-        found = sorted(folder_of(self.path).glob("*"))
-        if not found:
+        folders = sorted(folder_of(self.path).glob("*"))
+        if not folders:
             return None
-        lost = damage(found[-1])
+        lost = damage(folders[-1])
         reason = f"{', '.join(lost)} missing or damaged" if lost else ""
         try:
             if not reason:
-                values = read_json(found[-1] / VALUES)
+                values = read_json(folders[-1] / VALUES)
                 reason = self._foreign(values.get("about"))
             if not reason:
                 # Copies, as what is read is mapped from the files, and these are removed with the next checkpoint.
                 return {
                     file.stem: {name: value.clone() for name, value in load_file(file).items()}
-                    for file in found[-1].glob("*.safetensors")
+                    for file in folders[-1].glob("*.safetensors")
                     if file.is_file()  # a pipe would be waited for
                 }, values
         except (BlurbError, OSError, SafetensorError) as error:

@@ -16,10 +16,21 @@ from blurb.tasks.types import TaskType
 REQUIRED = ("name", "type", "files", "format")
 T = TypeVar("T")
 KEYS: dict[str, type] = {
-    "name": str, "title": str, "type": str, "labels": list, "files": dict, "format": dict, "seeds": int,
-    "max_length": int, "negative": str, "positive": str, "scale": list, "licence": str, "homepage": str,
+    "name": str,
+    "title": str,
+    "type": str,
+    "labels": list,
+    "files": dict,
+    "format": dict,
+    "seeds": int,
+    "max_length": int,
+    "negative": str,
+    "positive": str,
+    "scale": list,
+    "licence": str,
+    "homepage": str,
     "citation": str,
-}  # fmt: skip
+}
 FORMAT_KEYS: dict[str, dict[str, type]] = {
     "conll": {"kind": str, "token": int, "tag": int, "scheme": str},
     "tsv": {"kind": str, "header": bool, "columns": dict, "dummies": list, "separator": str},

@@ -20,22 +20,27 @@ def show(estimate: Estimate, store: Path, err: bool) -> None:
     from blurb.terminal import output
 
     if not estimate.waiting:
-        click.echo(f"All {plural(len(estimate.trials), 'trial')} are done." if len(estimate.trials) > 1 else
-                   "The trial is done.", err=err)  # fmt: skip
+        click.echo(
+            f"All {plural(len(estimate.trials), 'trial')} are done."
+            if len(estimate.trials) > 1
+            else "The trial is done.",
+            err=err,
+        )
         return
     by_task = {name: part for name, part in estimate.tasks.items() if part.waiting}
     if len(by_task) > 1:
         rows = [
             (name, len(part.waiting), duration(part.seconds), size(part.memory), size(part.store + part.cache))
             for name, part in by_task.items()
-        ]  # fmt: skip
+        ]
         output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
     meanwhile = f" (and up to {size(estimate.checkpoints)} of checkpoints)" if estimate.checkpoints else ""
     click.echo(
         f"{plural(len(estimate.waiting), 'trial')}, {estimate.jobs} at a time: about {duration(estimate.seconds)}, "
         f"{size(estimate.memory)} of memory, {size(estimate.store)} in {store}{meanwhile}, "
-        f"{size(estimate.cache)} in the cache.", err=err,
-    )  # fmt: skip
+        f"{size(estimate.cache)} in the cache.",
+        err=err,
+    )
     click.echo(_basis(estimate), err=err)
 
 

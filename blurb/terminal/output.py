@@ -74,8 +74,10 @@ def show(
     from rich.text import Text
 
     out = console(stderr=stderr)
-    cells = [["" if cell is None else f"{cell:,}" if isinstance(cell, int) else escaped(str(cell)) for cell in row]
-             for row in rows]  # fmt: skip
+    cells = [
+        ["" if cell is None else f"{cell:,}" if isinstance(cell, int) else escaped(str(cell)) for cell in row]
+        for row in rows
+    ]
     widths = [max(len(line) for row in (columns, *cells) for line in row[at].split("\n")) for at in range(len(columns))]
     narrow = sum(widths) + 2 * len(widths) > out.width
     table = Table(box=SIMPLE_HEAD, header_style="bold", padding=0 if narrow else (0, 1, 0, 0), pad_edge=False)

@@ -20,8 +20,18 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
     from blurb.terminal.output import show
 
     rows = [row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)]
-    columns = ("kind", "cell" if cells else "model", "task", "seed", "lr", "batch", "epochs", "length", "state",
-               "trial")  # fmt: skip
+    columns = (
+        "kind",
+        "cell" if cells else "model",
+        "task",
+        "seed",
+        "lr",
+        "batch",
+        "epochs",
+        "length",
+        "state",
+        "trial",
+    )
     show(columns, rows, "table", numbers=columns[3:8])
     click.echo(f"{plural(len(rows), 'trial')}. Nothing was run or written.")
 
@@ -36,11 +46,18 @@ def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
         for job in jobs:
             settings = job.trial.settings
             open_ = kind == "run" and plan.searched and job.learner.searches
-            rows.append((
-                kind, cell or job.source.name, job.trial.task, job.trial.seed,
-                *("from search" if open_ and key in plan.request.protocol.search else settings.get(key, "")
-                  for key in ("lr", "batch_size", "epochs", "max_length")),
-                "from search" if open_ else "done" if rescore.is_current(store, job.path) else "to run",
-                "" if open_ else job.trial.hash,
-            ))  # fmt: skip
+            rows.append(
+                (
+                    kind,
+                    cell or job.source.name,
+                    job.trial.task,
+                    job.trial.seed,
+                    *(
+                        "from search" if open_ and key in plan.request.protocol.search else settings.get(key, "")
+                        for key in ("lr", "batch_size", "epochs", "max_length")
+                    ),
+                    "from search" if open_ else "done" if rescore.is_current(store, job.path) else "to run",
+                    "" if open_ else job.trial.hash,
+                )
+            )
     return rows

@@ -57,9 +57,7 @@ class Display:
         self.ended = 0.0  # predicted seconds of the trials that ran
         self.ahead = sum(self.rest.values())  # and of those that did not end yet; a sum of many is not made each time
         self.started = time.monotonic()
-        self.drawn = Live(
-            console=console(stderr=True), get_renderable=self._draw, refresh_per_second=4, transient=True,
-        )  # fmt: skip
+        self.drawn = Live(console=console(stderr=True), get_renderable=self._draw, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Display:
         if self.live:

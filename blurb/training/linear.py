@@ -122,9 +122,13 @@ def logistic(
     for free in (weight, bias):
         free.requires_grad_()
     optimizer = torch.optim.LBFGS(
-        [weight, bias], max_iter=STEPS, history_size=20, tolerance_grad=1e-6, tolerance_change=near,
+        [weight, bias],
+        max_iter=STEPS,
+        history_size=20,
+        tolerance_grad=1e-6,
+        tolerance_change=near,
         line_search_fn="strong_wolfe",
-    )  # fmt: skip
+    )
 
     def objective() -> Tensor:
         logits = rows.scores(weight) + bias

@@ -78,12 +78,7 @@ class Trainer:
         self.network.encoder = self.accelerator.prepare_model(self.network.encoder, device_placement=False)
 
     def fit(
-        self,
-        features: Features,
-        targets: Targets,
-        settings: Settings,
-        seed: int,
-        evaluate: Callable[[], float],
+        self, features: Features, targets: Targets, settings: Settings, seed: int, evaluate: Callable[[], float]
     ) -> list[Epoch]:
         """Trains in place and keeps the weights selected by the settings (best epoch on dev, or last).
 
@@ -119,8 +114,10 @@ class Trainer:
                         _check(state.losses, epoch, state.done, settings)
                 score = evaluate() if settings.select == "best" or epoch == epochs else None
                 with resumption.atomic_step():
-                    self._end_epoch(Epoch(epoch, _mean(state.losses), settings.lr * factor(state.done - 1), score),
-                                    settings.select == "best")  # fmt: skip
+                    self._end_epoch(
+                        Epoch(epoch, _mean(state.losses), settings.lr * factor(state.done - 1), score),
+                        settings.select == "best",
+                    )
                 log.info("epoch %d of %d: loss %.4f, dev %s", epoch, epochs, state.history[-1].loss, score)
                 resumption.save()
         if state.best is not None:

@@ -150,8 +150,10 @@ def test_no_text_without_data_and_marks_with_it(store: Store) -> None:
     both = record(store, "m", "ncbi-disease"), record(store, "n", "ncbi-disease")
     assert not any(one.texts for one in differences(*both).examples)
     words = [f"w{number}" for number in range(12)]
-    rows = {unit: {"id": unit, "doc_id": None, "tokens": words, "tags": gold}
-            for unit, gold, _, _ in answers(store, "ncbi-disease")}  # fmt: skip
+    rows = {
+        unit: {"id": unit, "doc_id": None, "tokens": words, "tags": gold}
+        for unit, gold, _, _ in answers(store, "ncbi-disease")
+    }
     for one in differences(*both, "test", rows).examples:
         for name, answer in (("gold", one.gold), ("A", one.first.answer), ("B", one.other.answer)):
             if name in one.texts:
@@ -186,8 +188,9 @@ def test_the_largest_first_and_groups_in_turns() -> None:
     order = in_order([one("1", "k"), one("2", "k"), one("3", "l"), one("4", "k", 2)])
     assert [example.unit for example in order] == ["4", "1", "3", "2"]
     assert {group: len(members) for group, members in grouped(order).items()} == {
-        "only A right: B k": 3, "only A right: B l": 1,
-    }  # fmt: skip
+        "only A right: B k": 3,
+        "only A right: B l": 1,
+    }
 
 
 def test_what_cannot_be_compared(store: Store, tmp_path: Path) -> None:

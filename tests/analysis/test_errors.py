@@ -123,9 +123,10 @@ def test_text_only_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.Mon
         assert word not in run(tmp_path, *common, "--data", str(folder), "--format", "csv")[1]
     seen = run(tmp_path, "baseline:constant", "--task", "ncbi-disease", "--data", str(folder))[1]
     assert "seen in train" in seen
-    assert "questions by their first word" in run(
-        tmp_path, "baseline:constant", "--task", "pubmedqa", "--data", str(folder)
-    )[1]  # fmt: skip
+    assert (
+        "questions by their first word"
+        in run(tmp_path, "baseline:constant", "--task", "pubmedqa", "--data", str(folder))[1]
+    )
 
 
 def test_a_limit_holds_in_every_format(store: Store) -> None:

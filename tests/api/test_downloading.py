@@ -154,8 +154,9 @@ def test_a_second_run_asks_the_hub_for_nothing(hub: Hub, checkpoint: Checkpoint,
         assert (again.status, again.revision, again.size) == ("there already", first.revision, first.size)
     assert hub.asked == []
     assert [one.status for one in download_models(["org/model", "org/other"], tmp_path)] == [
-        "there already", "downloaded",
-    ]  # fmt: skip
+        "there already",
+        "downloaded",
+    ]
     assert hub.asked == ["org/other"]
 
 
@@ -264,6 +265,7 @@ def test_the_command_says_what_it_fetches(hub: Hub, checkpoint: Checkpoint, tmp_
     assert "downloaded" in done.stdout
     again = json.loads(CliRunner().invoke(cli, [*typed, "--format", "json"]).stdout)
     assert [(one["model"], one["revision"], one["status"]) for one in again] == [
-        ("org/model", HEAD, "there already"), ("baseline:majority", "", "nothing to fetch"),
-    ]  # fmt: skip
+        ("org/model", HEAD, "there already"),
+        ("baseline:majority", "", "nothing to fetch"),
+    ]
     assert again[0]["size"] > 1000

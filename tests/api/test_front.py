@@ -23,10 +23,13 @@ FUNCTIONS = [name for name in blurb.__all__ if inspect.isfunction(getattr(blurb,
 WRONG: list[Any] = [5, float("nan"), None, b"x", [5], {"a": 1}, "a\0b", "\ud800"]
 FIRST = {
     "run": {"model": "baseline:majority", "tasks": "biosses", "suite": "demo", "progress": False},
-    "check": {"candidate": "a", "baseline": "b"}, "compare": {"first": "a", "other": "b"},
-    "load_dataset": {"task": "gad", "suite": "demo"}, "load_model": {"trial": "runs"},
-    "predict": {"trial": "runs", "inputs": "a"}, "load_results": {},
-}  # fmt: skip
+    "check": {"candidate": "a", "baseline": "b"},
+    "compare": {"first": "a", "other": "b"},
+    "load_dataset": {"task": "gad", "suite": "demo"},
+    "load_model": {"trial": "runs"},
+    "predict": {"trial": "runs", "inputs": "a"},
+    "load_results": {},
+}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -102,9 +105,16 @@ def test_threads_give_the_figures_of_one_thread(model: str, tmp_path: Path) -> N
 
 def test_a_model_that_is_loaded_beside_a_run_changes_no_figure(tmp_path: Path) -> None:
     kept = blurb.run(
-        "scratch:tiny", "biosses", suite="demo", protocol="smoke", progress=False, keep_model="best",
-        output=tmp_path / "kept", device="cpu", precision="fp32",
-    )  # fmt: skip
+        "scratch:tiny",
+        "biosses",
+        suite="demo",
+        protocol="smoke",
+        progress=False,
+        keep_model="best",
+        output=tmp_path / "kept",
+        device="cpu",
+        precision="fp32",
+    )
     folder = kept.trial("scratch:tiny", "biosses")
 
     def figures(name: str) -> list[dict[str, Any]]:

@@ -30,9 +30,13 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, blurb.Result
     """A folder with the results of one run, made in Python, and these results."""
     folder = tmp_path_factory.mktemp("front-door")
     results = blurb.run(
-        ["scratch:tiny", "baseline:majority"], **SMOKE, seeds=2, output=folder / "runs",
-        leaderboard=folder / "leaderboard.csv", progress=False,
-    )  # fmt: skip
+        ["scratch:tiny", "baseline:majority"],
+        **SMOKE,
+        seeds=2,
+        output=folder / "runs",
+        leaderboard=folder / "leaderboard.csv",
+        progress=False,
+    )
     return folder, results
 
 
@@ -41,8 +45,19 @@ def test_both_doors_lead_to_the_same_figures(
 ) -> None:
     folder, results = played
     monkeypatch.chdir(tmp_path)
-    command = ["run", "scratch:tiny", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks",
-               "gad,biosses", "--seeds", "2"]  # fmt: skip
+    command = [
+        "run",
+        "scratch:tiny",
+        "baseline:majority",
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "gad,biosses",
+        "--seeds",
+        "2",
+    ]
     assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
     for name in ("leaderboard.csv", "results.csv"):
         assert (tmp_path / "runs" / name).read_bytes() == (folder / name).read_bytes()
@@ -197,10 +212,7 @@ def test_compare_and_check_say_what_the_commands_say(played: tuple[Path, blurb.R
 
 def test_a_run_with_a_check(played: tuple[Path, blurb.Results]) -> None:
     folder, results = played
-    again = blurb.run(
-        "scratch:tiny", **SMOKE, seeds=2, output=folder / "runs", progress=False,
-        check=results.rows[0],
-    )  # fmt: skip
+    again = blurb.run("scratch:tiny", **SMOKE, seeds=2, output=folder / "runs", progress=False, check=results.rows[0])
     (decision,) = again.decisions
     assert decision.candidate == "scratch:tiny smoke demo"
     assert {finding.name for finding in decision.findings} == {"gad", "biosses"}
@@ -208,9 +220,14 @@ def test_a_run_with_a_check(played: tuple[Path, blurb.Results]) -> None:
 
 def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
     made = blurb.run(
-        "baseline:majority", tasks="gad", suite="demo", protocol="smoke", output=tmp_path / "runs",
-        progress=False, max_eval=7,
-    )  # fmt: skip
+        "baseline:majority",
+        tasks="gad",
+        suite="demo",
+        protocol="smoke",
+        output=tmp_path / "runs",
+        progress=False,
+        max_eval=7,
+    )
     assert made.rows[0].limits("max_eval") == {"gad": 7}
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]  # the tables are in it
     assert {"leaderboard.csv", "results.csv"} <= {path.name for path in (tmp_path / "runs").iterdir()}
@@ -233,9 +250,8 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_nothing_is_said_without_progress(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     blurb.run(
-        "baseline:majority", tasks="gad", suite="demo", protocol="smoke", output=tmp_path / "runs",
-        progress=False,
-    )  # fmt: skip
+        "baseline:majority", tasks="gad", suite="demo", protocol="smoke", output=tmp_path / "runs", progress=False
+    )
     assert capfd.readouterr() == ("", "")
 
 

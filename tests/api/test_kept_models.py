@@ -21,9 +21,15 @@ from blurb.store.record import read_predictions
 from tests.checkpoints import KINDS
 
 FEW: dict[str, Any] = {
-    "suite": "demo", "protocol": "smoke", "leaderboard": None, "progress": False, "device": "cpu", "max_train": 40,
-    "precision": "fp32", "max_eval": 0,
-}  # fmt: skip
+    "suite": "demo",
+    "protocol": "smoke",
+    "leaderboard": None,
+    "progress": False,
+    "device": "cpu",
+    "max_train": 40,
+    "precision": "fp32",
+    "max_eval": 0,
+}
 TYPES = ("ncbi-disease", "ebm-pico", "chemprot", "biosses", "hoc", "pubmedqa")
 
 
@@ -94,7 +100,7 @@ def test_taggers_of_every_architecture(kind: str, checkpoint: Callable[[str], Pa
         ("hoc", {"document_unit": "abstract", "head_init": "linear"}),
         ("biosses", {"reinit_layers": 1, "layer_decay": 0.9, "weight_decay": 0.01}),
     ],
-)  # fmt: skip
+)
 def test_heads_and_inputs(
     task: str, settings: dict[str, Any], checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -123,10 +129,15 @@ def test_raw_text(played: blurb.Results, tmp_path: Path) -> None:
         assert span["text"] == text[span["start"] : span["end"]]
         assert 0 < span["score"] <= 1
     model = blurb.load_model(played.trial("m", "chemprot"))
-    (relation,) = model.predict([{
-        "text": "aspirin inhibits COX-1", "head": {"start": 0, "end": 7, "type": "CHEMICAL"},
-        "tail": {"start": 17, "end": 22, "type": "GENE"},
-    }])  # fmt: skip
+    (relation,) = model.predict(
+        [
+            {
+                "text": "aspirin inhibits COX-1",
+                "head": {"start": 0, "end": 7, "type": "CHEMICAL"},
+                "tail": {"start": 17, "end": 22, "type": "GENE"},
+            }
+        ]
+    )
     assert list(relation["scores"]) == list(model.task.labels)
     assert sum(relation["scores"].values()) == pytest.approx(1)
     assert relation["prediction"] == max(relation["scores"], key=relation["scores"].__getitem__)
@@ -143,12 +154,15 @@ def test_raw_text(played: blurb.Results, tmp_path: Path) -> None:
         ("ncbi-disease", {"words": ["a"]}, "'tokens' is missing"),
         ("biosses", "one text alone", "separated by a tab"),
         ("chemprot", "text alone", "JSON with text, head"),
-        ("chemprot", {"text": "ab", "head": {"start": 0, "end": 1, "type": "x"}, "tail": {"start": 1, "end": 9}},
-         "'tail' must have"),
+        (
+            "chemprot",
+            {"text": "ab", "head": {"start": 0, "end": 1, "type": "x"}, "tail": {"start": 1, "end": 9}},
+            "'tail' must have",
+        ),
         ("chemprot", {"text": "ab", "head": {"start": 0, "end": 3, "type": "x"}}, "text has 2 characters"),
         ("pubmedqa", {"question": "why?", "context": 3}, "'context' must be text"),
     ],
-)  # fmt: skip
+)
 def test_inputs_that_lack_something(played: blurb.Results, task: str, given: Any, told: str) -> None:
     with pytest.raises(DataError, match=told):
         blurb.predict(played.trial("m", task), [given])

@@ -52,8 +52,10 @@ def test_a_search_is_told_with_its_values() -> None:
 
 
 def test_settings_that_do_not_concern_a_task_are_left_out() -> None:
-    told = {name: {line.setting for line in protocols.values(load("standard"), tasks.select(name))} for name in
-            ("ner", "gad", "biosses")}  # fmt: skip
+    told = {
+        name: {line.setting for line in protocols.values(load("standard"), tasks.select(name))}
+        for name in ("ner", "gad", "biosses")
+    }
     assert {"tagging", "word_pooling"} <= told["ner"]
     assert not {"pooling", "relation_input", "document_unit"} & told["ner"]
     assert {"pooling", "relation_input"} <= told["gad"]
@@ -69,8 +71,9 @@ def test_tasks_share_a_line_and_are_named_in_few_words() -> None:
     assert ("seeds", "42", "protocol", "all but biosses") in lines
     assert ("seeds", "5", "protocol, by task", "biosses") in lines
     lengths = [line for line in lines if line[0] == "max_length"]
-    assert ("max_length", "256", "task", "chemprot, ddi") in [(one[0], one[1], one[2].split()[-1], one[3])
-                                                              for one in lengths]  # fmt: skip
+    assert ("max_length", "256", "task", "chemprot, ddi") in [
+        (one[0], one[1], one[2].split()[-1], one[3]) for one in lengths
+    ]
 
 
 def test_a_file_of_ones_own_and_a_typo(tmp_path: Path) -> None:

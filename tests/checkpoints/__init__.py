@@ -18,13 +18,28 @@ from tests.checkpoints.texts import odd_words, texts, words
 __all__ = ["FAMILIES", "KINDS", "REFUSED", "SIZES", "build", "odd_words", "texts", "words", "xlnet_tokenizer"]
 
 _USUAL: tuple[Callable[[Path], None], ...] = (
-    kinds.bert_uncased, kinds.bert_cased, kinds.roberta, kinds.modernbert, kinds.deberta, kinds.t5, kinds.bertweet,
-)  # fmt: skip
+    kinds.bert_uncased,
+    kinds.bert_cased,
+    kinds.roberta,
+    kinds.modernbert,
+    kinds.deberta,
+    kinds.t5,
+    kinds.bertweet,
+)
 _OTHERS: tuple[Callable[[Path], None], ...] = (
-    families.xlm_roberta, families.albert, families.electra, families.deberta_v1, families.distilbert,
-    families.mpnet, families.eurobert, families.nomic_bert, families.longformer, families.big_bird, families.funnel,
+    families.xlm_roberta,
+    families.albert,
+    families.electra,
+    families.deberta_v1,
+    families.distilbert,
+    families.mpnet,
+    families.eurobert,
+    families.nomic_bert,
+    families.longformer,
+    families.big_bird,
+    families.funnel,
     families.xlnet,
-)  # fmt: skip
+)
 _REFUSED: tuple[Callable[[Path], None], ...] = (families.funnel_base, families.canine)
 KINDS = tuple(builder.__name__ for builder in _USUAL)
 """What most tests go through: every kind of tokenizer, and of positions."""

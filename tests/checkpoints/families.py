@@ -87,13 +87,22 @@ def eurobert(folder: Path) -> None:
     ids = [(name, tokenizer.token_to_id(name)) for name in (begin, end)]
     tokenizer.post_processor = processors.TemplateProcessing(f"{begin} $A {end}", f"{begin} $A {end} $B {end}", ids)
     fast = t.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token=begin, eos_token=end, mask_token="<|mask|>", pad_token="<|pad|>",
-        model_input_names=["input_ids", "attention_mask"], model_max_length=8_192,
-    )  # fmt: skip
+        tokenizer_object=tokenizer,
+        bos_token=begin,
+        eos_token=end,
+        mask_token="<|mask|>",
+        pad_token="<|pad|>",
+        model_input_names=["input_ids", "attention_mask"],
+        model_max_length=8_192,
+    )
     config = t.EuroBertConfig(
-        **_of(fast), bos_token_id=fast.bos_token_id, eos_token_id=fast.eos_token_id, mask_token_id=fast.mask_token_id,
-        num_key_value_heads=1, **SIZES,
-    )  # fmt: skip
+        **_of(fast),
+        bos_token_id=fast.bos_token_id,
+        eos_token_id=fast.eos_token_id,
+        mask_token_id=fast.mask_token_id,
+        num_key_value_heads=1,
+        **SIZES,
+    )
     save(fast, t.EuroBertForMaskedLM(config), folder)
 
 

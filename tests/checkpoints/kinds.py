@@ -28,9 +28,7 @@ from transformers import (
 
 from tests.checkpoints.vocabularies import byte_level, trained, unigram, wordpiece
 
-SIZES: dict[str, Any] = {
-    "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
-}  # fmt: skip
+SIZES: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA = ("<s>", "<pad>", "</s>", "<unk>")
 
@@ -80,14 +78,25 @@ def modernbert(folder: Path) -> None:
     ids = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B [SEP]", ids)
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]",
-        mask_token="[MASK]", model_input_names=["input_ids", "attention_mask"], model_max_length=8_192,
-    )  # fmt: skip
+        tokenizer_object=tokenizer,
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        pad_token="[PAD]",
+        mask_token="[MASK]",
+        model_input_names=["input_ids", "attention_mask"],
+        model_max_length=8_192,
+    )
     special = {f"{role}_token_id": getattr(fast, f"{role}_token_id") for role in ("pad", "cls", "sep")}
     config = ModernBertConfig(
-        vocab_size=len(fast), bos_token_id=special["cls_token_id"], eos_token_id=special["sep_token_id"],
-        max_position_embeddings=8_192, local_attention=16, **special, **SIZES,
-    )  # fmt: skip
+        vocab_size=len(fast),
+        bos_token_id=special["cls_token_id"],
+        eos_token_id=special["sep_token_id"],
+        max_position_embeddings=8_192,
+        local_attention=16,
+        **special,
+        **SIZES,
+    )
     save(fast, ModernBertForMaskedLM(config), folder)
 
 
@@ -96,10 +105,17 @@ def deberta(folder: Path) -> None:
     vocabulary = unigram(["[PAD]", "[CLS]", "[SEP]", "[UNK]"], "[UNK]")
     tokenizer = DebertaV2Tokenizer(vocab=[*vocabulary, ("[MASK]", 0.0)], model_max_length=512)
     config = DebertaV2Config(
-        vocab_size=len(tokenizer), relative_attention=True, position_buckets=16, norm_rel_ebd="layer_norm",
-        share_att_key=True, pos_att_type=["p2c", "c2p"], position_biased_input=False, max_position_embeddings=512,
-        type_vocab_size=0, **SIZES,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        relative_attention=True,
+        position_buckets=16,
+        norm_rel_ebd="layer_norm",
+        share_att_key=True,
+        pos_att_type=["p2c", "c2p"],
+        position_biased_input=False,
+        max_position_embeddings=512,
+        type_vocab_size=0,
+        **SIZES,
+    )
     save(tokenizer, DebertaV2Model(config), folder)
 
 
@@ -130,8 +146,10 @@ def bertweet(folder: Path) -> None:
     settings = {"tokenizer_class": "BertweetTokenizer", "model_max_length": 128}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     config = RobertaConfig(
-        vocab_size=len(subtokens) + 5, max_position_embeddings=130, type_vocab_size=1,
+        vocab_size=len(subtokens) + 5,
+        max_position_embeddings=130,
+        type_vocab_size=1,
         tokenizer_class="BertweetTokenizer",
         **SIZES,
-    )  # fmt: skip
+    )
     RobertaForMaskedLM(config).save_pretrained(folder)

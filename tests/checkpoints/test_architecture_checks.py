@@ -78,9 +78,12 @@ def _proteins(folder: Path) -> None:
     (folder / "vocab.txt").write_text("\n".join(entries), encoding="utf-8")
     t.EsmTokenizer(folder / "vocab.txt").save_pretrained(folder)
     config = t.EsmConfig(
-        vocab_size=len(entries), pad_token_id=1, mask_token_id=len(entries) - 1, max_position_embeddings=66,
+        vocab_size=len(entries),
+        pad_token_id=1,
+        mask_token_id=len(entries) - 1,
+        max_position_embeddings=66,
         **checkpoints.SIZES,
-    )  # fmt: skip
+    )
     t.EsmForMaskedLM(config).save_pretrained(folder)
 
 

@@ -96,11 +96,16 @@ def test_a_healthy_checkpoint_needs_no_word_and_keeps_its_hash(checkpoint: Check
 @pytest.mark.parametrize(
     "reference",
     [
-        "biobert", "biobert-v1.2", "clinicalbert", "dmis-lab/biobert-base-cased-v1.1",
-        "dmis-lab/biobert-base-cased-v1.2", "dmis-lab/biobert-base-cased-v1.2@main", "emilyalsentzer/Bio_ClinicalBERT",
+        "biobert",
+        "biobert-v1.2",
+        "clinicalbert",
+        "dmis-lab/biobert-base-cased-v1.1",
+        "dmis-lab/biobert-base-cased-v1.2",
+        "dmis-lab/biobert-base-cased-v1.2@main",
+        "emilyalsentzer/Bio_ClinicalBERT",
         "emilyalsentzer/bio_clinicalbert",
     ],
-)  # fmt: skip
+)
 def test_presets_know_it_by_short_name_and_by_id(
     spoilt: Path, healthy: Source, reference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,8 +98,9 @@ def test_a_real_encoder(minilm: Path, tmp_path: Path, opened: Callable[[Path], O
 
 
 @pytest.mark.parametrize("kind", ["roberta", "t5", "modernbert"])
-def test_other_families(kind: str, checkpoint: Callable[[str], Path], tmp_path: Path,
-                        opened: Callable[[Path], Opens]) -> None:  # fmt: skip
+def test_other_families(
+    kind: str, checkpoint: Callable[[str], Path], tmp_path: Path, opened: Callable[[Path], Opens]
+) -> None:
     folder = Path(shutil.copytree(checkpoint(kind), tmp_path / kind))
     opens = opened(folder)
     encoder_of(resolve(str(folder)))

@@ -124,10 +124,14 @@ def test_what_no_folder_can_be_called(reference: str) -> None:
 @pytest.mark.parametrize(
     "reference",
     [
-        "https://user:hunter2@example.org/org/model", "https://hunter2@example.org/m", "https://h.org/m?token=hunter2",
-        "user:hunter2@host/model", "s3://key:hunter2/with/slash@bucket/model", "https://h.org/m#hunter2",
+        "https://user:hunter2@example.org/org/model",
+        "https://hunter2@example.org/m",
+        "https://h.org/m?token=hunter2",
+        "user:hunter2@host/model",
+        "s3://key:hunter2/with/slash@bucket/model",
+        "https://h.org/m#hunter2",
     ],
-)  # fmt: skip
+)
 def test_a_url_is_refused_and_its_password_is_not_shown(reference: str) -> None:
     with pytest.raises(ModelError, match="not a URL") as caught:
         resolve(reference)

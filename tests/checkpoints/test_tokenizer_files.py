@@ -66,8 +66,11 @@ def test_steps_without_end(copy: Path) -> None:
 
 def test_both_parts_count_together(copy: Path) -> None:
     part = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
-    change(copy, normalizer=sequence(replace("e", "e" * 100)),
-           pre_tokenizer={"type": "Sequence", "pretokenizers": [part] * 2})  # fmt: skip
+    change(
+        copy,
+        normalizer=sequence(replace("e", "e" * 100)),
+        pre_tokenizer={"type": "Sequence", "pretokenizers": [part] * 2},
+    )
     with pytest.raises(ModelError, match="may make 6,400 letters of one"):
         read_tokenizer_config(copy)
 

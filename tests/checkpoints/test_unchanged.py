@@ -40,9 +40,13 @@ def moving(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytes
     other = load_file(folder / "model.safetensors")
     torch.manual_seed(3)
     save_file(
-        {name: value + 0.1 * torch.randn_like(value) if value.is_floating_point() else value
-         for name, value in other.items()}, tmp_path / "other.safetensors", {"format": "pt"},
-    )  # fmt: skip
+        {
+            name: value + 0.1 * torch.randn_like(value) if value.is_floating_point() else value
+            for name, value in other.items()
+        },
+        tmp_path / "other.safetensors",
+        {"format": "pt"},
+    )
     return folder
 
 

@@ -72,8 +72,11 @@ def test_an_index_beside_a_whole_file_is_not_read(copy: Path) -> None:
 def test_an_index_that_chooses_other_weights_gives_another_hash(copy: Path) -> None:
     """The folder is the same but for the one word that decides what is loaded."""
     one = _shard(copy)
-    save_file({key: value * 2 for key, value in load_file(copy / "part.safetensors").items()}, copy / "two.safetensors",
-              metadata={"format": "pt"})  # fmt: skip
+    save_file(
+        {key: value * 2 for key, value in load_file(copy / "part.safetensors").items()},
+        copy / "two.safetensors",
+        metadata={"format": "pt"},
+    )
     _index(copy, one)
     first, total = Checkpoint(copy).weights_hash, _sum(copy)
     assert [path.name for path in Checkpoint(copy).weights.files] == ["part.safetensors"]

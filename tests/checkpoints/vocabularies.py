@@ -34,9 +34,11 @@ def byte_level(special: Sequence[str]) -> dict[str, Any]:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
-        vocab_size=450, special_tokens=list(special), initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        vocab_size=450,
+        special_tokens=list(special),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
-    )  # fmt: skip
+    )
     return trained(tokenizer, trainer)
 
 

@@ -59,9 +59,22 @@ def test_both_tables_are_written_and_nothing_is_trained_twice(tmp_path: Path) ->
 def test_the_numbers_are_those_of_plain_runs(tmp_path: Path) -> None:
     common = ["--tasks", "gad", "--seeds", "2"]
     run = [
-        "run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--device", "cpu", "--precision", "fp32",
-        "--output", str(tmp_path / "runs"), "--leaderboard", str(tmp_path / "leaderboard.csv"), *common,
-    ]  # fmt: skip
+        "run",
+        "scratch:tiny",
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--device",
+        "cpu",
+        "--precision",
+        "fp32",
+        "--output",
+        str(tmp_path / "runs"),
+        "--leaderboard",
+        str(tmp_path / "leaderboard.csv"),
+        *common,
+    ]
     assert CliRunner().invoke(cli, run).exit_code == 0
     result = ablate("head", tmp_path, *common)
     assert result.exit_code == 0, result.output
@@ -120,14 +133,18 @@ def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
     assert ablate("head", tmp_path, *arguments).exit_code != 0
     with (tmp_path / "tables" / "head.csv").open() as file:
         assert [(line["cell"], line["seeds"]) for line in csv.DictReader(file)] == [
-            ("head=linear", "2"), ("head=bilstm", "2"),
-        ]  # fmt: skip
+            ("head=linear", "2"),
+            ("head=bilstm", "2"),
+        ]
     assert (tmp_path / "tables" / "head.md").exists()
     dry = ablate("head", tmp_path, *arguments, "--dry-run")
     lines = [line.split() for line in dry.stdout.splitlines() if "head=" in line]
     assert [(line[1], line[3], "done" in line) for line in lines] == [
-        ("head=linear", "1", True), ("head=linear", "2", True), ("head=bilstm", "1", True), ("head=bilstm", "2", True),
-    ]  # fmt: skip
+        ("head=linear", "1", True),
+        ("head=linear", "2", True),
+        ("head=bilstm", "1", True),
+        ("head=bilstm", "2", True),
+    ]
 
 
 def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -> None:

@@ -265,9 +265,9 @@ def test_other_datasets_of_a_row_change_no_answer(folder: Path, blurb: Callable[
         writer = csv.DictWriter(file, rows[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(row for row in rows if row["task"] == "ncbi-disease")
-    alone = json.loads(
-        blurb("check", "results.csv:fell", "--baseline", "results.csv:old", "--format", "json").output
-    )["findings"]  # fmt: skip
+    alone = json.loads(blurb("check", "results.csv:fell", "--baseline", "results.csv:old", "--format", "json").output)[
+        "findings"
+    ]
     assert [one["p_drop"] for one in alone] == pytest.approx([one["p_drop"] for one in found], abs=1e-4)
 
 

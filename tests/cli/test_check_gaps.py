@@ -146,8 +146,12 @@ def test_no_door_takes_a_limit_that_is_none(value: str, store: Store, tmp_path: 
 
 
 def test_a_level_or_minimum_that_is_none_is_refused() -> None:
-    for make in (lambda: Rules(level=float("nan")), lambda: Rules(level=1.0), lambda: Limit(min_score=float("nan")),
-                 lambda: Rules(split="tset")):  # type: ignore[arg-type]  # fmt: skip
+    for make in (
+        lambda: Rules(level=float("nan")),
+        lambda: Rules(level=1.0),
+        lambda: Limit(min_score=float("nan")),
+        lambda: Rules(split="tset"),
+    ):  # type: ignore[arg-type]
         with pytest.raises(SettingsError):
             make()
 

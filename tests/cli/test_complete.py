@@ -79,10 +79,19 @@ def test_values(line: str, typed: str, values: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["runs show --output mine", "runs rm --output mine", "runs rename --output mine", "errors --output mine",
-     "export latex --output mine", "export latex --output mine other", "compare --output mine", "check --output mine",
-     "check my-bert --output mine --baseline", "run m --output mine --check"],
-)  # fmt: skip
+    [
+        "runs show --output mine",
+        "runs rm --output mine",
+        "runs rename --output mine",
+        "errors --output mine",
+        "export latex --output mine",
+        "export latex --output mine other",
+        "compare --output mine",
+        "check --output mine",
+        "check my-bert --output mine --baseline",
+        "run m --output mine --check",
+    ],
+)
 def test_rows_of_the_store(store: Path, line: str) -> None:
     assert complete(line, "my") == ["my-bert"]
     assert complete(line, "other") == ["other quick lr=0.001", "other standard"]
@@ -108,13 +117,33 @@ def test_a_store_that_is_missing_or_damaged_completes_nothing_and_says_nothing(
 def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
     """Free texts are listed here, so that a new option is not forgotten."""
     free = {
-        "run --name", "run --revision", "run --tokenizer", "run --budget", "ablate --name", "ablate --revision",
-        "ablate --tokenizer", "errors --kind", "diff --kind", "export --published", "export --dataset-id",
-        "leaderboard add --model", "leaderboard add --source", "leaderboard add --version", "leaderboard add --score",
-        "runs rename name", "leaderboard html --title", "leaderboard show --model", "leaderboard show --protocol",
-        "leaderboard show --head", "tasks new name", "tasks new --format", "predict --text",
-        "worker --allow-code", "retry --allow-code", "schema words",
-    }  # fmt: skip
+        "run --name",
+        "run --revision",
+        "run --tokenizer",
+        "run --budget",
+        "ablate --name",
+        "ablate --revision",
+        "ablate --tokenizer",
+        "errors --kind",
+        "diff --kind",
+        "export --published",
+        "export --dataset-id",
+        "leaderboard add --model",
+        "leaderboard add --source",
+        "leaderboard add --version",
+        "leaderboard add --score",
+        "runs rename name",
+        "leaderboard html --title",
+        "leaderboard show --model",
+        "leaderboard show --protocol",
+        "leaderboard show --head",
+        "tasks new name",
+        "tasks new --format",
+        "predict --text",
+        "worker --allow-code",
+        "retry --allow-code",
+        "schema words",
+    }
     found = set()
     for path, command in commands(cli):
         for parameter in command.params:

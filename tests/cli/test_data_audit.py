@@ -118,5 +118,7 @@ def test_a_task_from_a_file_is_audited_and_measured(tmp_path: Path, monkeypatch:
     result = CliRunner().invoke(cli, ["data", "stats", "--tasks", str(tmp_path / "own.toml"), "--format", "json"])
     records = json.loads(result.stdout)
     assert [(one["units"], one["labels"], one["majority"]) for one in records] == [
-        (1, {"no": 0, "yes": 1}, 100.0), (1, {"no": 1, "yes": 0}, 0.0), (1, {"no": 1, "yes": 0}, 0.0),
-    ]  # fmt: skip
+        (1, {"no": 0, "yes": 1}, 100.0),
+        (1, {"no": 1, "yes": 0}, 0.0),
+        (1, {"no": 1, "yes": 0}, 0.0),
+    ]

@@ -109,9 +109,14 @@ def test_bad_input() -> None:
 def test_the_page_escapes_everything() -> None:
     nasty = "<script>alert('&')</script>"
     one = Difference(
-        nasty, "only A right", nasty, Side("right", nasty), Side(nasty, nasty), 1,
+        nasty,
+        "only A right",
+        nasty,
+        Side("right", nasty),
+        Side(nasty, nasty),
+        1,
         {"text": (Piece(nasty), Piece(nasty, True)), "B": (Piece(nasty, True),)},
-    )  # fmt: skip
+    )
     found = Differences([Table(nasty, (nasty, nasty), [(nasty, 1)])], [one])
     page = render(DifferencesPage(nasty, (nasty, nasty), found, [one]))
     assert "<script" not in page

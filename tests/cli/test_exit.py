@@ -25,9 +25,19 @@ from tests.faults.commands import Command
 from tests.store.fakes import finish, row, trial
 
 LONG = [
-    "run", "scratch:tiny", "--suite", "demo", "--tasks", "bc2gm,jnlpba,ddi", "--device", "cpu", "--precision", "fp32",
-    "--set", "epochs=500",
-]  # fmt: skip
+    "run",
+    "scratch:tiny",
+    "--suite",
+    "demo",
+    "--tasks",
+    "bc2gm,jnlpba,ddi",
+    "--device",
+    "cpu",
+    "--precision",
+    "fp32",
+    "--set",
+    "epochs=500",
+]
 
 
 @pytest.fixture

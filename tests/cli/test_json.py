@@ -140,7 +140,10 @@ def test_the_schema_refuses_other_and_missing_keys_and_numbers_as_text(name: str
     for key in found.get("items", found)["required"]:
         less = {other: value for other, value in record.items() if other != key}
         assert not validator.is_valid([less] if isinstance(sample, list) else less), key
-    assert all(refused(**{key: str(value)}) for key, value in record.items()
-               if isinstance(value, int | float) and "string" not in fixed.get(key, {}).get("type", ()))  # fmt: skip
+    assert all(
+        refused(**{key: str(value)})
+        for key, value in record.items()
+        if isinstance(value, int | float) and "string" not in fixed.get(key, {}).get("type", ())
+    )
     with pytest.raises(ValidationError):
         validator.validate({} if isinstance(sample, dict) else [{}])

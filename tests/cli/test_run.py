@@ -25,9 +25,12 @@ SMOKE = ["--suite", "demo", "--protocol", "smoke"]
 def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
     folder.mkdir(parents=True, exist_ok=True)
     return subprocess.Popen(
-        [sys.executable, "-m", "blurb", *arguments], cwd=folder, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        [sys.executable, "-m", "blurb", *arguments],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def done(folder: Path) -> dict[str, float]:
@@ -184,8 +187,11 @@ def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:
     with (tmp_path / "runs" / "results.csv").open() as file:
         trials = {line["trial"] for line in csv.DictReader(file)}
     assert len(trials) == 2
-    hashes = {path.parent.name for path in tmp_path.glob("runs/*/*/*/spec.json")
-              if json.loads(path.read_text())["settings"]["lr"] == winner}  # fmt: skip
+    hashes = {
+        path.parent.name
+        for path in tmp_path.glob("runs/*/*/*/spec.json")
+        if json.loads(path.read_text())["settings"]["lr"] == winner
+    }
     assert trials == hashes
 
 
@@ -268,23 +274,37 @@ def test_bad_requests_are_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--tasks", "hoc", "--protocol", "quick", "--head", "bilstm"],
-         "The head_init 'linear' (protocol quick@2, task hoc) supports only the head 'linear', not "
-         "'bilstm' (--head). Use a random start: --set head_init=random"),
-        (["--tasks", "gad", "--set", "head_init=linear", "--set", "head=bilstm"],
-         "The head_init 'linear' (--set) supports only the head 'linear', not 'bilstm' (--set)."),
-        (["--tasks", "hoc", "--protocol", "mine.toml"],
-         "The pooling 'mention' (protocol mine@HASH) does not work on hoc with tiny: its inputs do not have two "
-         "entities."),
-        (["--tasks", "hoc", "--pooling", "mention"],
-         "The pooling 'mention' (--pooling) does not work on hoc with tiny"),
+        (
+            ["--tasks", "hoc", "--protocol", "quick", "--head", "bilstm"],
+            "The head_init 'linear' (protocol quick@2, task hoc) supports only the head 'linear', not "
+            "'bilstm' (--head). Use a random start: --set head_init=random",
+        ),
+        (
+            ["--tasks", "gad", "--set", "head_init=linear", "--set", "head=bilstm"],
+            "The head_init 'linear' (--set) supports only the head 'linear', not 'bilstm' (--set).",
+        ),
+        (
+            ["--tasks", "hoc", "--protocol", "mine.toml"],
+            "The pooling 'mention' (protocol mine@HASH) does not work on hoc with tiny: its inputs do not have two "
+            "entities.",
+        ),
+        (
+            ["--tasks", "hoc", "--pooling", "mention"],
+            "The pooling 'mention' (--pooling) does not work on hoc with tiny",
+        ),
         (["--tasks", "gad", "--head", "crf"], "The head 'crf' (--head) does not support gad"),
-        (["--tasks", "hoc", "--protocol", "searched.toml"],
-         "The pooling 'mention' (search of protocol searched@HASH) does not work on hoc with tiny: "),
-        (["--tasks", "hoc", "--protocol", "searched.toml", "--pooling", "entity-start"],
-         "The pooling 'entity-start' (--pooling) does not work on hoc with tiny: "),
-        (["--tasks", "gad", "--protocol", "probe", "--pooling", "mean"],
-         "--pooling: pooling does not apply to a probe"),
+        (
+            ["--tasks", "hoc", "--protocol", "searched.toml"],
+            "The pooling 'mention' (search of protocol searched@HASH) does not work on hoc with tiny: ",
+        ),
+        (
+            ["--tasks", "hoc", "--protocol", "searched.toml", "--pooling", "entity-start"],
+            "The pooling 'entity-start' (--pooling) does not work on hoc with tiny: ",
+        ),
+        (
+            ["--tasks", "gad", "--protocol", "probe", "--pooling", "mean"],
+            "--pooling: pooling does not apply to a probe",
+        ),
         (["--tasks", "gad", "--protocol", "probe", "--set", "lr=1e-4"], "--set: lr does not apply to a probe"),
         (["--tasks", "gad", "--protocol", "probe", "--head", "crf"], "The head 'crf' (--head) does not support gad"),
         (["--tasks", "gad", "--protocol", "probe", "--set", "head=bilstm"], ", not 'bilstm' (--set)."),
@@ -292,7 +312,7 @@ def test_bad_requests_are_refused_before_anything_is_written(
         (["--tasks", "gad", "--relation-input", "3"], "--relation-input: relation_input must be a word (got 3)."),
         (["--tasks", "gad", "--set", "pooling=3"], "--set: pooling must be a word (got 3)."),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_go_together_says_where_it_comes_from(
     tmp_path: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

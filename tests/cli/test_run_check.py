@@ -32,9 +32,8 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     Path("blurb-check.toml").write_text("max_drop = 50.0\n", encoding="utf-8")
     made = blurb.run(
-        "baseline:majority", "gad", suite="demo", protocol="smoke", max_eval=20, output="first",
-        progress=False,
-    )  # fmt: skip
+        "baseline:majority", "gad", suite="demo", protocol="smoke", max_eval=20, output="first", progress=False
+    )
     return f"first:{made.rows[0].name}"
 
 
@@ -51,9 +50,16 @@ def test_across_is_that_of_check(there: str) -> None:
 
 def test_across_in_python(there: str) -> None:
     made = blurb.run(
-        "baseline:majority", "gad", suite="demo", protocol="smoke", max_eval=20, max_train=50,
-        progress=False, check=there, across=["overrides"],
-    )  # fmt: skip
+        "baseline:majority",
+        "gad",
+        suite="demo",
+        protocol="smoke",
+        max_eval=20,
+        max_train=50,
+        progress=False,
+        check=there,
+        across=["overrides"],
+    )
     (decision,) = made.decisions
     assert (decision.passed, decision.rules.across) == (True, ("overrides",))
 
@@ -86,9 +92,14 @@ def test_other_learners_are_exit_2_with_what_to_do(
     monkeypatch.chdir(tmp_path)
     store = Store(Path("runs"))
     for name, learner in (("mine", mine), ("theirs", theirs)):
-        planned = [trial(seed=seed, learner="probe" if learner == "probe" else "",
-                         weights="baseline:majority" if learner == "baseline" else "w" * 64)
-                   for seed in (1, 2)]  # fmt: skip
+        planned = [
+            trial(
+                seed=seed,
+                learner="probe" if learner == "probe" else "",
+                weights="baseline:majority" if learner == "baseline" else "w" * 64,
+            )
+            for seed in (1, 2)
+        ]
         for one in planned:
             finish(store, name, one, 0.8)
         rows.write(store, replace(row(name, *planned), learner=learner))

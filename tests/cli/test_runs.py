@@ -53,8 +53,9 @@ def models() -> list[str]:
 def test_the_rows_with_what_is_done_and_planned(store: Store) -> None:
     part, whole = json.loads(run("--format", "json").output)
     states = {"done": 1, "running": 0, "failed": 1, "damaged": 1, "to_run": 1}
-    size = sum(file.stat().st_size for seed in (1, 2) for file in
-               store.path("part", "gad", trial("gad", seed).hash).iterdir())  # fmt: skip
+    size = sum(
+        file.stat().st_size for seed in (1, 2) for file in store.path("part", "gad", trial("gad", seed).hash).iterdir()
+    )
     assert part == {"row": "part quick lr=0.001", "planned": 4, **states, "bytes": size, "last": "2024-05-01T10:00:00Z"}
     assert (whole["row"], whole["done"], whole["planned"]) == ("whole quick lr=0.001", 1, 1)
     text = run().output
@@ -65,8 +66,11 @@ def test_the_rows_with_what_is_done_and_planned(store: Store) -> None:
 def test_the_trials_of_a_row(store: Store) -> None:
     lines = json.loads(run("show", "part", "--format", "json").output)
     assert [(line["task"], line["seed"], line["state"]) for line in lines] == [
-        ("gad", 1, "done"), ("gad", 2, "damaged"), ("hoc", 1, "failed"), ("ddi", 1, "to run"),
-    ]  # fmt: skip
+        ("gad", 1, "done"),
+        ("gad", 2, "damaged"),
+        ("hoc", 1, "failed"),
+        ("ddi", 1, "to run"),
+    ]
     assert lines[0]["dev"] == lines[0]["test"] == 75.0
     assert lines[0]["seconds"] == 61.0
     assert Path(lines[0]["path"], "DONE.json").exists()

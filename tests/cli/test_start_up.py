@@ -18,13 +18,25 @@ HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "pyarrow",
 
 
 LIGHT = [
-    ["--help"], ["tasks"], ["run", "--help"], ["data", "verify", "--help"],
-    ["ablate", "x", "--axis", "tagging", "--tasks", "gad", "--dry-run"], ["run", "x", "--tasks", "nothing"],
-]  # fmt: skip
+    ["--help"],
+    ["tasks"],
+    ["run", "--help"],
+    ["data", "verify", "--help"],
+    ["ablate", "x", "--axis", "tagging", "--tasks", "gad", "--dry-run"],
+    ["run", "x", "--tasks", "nothing"],
+]
 REFUSED = (
-    "--device gpu", "--set lr=-1", "--head crf --tasks gad", "hoc --tasks gad", "--precision fp16",
-    "--relation-input original --tasks gad", "--track wandb", "--engine ray", "--engine slurm", "--tagging biou",
-)  # fmt: skip
+    "--device gpu",
+    "--set lr=-1",
+    "--head crf --tasks gad",
+    "hoc --tasks gad",
+    "--precision fp16",
+    "--relation-input original --tasks gad",
+    "--track wandb",
+    "--engine ray",
+    "--engine slurm",
+    "--tagging biou",
+)
 IN_A_ROW = """
 import importlib.util, json, sys
 from blurb.cli import cli

@@ -157,8 +157,9 @@ def test_leftovers_go_and_nothing_else(mixed: Store) -> None:
     before = {path for path in mixed.root.rglob("*") if path.is_file() and ".sweeps" not in path.parts}
     junk = [
         done.with_name(f".{done.name}.0123.{NEW}"),
-        checkpoints.folder_of(done), checkpoints.folder_of(failed).with_name(f".{failed.name}.checkpoint-aside"),
-    ]  # fmt: skip
+        checkpoints.folder_of(done),
+        checkpoints.folder_of(failed).with_name(f".{failed.name}.checkpoint-aside"),
+    ]
     for folder in junk:
         folder.mkdir()
         (folder / "file").write_bytes(bytes(100))

@@ -18,9 +18,20 @@ from blurb.corpora.build import bioasq, biosses, ebm_pico, gad, hoc, jnlpba, pub
 from blurb.corpora.originals import chemprot, ddi
 
 NAMES = (
-    "bc5-chem", "bc5-disease", "ncbi-disease", "bc2gm", "jnlpba", "ebm-pico", "chemprot", "ddi", "gad", "biosses",
-    "hoc", "pubmedqa", "bioasq",
-)  # fmt: skip
+    "bc5-chem",
+    "bc5-disease",
+    "ncbi-disease",
+    "bc2gm",
+    "jnlpba",
+    "ebm-pico",
+    "chemprot",
+    "ddi",
+    "gad",
+    "biosses",
+    "hoc",
+    "pubmedqa",
+    "bioasq",
+)
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 XML = """<document id="{name}"><sentence id="{name}.s0" text="kalomi vex tra.">
 <entity id="{name}.s0.e0" charOffset="0-5" type="drug" text="kalomi"/>
@@ -72,9 +83,14 @@ TEST_IDS = pubmedqa._cut(list(QUESTIONS), 2, QUESTIONS, ("yes", "no", "maybe"), 
 def question(number: str, answer: str, kind: str = "yesno") -> dict[str, object]:
     """A question as BioASQ's files have it."""
     return {
-        "id": number, "type": kind, "body": f"kalo\n{number} ?", "exact_answer": answer, "ideal_answer": ["mi"],
-        "documents": [], "snippets": [{"text": "tra\tnex .", "document": "d"}, {"text": "vor ."}],
-    }  # fmt: skip
+        "id": number,
+        "type": kind,
+        "body": f"kalo\n{number} ?",
+        "exact_answer": answer,
+        "ideal_answer": ["mi"],
+        "documents": [],
+        "snippets": [{"text": "tra\tnex .", "document": "d"}, {"text": "vor ."}],
+    }
 
 
 def _json(value: object) -> bytes:

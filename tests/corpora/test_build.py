@@ -105,12 +105,20 @@ def test_it_can_be_read_and_is_nothing_else(name: str, tmp_path: Path, model: Pa
 def test_an_archive_gives_what_its_files_give(name: str, pack: object, tmp_path: Path, model: Path) -> None:
     task = tasks.get(name)
     archive = {
-        "bc5-chem": "MTL-Bioinformatics-2016-main", "bc5-disease": "MTL-Bioinformatics-2016", "gad": "REdata",
-        "ncbi-disease": "MTL-Bioinformatics-2016", "bc2gm": "mtl-bioinformatics-2016", "jnlpba": "Genia4ERtraining",
-        "ebm-pico": "ebm_nlp_2_00", "chemprot": "ChemProt_Corpus", "ddi": "DDIextraction_2013",
-        "biosses": "BIOSSES-Dataset", "hoc": "Hallmarks-of-Cancer_text_labels", "pubmedqa": "pubmedqa-master",
+        "bc5-chem": "MTL-Bioinformatics-2016-main",
+        "bc5-disease": "MTL-Bioinformatics-2016",
+        "gad": "REdata",
+        "ncbi-disease": "MTL-Bioinformatics-2016",
+        "bc2gm": "mtl-bioinformatics-2016",
+        "jnlpba": "Genia4ERtraining",
+        "ebm-pico": "ebm_nlp_2_00",
+        "chemprot": "ChemProt_Corpus",
+        "ddi": "DDIextraction_2013",
+        "biosses": "BIOSSES-Dataset",
+        "hoc": "Hallmarks-of-Cancer_text_labels",
+        "pubmedqa": "pubmedqa-master",
         "bioasq": "BioASQ-training7b",
-    }[name]  # fmt: skip
+    }[name]
     packed = tmp_path / "packed" / "deep" / (archive + (".tar.gz" if pack is tarred else ".zip"))
     packed.parent.mkdir(parents=True)
     packed.write_bytes(pack(FILES[name]))  # type: ignore[operator]

@@ -16,9 +16,18 @@ from blurb.tasks import SPLITS, Split
 
 pytestmark = pytest.mark.real
 NAMES = (
-    "bc5-chem", "bc5-disease", "ncbi-disease", "bc2gm", "jnlpba", "chemprot", "ddi", "gad", "biosses", "hoc",
+    "bc5-chem",
+    "bc5-disease",
+    "ncbi-disease",
+    "bc2gm",
+    "jnlpba",
+    "chemprot",
+    "ddi",
+    "gad",
+    "biosses",
+    "hoc",
     "pubmedqa",
-)  # fmt: skip
+)
 MARKS = {"participants": "I-PAR", "interventions": "I-INT", "outcomes": "I-OUT"}
 
 

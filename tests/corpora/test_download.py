@@ -101,9 +101,17 @@ def wanted(server: Server, pinned: bool = True) -> Download:
 
 @pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize(
-    "ways", [["well"], ["redirect", "well"], ["503", "429", "well"], ["cut", "well"], ["stall", "cut", "well"],
-             ["cut", "no ranges"], ["cut", "cut", "cut", "cut", "well"]],
-)  # fmt: skip
+    "ways",
+    [
+        ["well"],
+        ["redirect", "well"],
+        ["503", "429", "well"],
+        ["cut", "well"],
+        ["stall", "cut", "well"],
+        ["cut", "no ranges"],
+        ["cut", "cut", "cut", "cut", "well"],
+    ],
+)
 def test_what_another_try_heals(server: Server, tmp_path: Path, ways: list[str], pinned: bool) -> None:
     server.ways = list(ways)
     seen: list[int] = []

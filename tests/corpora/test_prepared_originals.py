@@ -20,9 +20,13 @@ from blurb.messages.errors import DataError
 
 TASK = tasks.get("chemprot")
 ROW: Example = {
-    "id": "7.T1.T2", "doc_id": "7", "text": "kaloé inhibits MI-1", "label": "CPR:4",
-    "head": {"start": 0, "end": 5, "type": "CHEMICAL"}, "tail": {"start": 15, "end": 19, "type": "GENE"},
-}  # fmt: skip
+    "id": "7.T1.T2",
+    "doc_id": "7",
+    "text": "kaloé inhibits MI-1",
+    "label": "CPR:4",
+    "head": {"start": 0, "end": 5, "type": "CHEMICAL"},
+    "tail": {"start": 15, "end": 19, "type": "GENE"},
+}
 GOOD = json.dumps(ROW)
 
 
@@ -144,10 +148,18 @@ SPANS = VALUES | st.fixed_dictionaries({"start": st.integers(-1, 6), "end": st.i
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.fixed_dictionaries({
-    "id": st.just("7") | VALUES, "doc_id": st.just("7") | VALUES, "text": st.text(min_size=4, max_size=6) | VALUES,
-    "label": st.just("false") | VALUES, "head": SPANS, "tail": SPANS,
-}))  # fmt: skip
+@given(
+    st.fixed_dictionaries(
+        {
+            "id": st.just("7") | VALUES,
+            "doc_id": st.just("7") | VALUES,
+            "text": st.text(min_size=4, max_size=6) | VALUES,
+            "label": st.just("false") | VALUES,
+            "head": SPANS,
+            "tail": SPANS,
+        }
+    )
+)
 @example({**ROW, "head": {**ROW["head"], "end": 17}})  # overlapping, none inside the other
 @example({**ROW, "tail": ROW["head"]})
 @example({**ROW, "text": "@a$ inhibits MI-11234", "head": {"start": 0, "end": 3, "type": "CHEMICAL"}})

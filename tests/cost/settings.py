@@ -50,17 +50,30 @@ def profile(
     """A trial of a hundred training units, 20 of dev and 30 of test, of ten sub-tokens each."""
     found = dict(zip(tasks.SPLITS, (lengths(size) for size in sizes), strict=True))
     values = {
-        "seed": 1, "lengths": found, "labels": 2, "parameters": 1_000, "device": "cpu", "precision": "fp32", **more
-    }  # fmt: skip
+        "seed": 1,
+        "lengths": found,
+        "labels": 2,
+        "parameters": 1_000,
+        "device": "cpu",
+        "precision": "fp32",
+        **more,
+    }
     return TrialProfile(protocol.complete({"max_length": 512, **settings}), rates=rates, **values)
 
 
 def request(source: Source, task: str, store: Path, **overrides: Any) -> plan.Request:
     """A trial or several of the demo suite."""
     return plan.Request(
-        sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("smoke"), data=demo.prepare(), store=store,
-        precision="fp32", device="cpu", overrides=overrides, suite="demo",
-    )  # fmt: skip
+        sources=[source],
+        tasks=[tasks.get(task)],
+        protocol=protocol.load("smoke"),
+        data=demo.prepare(),
+        store=store,
+        precision="fp32",
+        device="cpu",
+        overrides=overrides,
+        suite="demo",
+    )
 
 
 def estimate(seconds: Mapping[str, float | list[float]], jobs: int = 1, **more: Any) -> Estimate:

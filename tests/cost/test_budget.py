@@ -12,8 +12,11 @@ from blurb.protocols import protocol
 from tests.cost.settings import estimate
 
 FAST = {"gad": 60, "biosses": 5, "hoc": 120}
-LADDERS = [estimate(FAST), estimate({name: 4.0 * each for name, each in FAST.items()}),
-           estimate({name: [12.0 * each] * 3 for name, each in FAST.items()})]  # fmt: skip
+LADDERS = [
+    estimate(FAST),
+    estimate({name: 4.0 * each for name, each in FAST.items()}),
+    estimate({name: [12.0 * each] * 3 for name, each in FAST.items()}),
+]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +85,12 @@ def test_every_rung_is_a_protocol_and_they_go_up() -> None:
 
 def test_there_are_no_times_and_sizes_without_a_unit() -> None:
     assert [duration(seconds) for seconds in (0, 1.4, 99, 100, 5_400, 86_400)] == [
-        "1 s", "1 s", "99 s", "2 min", "1 h 30 min", "24 h",
-    ]  # fmt: skip
+        "1 s",
+        "1 s",
+        "99 s",
+        "2 min",
+        "1 h 30 min",
+        "24 h",
+    ]
     assert [size(count) for count in (0, 999_999, 25e6, 1e9)] == ["0.0 MB", "1.0 MB", "25 MB", "1.0 GB"]
     assert budget.UNITS == {"s": 1, "m": 60, "h": 3600}

@@ -44,9 +44,15 @@ def test_another_machine_says_nothing(tmp_path: Path, other: dict[str, Any]) -> 
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{", '{"environment": 3}', '{"environment": {"device": "cpu", "threads": 1, "cpus": 2}, "facts": [1]}',
-     '{"environment": {"device": "cpu", "threads": 1, "cpus": 2}, "facts": {"predicted": 3, "train_seconds": "x"}}'],
-)  # fmt: skip
+    [
+        "",
+        "[]",
+        "{",
+        '{"environment": 3}',
+        '{"environment": {"device": "cpu", "threads": 1, "cpus": 2}, "facts": [1]}',
+        '{"environment": {"device": "cpu", "threads": 1, "cpus": 2}, "facts": {"predicted": 3, "train_seconds": "x"}}',
+    ],
+)
 def test_damage_is_passed_over(tmp_path: Path, content: str) -> None:
     path = finished(Store(tmp_path), 1, taken=20, predicted=10)
     finished(Store(tmp_path), 2, taken=40, predicted=10)

@@ -24,9 +24,12 @@ from tests.cost.settings import lengths, request
     [("bc2gm", {}), ("hoc", {"document_unit": "abstract"}), ("ddi", {}), ("biosses", {"max_length": 24})],
 )
 def test_a_sample_is_near_and_what_is_kept_is_exact(
-    task: str, overrides: dict[str, object], checkpoint: Callable[[str], Path], tmp_path: Path,
+    task: str,
+    overrides: dict[str, object],
+    checkpoint: Callable[[str], Path],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(inputs, "SAMPLE", 64)
     source = building.resolve(str(checkpoint("bert_uncased")), name="m")

@@ -60,9 +60,8 @@ def of(asked: plan.Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Co
     ],
 )
 def test_steps_and_padded_pieces_are_those_of_the_trial(
-    task: str, overrides: dict[str, Any], source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    counted: None,
-) -> None:  # fmt: skip
+    task: str, overrides: dict[str, Any], source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: None
+) -> None:
     """The lengths of the sample are those of all units here, as the demo's splits are small."""
     monkeypatch.setattr("blurb.cost.inputs.SAMPLE", 10_000)
     asked = request(source, task, tmp_path, **overrides)
@@ -175,11 +174,13 @@ def test_networks_from_scratch_cost_their_updates() -> None:
 def test_networks_from_scratch_cost_more_on_long_texts() -> None:
     asked = profile({}, None)
     short, long = (
-        learners.from_scratch(dataclasses.replace(
-            asked, lengths={split: dataclasses.replace(each, read=read) for split, each in asked.lengths.items()}
-        ))
+        learners.from_scratch(
+            dataclasses.replace(
+                asked, lengths={split: dataclasses.replace(each, read=read) for split, each in asked.lengths.items()}
+            )
+        )
         for read in (25.0, 250.0)
-    )  # fmt: skip
+    )
     assert 10 < (long.fit - learners.SETUP) / (short.fit - learners.SETUP) < 100
     assert long.memory > short.memory
 

@@ -23,7 +23,9 @@ SAMPLES: dict[str, str] = {
     "pubmedqa": json.dumps(
         {
             "101": {
-                "QUESTION": "kalo mi ?", "CONTEXTS": ["tra nex .", "vor ."], "final_decision": "yes",
+                "QUESTION": "kalo mi ?",
+                "CONTEXTS": ["tra nex .", "vor ."],
+                "final_decision": "yes",
                 "LONG_ANSWER": "secret pil .",
             },
             "102": {"QUESTION": "dun ?", "CONTEXTS": [], "final_decision": "maybe", "LONG_ANSWER": "secret ."},
@@ -31,7 +33,7 @@ SAMPLES: dict[str, str] = {
         indent=1,
     ),
     "bioasq": '5a\tkalo "mi ?\ttra " nex " vor\tyes\n5b\tdun ?\t \tno\n5c\tsey\t\tyes\n',
-}  # fmt: skip
+}
 READERS = tuple(SAMPLES)
 
 

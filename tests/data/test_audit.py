@@ -35,8 +35,12 @@ LONG = "kalo mi tra nex vor pil"
 def sentence(id_: str, words: str, tags: str = "", doc_id: str | None = None) -> Example:
     tokens = words.split()
     short = tags.split() or ["O"] * len(tokens)
-    return {"id": id_, "doc_id": doc_id, "tokens": tokens,
-            "tags": [tag if tag == "O" else f"{tag}-GENE" for tag in short]}  # fmt: skip
+    return {
+        "id": id_,
+        "doc_id": doc_id,
+        "tokens": tokens,
+        "tags": [tag if tag == "O" else f"{tag}-GENE" for tag in short],
+    }
 
 
 def text(id_: str, content: str, label: str = "0") -> Example:
@@ -64,9 +68,10 @@ def test_inputs_in_two_splits_whatever_their_labels() -> None:
     test = [sentence("e", LONG, "B I O O O O"), sentence("f", "mi ."), sentence("g", LONG), sentence("h", "Mi .")]
     found = list(between(corpus(train=train, dev=dev, test=test)))
     assert cells(found) == [
-        ("test in train", "", 3, 2, 2, ("e", "g", "f")), ("test in dev", "", 2, 1, 2, ("e", "g")),
+        ("test in train", "", 3, 2, 2, ("e", "g", "f")),
+        ("test in dev", "", 2, 1, 2, ("e", "g")),
         ("dev in train", "", 1, 1, 1, ("d",)),
-    ]  # fmt: skip
+    ]
     assert found[0].others == ("a", "a", "b")
     assert leaks({"train": train, "dev": dev, "test": test}) == {"e", "f", "g"}
     assert leaks({"test": test}) == set()
@@ -123,8 +128,9 @@ def test_documents_that_come_again() -> None:
     test = [sentence("t", "x", doc_id="C"), sentence("u", "x", doc_id=None), sentence("v", "x", doc_id=None)]
     found = list(documents(corpus(train=train, test=test)))
     assert [(one.where, one.kind, one.count, one.ids) for one in found] == [
-        ("train", "twice", 1, ("A",)), ("test in train", "in both", 1, ("C",)),
-    ]  # fmt: skip
+        ("train", "twice", 1, ("A",)),
+        ("test in train", "in both", 1, ("C",)),
+    ]
 
 
 def test_a_document_twice_in_the_original_release_of_ncbi_disease(tmp_path: Path) -> None:
@@ -155,10 +161,16 @@ def test_sentences_that_two_tasks_share() -> None:
     one = corpus(train=[sentence("a", LONG)], test=[sentence("b", "sey ( mi ) tra nex vor")])
     other = corpus(
         "pubmedqa",
-        train=[{"id": "q", "question": "mi ?", "context": "Kalo. Sey (mi) tra nex vor fin? Sey (mi) tra Nex vor bo.",
-                "label": "yes"}],
+        train=[
+            {
+                "id": "q",
+                "question": "mi ?",
+                "context": "Kalo. Sey (mi) tra nex vor fin? Sey (mi) tra Nex vor bo.",
+                "label": "yes",
+            }
+        ],
         test=[{"id": "r", "question": f"{LONG} ", "context": "mi mi mi mi mi.", "label": "yes"}],
-    )  # fmt: skip
+    )
     assert [(found.task, found.where, found.ids, found.others) for found in shared([one, other])] == [
         ("pubmedqa", "test in train of bc2gm", ("r",), ("a",))
     ]
@@ -178,15 +190,24 @@ def test_text_with_dummies_is_compared_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("kalo mi", []), ("na\u00efve \u03b2", []), ("a\u00a0b", ["blank that is no space"]),
-        ("a\u2009b", ["blank that is no space"]), ("a  b", ["several blanks"]), ("a ", ["blank at an end"]),
-        ("a\u200bb", ["invisible character"]), ("a\x0bb", ["control character"]),
-        ("a\ufffdb", ["replacement character"]), ("\uf0b0", ["private or no character"]),
+        ("kalo mi", []),
+        ("na\u00efve \u03b2", []),
+        ("a\u00a0b", ["blank that is no space"]),
+        ("a\u2009b", ["blank that is no space"]),
+        ("a  b", ["several blanks"]),
+        ("a ", ["blank at an end"]),
+        ("a\u200bb", ["invisible character"]),
+        ("a\x0bb", ["control character"]),
+        ("a\ufffdb", ["replacement character"]),
+        ("\uf0b0", ["private or no character"]),
         ("\u03b2".encode().decode("latin-1"), ["UTF-8 read as Latin-1"]),
-        ("\u2019".encode().decode("cp1252"), ["UTF-8 read as Latin-1"]), ("p &lt; 3", ["HTML entity"]),
-        ("AT&T; R&D", []), ("&#945;", ["HTML entity"]), ("nai\u0308ve", ["not in composed form"]),
+        ("\u2019".encode().decode("cp1252"), ["UTF-8 read as Latin-1"]),
+        ("p &lt; 3", ["HTML entity"]),
+        ("AT&T; R&D", []),
+        ("&#945;", ["HTML entity"]),
+        ("nai\u0308ve", ["not in composed form"]),
     ],
-)  # fmt: skip
+)
 def test_characters(content: str, expected: list[str]) -> None:
     # What was read in the wrong encoding may hold control characters as well.
     assert [kind for kind in kinds(text("a", content)) if kind != "control character" or kind in expected] == expected
@@ -222,9 +243,12 @@ def test_an_illegal_tag_in_a_file_is_unreadable_and_quotes_nothing(tmp_path: Pat
 def test_entities_that_share_or_lack_a_sub_token() -> None:
     """Words 0 and 1 have one sub-token, word 3 has none: seen by hand-made features, whatever tokenizer does this."""
     features = Features(
-        ids=Ragged.of([[9, 1, 2, 3, 9]]), example_index=np.array([0]), word_ids=Ragged.of([[0, 1, 2, 4]]),
-        word_starts=Ragged.of([[1, 1, 2, 3]]), word_ends=Ragged.of([[2, 2, 3, 4]]),
-    )  # fmt: skip
+        ids=Ragged.of([[9, 1, 2, 3, 9]]),
+        example_index=np.array([0]),
+        word_ids=Ragged.of([[0, 1, 2, 4]]),
+        word_starts=Ragged.of([[1, 1, 2, 3]]),
+        word_ends=Ragged.of([[2, 2, 3, 4]]),
+    )
     reading = TokenizedSplit(features, 512, [], features, (1, 1))
 
     def found(tags: str) -> list[tuple[str, int]]:
@@ -267,9 +291,10 @@ def test_pairs_that_a_limit_takes_apart(checkpoint: Callable[[str], Path], kind:
     reading = read(task, rows)
     found = windows(Corpus(task, {"test": rows}, readings={"test": reading}))
     assert {one.kind: one.ids for one in found} == {
-        "longer than the limit": ("first", "last", "apart"), "wider than the limit": ("apart",),
+        "longer than the limit": ("first", "last", "apart"),
+        "wider than the limit": ("apart",),
         "beyond a cut at the end": ("last", "apart"),
-    }  # fmt: skip
+    }
     assert reading.cut.windowed == 3
 
 

@@ -54,9 +54,16 @@ def at(findings: list[Finding], where: str) -> Finding | None:
 
 # name -> test inputs in train, different ones, those of at least six words
 LEAKS = {
-    "bc5-chem": (16, 8, 0), "bc5-disease": (16, 8, 0), "ncbi-disease": (1, 1, 1), "bc2gm": (53, 33, 12),
-    "jnlpba": (108, 103, 101), "chemprot": (5, 5, 5), "ddi": (34, 34, 33), "gad": (8, 5, 8), "hoc": (6, 6, 0),
-}  # fmt: skip
+    "bc5-chem": (16, 8, 0),
+    "bc5-disease": (16, 8, 0),
+    "ncbi-disease": (1, 1, 1),
+    "bc2gm": (53, 33, 12),
+    "jnlpba": (108, 103, 101),
+    "chemprot": (5, 5, 5),
+    "ddi": (34, 34, 33),
+    "gad": (8, 5, 8),
+    "hoc": (6, 6, 0),
+}
 
 
 @pytest.mark.parametrize("name", [task.name for task in tasks.select("all") if task.name not in ("ebm-pico", "bioasq")])
@@ -107,9 +114,19 @@ def test_short_test_sentences_in_train(corpora: Corpora, name: str, short: int) 
 
 
 COPIES = {
-    "bc5-chem": 9, "bc5-disease": 9, "ncbi-disease": 3, "bc2gm": 23, "jnlpba": 26, "ebm-pico": 1, "chemprot": 117,
-    "ddi": 50, "gad": 26, "hoc": 4, "biosses": 0, "pubmedqa": 0,
-}  # fmt: skip
+    "bc5-chem": 9,
+    "bc5-disease": 9,
+    "ncbi-disease": 3,
+    "bc2gm": 23,
+    "jnlpba": 26,
+    "ebm-pico": 1,
+    "chemprot": 117,
+    "ddi": 50,
+    "gad": 26,
+    "hoc": 4,
+    "biosses": 0,
+    "pubmedqa": 0,
+}
 
 
 @pytest.mark.parametrize("name", COPIES)
@@ -153,10 +170,19 @@ def test_no_document_comes_twice_elsewhere(corpora: Corpora, name: str) -> None:
 
 
 CONFLICTS = {
-    "bc5-chem": {}, "bc5-disease": {"dev": 1, "test": 1}, "ncbi-disease": {"train": 2},
-    "bc2gm": {"train": 6, "dev": 4, "test": 4}, "jnlpba": {"train": 38, "test": 38}, "ebm-pico": {"dev": 2},
-    "chemprot": {}, "ddi": {"train": 53, "test": 9}, "gad": {}, "biosses": {}, "hoc": {"train": 2}, "pubmedqa": {},
-}  # fmt: skip
+    "bc5-chem": {},
+    "bc5-disease": {"dev": 1, "test": 1},
+    "ncbi-disease": {"train": 2},
+    "bc2gm": {"train": 6, "dev": 4, "test": 4},
+    "jnlpba": {"train": 38, "test": 38},
+    "ebm-pico": {"dev": 2},
+    "chemprot": {},
+    "ddi": {"train": 53, "test": 9},
+    "gad": {},
+    "biosses": {},
+    "hoc": {"train": 2},
+    "pubmedqa": {},
+}
 
 
 def test_what_no_model_gets_right_in_the_test_of_jnlpba(corpora: Corpora) -> None:
@@ -186,14 +212,19 @@ def test_illegal_tags_are_those_of_pico_alone(corpora: Corpora) -> None:
 
 
 ODD = {
-    "bc5-chem": {}, "bc5-disease": {}, "ncbi-disease": {}, "bc2gm": {},
-    "jnlpba": {}, "ebm-pico": {},
+    "bc5-chem": {},
+    "bc5-disease": {},
+    "ncbi-disease": {},
+    "bc2gm": {},
+    "jnlpba": {},
+    "ebm-pico": {},
     "chemprot": {"blank that is no space": 440, "private or no character": 11},
     "ddi": {"several blanks": 1778, "blank at an end": 6182, "HTML entity": 6},
-    "gad": {"several blanks": 236}, "biosses": {"blank that is no space": 9, "several blanks": 3},
+    "gad": {"several blanks": 236},
+    "biosses": {"blank that is no space": 9, "several blanks": 3},
     "hoc": {"replacement character": 65, "blank that is no space": 46, "not in composed form": 1},
     "pubmedqa": {"several blanks": 6, "blank that is no space": 103},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -255,10 +286,25 @@ def test_every_entity_of_bc5_has_sub_tokens_of_its_own(corpora: Corpora, read: R
 def test_the_document_that_stands_twice_in_the_original_of_ncbi_disease(test_data: Path) -> None:
     if not list((test_data / "raw_data").rglob("NCBItrainset_corpus.txt")):
         pytest.skip("the original release of NCBI-disease is not in raw_data; BLURB's files come de-duplicated")
-    output = CliRunner().invoke(
-        cli, ["data", "audit", "--data", str(test_data / "blurb"), "--raw", str(test_data / "raw_data"),
-              "--tasks", "ncbi-disease", "--format", "json"],
-    ).stdout  # fmt: skip
+    output = (
+        CliRunner()
+        .invoke(
+            cli,
+            [
+                "data",
+                "audit",
+                "--data",
+                str(test_data / "blurb"),
+                "--raw",
+                str(test_data / "raw_data"),
+                "--tasks",
+                "ncbi-disease",
+                "--format",
+                "json",
+            ],
+        )
+        .stdout
+    )
     (found,) = (one for one in json.loads(output) if one["check"] == "documents")
     assert found["ids"] == ["8528200"]
 

@@ -38,16 +38,23 @@ COUNTS: dict[str, list[tuple[int, int, int | None] | None]] = {
 }
 LABELS: dict[str, dict[str, list[int]]] = {
     "chemprot": {
-        "false": [13923, 8860, 12315], "CPR:3": [756, 546, 663], "CPR:4": [2227, 1091, 1655],
-        "CPR:5": [173, 115, 178], "CPR:6": [229, 199, 292], "CPR:9": [727, 457, 642],
+        "false": [13923, 8860, 12315],
+        "CPR:3": [756, 546, 663],
+        "CPR:4": [2227, 1091, 1655],
+        "CPR:5": [173, 115, 178],
+        "CPR:6": [229, 199, 292],
+        "CPR:9": [727, 457, 642],
     },
     "ddi": {
-        "DDI-false": [21745, 2027, 4737], "DDI-effect": [1486, 201, 360], "DDI-mechanism": [1163, 156, 302],
-        "DDI-advise": [725, 101, 221], "DDI-int": [177, 11, 96],
+        "DDI-false": [21745, 2027, 4737],
+        "DDI-effect": [1486, 201, 360],
+        "DDI-mechanism": [1163, 156, 302],
+        "DDI-advise": [725, 101, 221],
+        "DDI-int": [177, 11, 96],
     },
     "gad": {"1": [2227, 293, 281], "0": [2034, 242, 253]},
     "pubmedqa": {"yes": [249, 27, 276], "no": [152, 17, 169], "maybe": [49, 6, 55]},
-}  # fmt: skip
+}
 AT_HAND = [(name, split) for name, row in COUNTS.items() for split, found in zip(SPLITS, row, strict=True) if found]
 
 
@@ -125,9 +132,10 @@ def test_load_of_a_real_dataset(real_data: Path) -> None:
 def test_the_substitute_of_ebm_pico_is_not_taken_for_it(test_data: Path, real_data: Path, tmp_path: Path) -> None:
     (tmp_path / "ebmnlp").mkdir()
     for split, source in (
-        ("train", test_data / "substitute" / "ebmnlp" / "train.tsv"), ("dev", real_data / "ebmnlp" / "dev.tsv"),
+        ("train", test_data / "substitute" / "ebmnlp" / "train.tsv"),
+        ("dev", real_data / "ebmnlp" / "dev.tsv"),
         ("test", real_data / "ebmnlp" / "test.tsv"),
-    ):  # fmt: skip
+    ):
         (tmp_path / "ebmnlp" / f"{split}.tsv").symlink_to(source)
     found = examine(tasks.get("ebm-pico"), tmp_path)
     assert found.verdict == "differs"

@@ -92,8 +92,10 @@ def test_labels_are_counted_in_the_unit_of_the_task() -> None:
     assert (found[first], found[second], found["(none)"], sum(found.values())) == (1, 2, 1, 4)
     assert list(found) == [*hoc.labels, "(none)"]
     assert label_counts(tasks.get("ebm-pico"), [{"tags": ["I-PAR", "I-PAR", "O", "I-OUT"]}]) == {
-        "PAR": 2, "INT": 0, "OUT": 1,
-    }  # fmt: skip
+        "PAR": 2,
+        "INT": 0,
+        "OUT": 1,
+    }
 
 
 def test_without_train_there_is_no_majority_and_without_a_model_no_sub_token() -> None:
@@ -186,8 +188,12 @@ def test_the_rule_on_the_real_sets() -> None:
         name: BY_SPLIT[name, "train"]["examples_per_word"] for name in ("pubmedqa", "gad", "hoc", "chemprot", "ddi")
     }
     assert {name: round(ratio) for name, ratio in ratios.items()} == {
-        "pubmedqa": 2, "gad": 161, "hoc": 470, "chemprot": 582, "ddi": 719,
-    }  # fmt: skip
+        "pubmedqa": 2,
+        "gad": 161,
+        "hoc": 470,
+        "chemprot": 582,
+        "ddi": 719,
+    }
     assert {BY_SPLIT[name, "train"]["expected"] for name in ratios} == {"bigrams"}
 
 
@@ -234,9 +240,19 @@ def _all(name: str, key: str) -> float:
 def test_the_committed_averages_are_those_of_the_protocol() -> None:
     """docs/benchmark.md, "Lengths": BERT's uncased vocabulary on the real files."""
     averages = {
-        "bc5-chem": 35.6, "bc5-disease": 35.6, "ncbi-disease": 34.6, "bc2gm": 38.1, "jnlpba": 40.6, "ebm-pico": 35.6,
-        "chemprot": 69.6, "ddi": 98.3, "gad": 42.6, "biosses": 78.2, "hoc": 40.1, "pubmedqa": 330.0,
-    }  # fmt: skip
+        "bc5-chem": 35.6,
+        "bc5-disease": 35.6,
+        "ncbi-disease": 34.6,
+        "bc2gm": 38.1,
+        "jnlpba": 40.6,
+        "ebm-pico": 35.6,
+        "chemprot": 69.6,
+        "ddi": 98.3,
+        "gad": 42.6,
+        "biosses": 78.2,
+        "hoc": 40.1,
+        "pubmedqa": 330.0,
+    }
     for name, average in averages.items():
         assert round(_all(name, "sub_tokens"), 1) == average, name
     for name, by_split in {"chemprot": (66.4, 68.1, 74.5), "ddi": (105.5, 64.4, 80.9)}.items():
@@ -260,23 +276,35 @@ def test_the_committed_extremes_are_those_of_the_protocol() -> None:
     assert {name: round(BY_SPLIT[name, "test"]["io_ceiling"], 2) for name in ceilings} == ceilings
     assert round(BY_SPLIT["jnlpba", "dev"]["io_ceiling"], 2) == 96.22
     assert {name: BY_SPLIT[name, "test"]["adjacent_entities"] for name in ceilings} == {
-        "bc5-chem": 11, "bc5-disease": 27, "ncbi-disease": 5, "bc2gm": 80, "jnlpba": 95,
-    }  # fmt: skip
+        "bc5-chem": 11,
+        "bc5-disease": 27,
+        "ncbi-disease": 5,
+        "bc2gm": 80,
+        "jnlpba": 95,
+    }
     assert round(BY_SPLIT["gad", "test"]["majority"], 2) == 68.96
     assert round(BY_SPLIT["pubmedqa", "test"]["majority"], 1) == 55.2
     words = {
-        ("bc5-chem", "train"): (25.9, 154), ("bc5-chem", "dev"): (25.6, 225), ("bc5-disease", "test"): (26.0, 165),
-        ("ncbi-disease", "train"): (25.0, 123), ("ncbi-disease", "dev"): (26.0, 86),
+        ("bc5-chem", "train"): (25.9, 154),
+        ("bc5-chem", "dev"): (25.6, 225),
+        ("bc5-disease", "test"): (26.0, 165),
+        ("ncbi-disease", "train"): (25.0, 123),
+        ("ncbi-disease", "dev"): (26.0, 86),
         ("ncbi-disease", "test"): (26.1, 106),
-        ("bc2gm", "train"): (28.3, 171), ("bc2gm", "dev"): (28.2, 265), ("bc2gm", "test"): (28.5, 205),
-        ("jnlpba", "dev"): (27.3, 123), ("jnlpba", "test"): (26.2, 208),
-    }  # fmt: skip
+        ("bc2gm", "train"): (28.3, 171),
+        ("bc2gm", "dev"): (28.2, 265),
+        ("bc2gm", "test"): (28.5, 205),
+        ("jnlpba", "dev"): (27.3, 123),
+        ("jnlpba", "test"): (26.2, 208),
+    }
     for key, (mean, longest) in words.items():
         found = BY_SPLIT[key]["words"]
         assert (round(found["mean"], 1), found["longest"]) == (mean, longest), key
     assert {split: round(BY_SPLIT["biosses", split]["score"]["mean"], 2) for split in SPLITS} == {
-        "train": 2.40, "dev": 1.71, "test": 1.94,
-    }  # fmt: skip
+        "train": 2.40,
+        "dev": 1.71,
+        "test": 1.94,
+    }
 
 
 def test_a_folder_without_any_of_the_files(tmp_path: Path) -> None:

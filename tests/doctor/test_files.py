@@ -145,9 +145,16 @@ def test_a_protocol_file_with_all_faults_at_once(tmp_path: Path) -> None:
     assert report.kind == "protocol"
     text = "\n".join(problem.what for problem in report.problems)
     for message in (
-        "seeds must be", "'colour'", "lr must be a number", "'epoch'", "epochs must be at least 1", "'gadd'",
-        "lr must be at least 0", "batch_size must be a whole", "search.lr must be a list",
-    ):  # fmt: skip
+        "seeds must be",
+        "'colour'",
+        "lr must be a number",
+        "'epoch'",
+        "epochs must be at least 1",
+        "'gadd'",
+        "lr must be at least 0",
+        "batch_size must be a whole",
+        "search.lr must be a list",
+    ):
         assert message in text
     assert len(report.problems) == 9
 
@@ -178,10 +185,17 @@ def test_rules_with_all_faults_at_once(tmp_path: Path) -> None:
     )
     text = "\n".join(f"{problem.where}: {problem.what}" for problem in examine(path).problems)
     for message in (
-        "split must be dev or test", "level must be", "'maxdrop'", "blurb-check.toml: max_drop must be at least 0",
-        "tasks: ", "overall: max_drop must be a number", "'min'", "There is no dataset",
-        "datasets.gad: min_score must be a number", "datasets.hoc: max_drop must be at least 0",
-    ):  # fmt: skip
+        "split must be dev or test",
+        "level must be",
+        "'maxdrop'",
+        "blurb-check.toml: max_drop must be at least 0",
+        "tasks: ",
+        "overall: max_drop must be a number",
+        "'min'",
+        "There is no dataset",
+        "datasets.gad: min_score must be a number",
+        "datasets.hoc: max_drop must be at least 0",
+    ):
         assert message in text
     assert len(examine(path).problems) == 10
     path.write_text('[datasets]\ngad = 1\n"" = 2\n')

@@ -34,8 +34,13 @@ def jobs(checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.
     asked = plan.Request(
         sources=[building.resolve(str(folder)), building.resolve("baseline:majority")],
         tasks=tasks.select("gad,biosses"),
-        protocol=protocol.load("smoke"), data=data, store=tmp_path / "runs", precision="fp32", device="cpu", seeds=2,
-    )  # fmt: skip
+        protocol=protocol.load("smoke"),
+        data=data,
+        store=tmp_path / "runs",
+        precision="fp32",
+        device="cpu",
+        seeds=2,
+    )
     return list(plan.prepare(asked).final)
 
 

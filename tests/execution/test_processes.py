@@ -104,12 +104,15 @@ def test_no_other_process_is_started() -> None:
     """A new one belongs into this file. Those that are there run programs of the system, or Python with -P."""
     found = {
         path.relative_to(ROOT / "blurb").as_posix(): path.read_text(encoding="utf-8").count("subprocess.run(")
-        for path in (ROOT / "blurb").rglob("*.py") if "subprocess" in path.read_text(encoding="utf-8")
-    }  # fmt: skip
+        for path in (ROOT / "blurb").rglob("*.py")
+        if "subprocess" in path.read_text(encoding="utf-8")
+    }
     assert found == {"execution/engines/slurm.py": 3, "execution/environment.py": 2}
     python = [
-        (path.name, line.strip()) for path in (ROOT / "blurb").rglob("*.py")
-        for line in path.read_text(encoding="utf-8").splitlines() if "sys.executable" in line
-    ]  # fmt: skip
+        (path.name, line.strip())
+        for path in (ROOT / "blurb").rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "sys.executable" in line
+    ]
     assert [name for name, line in python if '"-P"' in line] == ["_slurm_script.py"]
     assert len(python) == 1

@@ -66,9 +66,7 @@ def names(store: Store) -> list[tuple[str, str]]:
 
 
 def pick(store: Store, model: str, precision: str = "fp32") -> PlannedRow:
-    return next(
-        one for one in rows.read(store) if one.model == model and one.configuration.precision == precision
-    )  # fmt: skip
+    return next(one for one in rows.read(store) if one.model == model and one.configuration.precision == precision)
 
 
 def done(store: Store, model: str, *planned: object) -> list[bool]:
@@ -234,8 +232,7 @@ def test_nothing_changes_beside_a_row_that_cannot_be_read(store: Store, action: 
     mine = pick(store, "m")
     other = store.root / "m" / "rows" / f"{pick(store, 'm', 'bf16').key}.json"
     other.write_text("{")
-    deed = (lambda: row_edits.remove(store, mine)) if action == "rm" else (
-        lambda: row_edits.rename(store, mine, "new"))  # fmt: skip
+    deed = (lambda: row_edits.remove(store, mine)) if action == "rm" else (lambda: row_edits.rename(store, mine, "new"))
     with pytest.raises(StoreError, match="Nothing was changed, as trials may belong to it"):
         deed()
     assert done(store, "m", *SHARED, *OWN) == [True] * 4

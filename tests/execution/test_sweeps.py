@@ -36,11 +36,15 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     }
     assert there == [
         replace(
-            job, predicted=2.5, store=tmp_path / "runs", plugins=files, source=_absolute(job.source),
+            job,
+            predicted=2.5,
+            store=tmp_path / "runs",
+            plugins=files,
+            source=_absolute(job.source),
             data=replace(job.data, folder=DATA.absolute()),
         )
         for job in jobs
-    ]  # fmt: skip
+    ]
     content = json.loads((folder / sweeps.JOBS).read_text())
     assert (len(content["source"]), len(content["data"]), len(content["jobs"])) == (3, 2, len(jobs))  # each value once
 
@@ -53,9 +57,7 @@ def test_its_name_is_the_hash_of_all_that_it_says_but_predictions(tmp_path: Path
     jobs = [replace(job, predicted=2.5) for job in planned(tmp_path / "runs")]
     folder = sweeps.write(tmp_path / "runs", jobs, {"parts": [[0]]})[0]
     content = json.loads((folder / sweeps.JOBS).read_text())
-    timeless = {
-        **content, "jobs": [{**line, "predicted": 0.0} for line in content["jobs"]], "about": {"parts": [[0]]}
-    }  # fmt: skip
+    timeless = {**content, "jobs": [{**line, "predicted": 0.0} for line in content["jobs"]], "about": {"parts": [[0]]}}
     assert folder.name == hashlib.sha256(json.dumps(timeless, sort_keys=True).encode()).hexdigest()[:12]
     assert {line["predicted"] for line in content["jobs"]} == {2.5}
 
@@ -64,9 +66,11 @@ def test_paths_are_absolute_and_plug_ins_known(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     (job, *_) = planned(Path("runs"))
     job = replace(
-        job, plugins={"head": {"x": Path("heads/x.py")}}, data=DataSource("mine/task.toml", Path("mine")),
+        job,
+        plugins={"head": {"x": Path("heads/x.py")}},
+        data=DataSource("mine/task.toml", Path("mine")),
         store=Path("runs"),
-    )  # fmt: skip
+    )
     (read,) = sweeps.read(sweeps.write(Path("runs"), [job])[0].absolute(), allow=())
     assert read.plugins == {"head": {"x": tmp_path / "heads" / "x.py"}}
     assert read.data == DataSource(str(tmp_path / "mine" / "task.toml"), tmp_path / "mine")
@@ -122,12 +126,15 @@ def test_trials_that_are_dropped_leave_the_numbers_of_the_others(tmp_path: Path)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "cannot be read"), ('{"schema": 9, "blurb": "7.1"}', "schema version 9"),
+        ("{", "cannot be read"),
+        ('{"schema": 9, "blurb": "7.1"}', "schema version 9"),
         ('{"schema": 1}', "is not a valid list of trials"),
-        ('{"schema": 1, "plugins": {}, "source": [], "configuration": [], "data": [], "jobs": [{"trial": {}}]}',
-         "is not a valid list of trials"),
+        (
+            '{"schema": 1, "plugins": {}, "source": [], "configuration": [], "data": [], "jobs": [{"trial": {}}]}',
+            "is not a valid list of trials",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_damaged_sweep_is_named(tmp_path: Path, content: str, message: str) -> None:
     folder = tmp_path / sweeps.FOLDER / "0123456789ab"
     folder.mkdir(parents=True)

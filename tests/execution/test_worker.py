@@ -57,13 +57,24 @@ def job(suite: Path, tmp_path: Path) -> Callable[..., Job]:
     """One job of the smoke protocol: at most 64 units a split."""
 
     def planned(
-        source: Source = MAJORITY, task: str = "gad", seed: int = 1, folder: Path = suite, name: str = "runs",
+        source: Source = MAJORITY,
+        task: str = "gad",
+        seed: int = 1,
+        folder: Path = suite,
+        name: str = "runs",
         **overrides: Any,
-    ) -> Job:  # fmt: skip
+    ) -> Job:
         request = plan.Request(
-            sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("smoke"), data=folder,
-            store=tmp_path / name, precision="fp32", device="cpu", overrides=overrides, suite="demo",
-        )  # fmt: skip
+            sources=[source],
+            tasks=[tasks.get(task)],
+            protocol=protocol.load("smoke"),
+            data=folder,
+            store=tmp_path / name,
+            precision="fp32",
+            device="cpu",
+            overrides=overrides,
+            suite="demo",
+        )
         return plan.job(request, source, tasks.get(task), seed)
 
     return planned

@@ -57,15 +57,24 @@ def finish(
     predicted = [noisy(task, unit, chance) for unit in rows]
     nothing = [None] * len(rows)
     columns = {
-        "id": [unit["id"] for unit in rows], "doc_id": documents, "gold": gold, "prediction": predicted,
-        "majority": gold, "scores": nothing,
-    }  # fmt: skip
+        "id": [unit["id"] for unit in rows],
+        "doc_id": documents,
+        "gold": gold,
+        "prediction": predicted,
+        "majority": gold,
+        "scores": nothing,
+    }
     figures = rescore.figures(formulation, _both(columns))
     planned = trial(name, seed)
     fakes.write(
-        store, "m", planned, _both({**columns, **changed}), figures, verdict=verdict,
+        store,
+        "m",
+        planned,
+        _both({**columns, **changed}),
+        figures,
+        verdict=verdict,
         started=f"2024-05-0{seed}T10:00:00Z",
-    )  # fmt: skip
+    )
     row_files.write(store, row("m", planned, configuration=CONFIGURATION))
 
 

@@ -136,9 +136,7 @@ def test_references(folder: Path) -> None:
     found = keys(text)
     assert len(found) == len(set(found)) == 13  # thirteen datasets, of which BC5's are one reference; and BLURB
     assert found[:2] == ["gu2021blurb", "li2016bc5cdr"]
-    assert keys(export("bibtex", "m", folder=folder)[1]) == [
-        "gu2021blurb", "bravo2015gad", "nentidis2019bioasq"
-    ]  # fmt: skip
+    assert keys(export("bibtex", "m", folder=folder)[1]) == ["gu2021blurb", "bravo2015gad", "nentidis2019bioasq"]
     assert keys(export("bibtex", "--tasks", "hoc", folder=folder)[1]) == ["gu2021blurb", "baker2016hoc"]
 
 

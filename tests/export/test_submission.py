@@ -170,9 +170,7 @@ def test_the_labels_are_those_of_the_task(name: str) -> None:
 
 def changed(column: str, index: int, value: Any) -> dict[str, Any]:
     """The columns of a whole GAD with one cell replaced."""
-    columns: dict[str, Any] = {
-        "id": [unit["id"] for unit in gad()], "prediction": [unit["label"] for unit in gad()]
-    }  # fmt: skip
+    columns: dict[str, Any] = {"id": [unit["id"] for unit in gad()], "prediction": [unit["label"] for unit in gad()]}
     columns[column][index] = value
     return columns
 

@@ -58,9 +58,17 @@ def test_the_table_of_the_paper(tmp_path: Path) -> None:
     assert code == 0
     head, lines = markdown(text)
     assert [cell.removesuffix(" (gu2021)") for cell in head[1:]] == [
-        "BERT uncased", "BERT cased", "RoBERTa", "BioBERT", "SciBERT uncased", "SciBERT cased", "ClinicalBERT",
-        "BlueBERT", "PubMedBERT", "PubMedBERT-fulltext",
-    ]  # fmt: skip
+        "BERT uncased",
+        "BERT cased",
+        "RoBERTa",
+        "BioBERT",
+        "SciBERT uncased",
+        "SciBERT cased",
+        "ClinicalBERT",
+        "BlueBERT",
+        "PubMedBERT",
+        "PubMedBERT-fulltext",
+    ]
     assert [line[0] for line in lines] == [*TITLES, "BLURB score"]
     ncbi = ["85.67", "85.87", "86.62", "**89.13**", "88.10", "88.25", "86.32", "88.04", "87.82", "88.04"]
     assert lines[2][1:] == ncbi

@@ -31,9 +31,15 @@ from blurb.system import leases
 # What the commands need, so that the forked process has it at once. None of it starts a thread.
 for _name in (
     *(module.name for module in pkgutil.walk_packages(blurb.__path__, "blurb.") if "__main__" not in module.name),
-    "datasets", "pandas", "pyarrow.parquet", "rich.console", "rich.progress", "scipy.stats", "torch",
+    "datasets",
+    "pandas",
+    "pyarrow.parquet",
+    "rich.console",
+    "rich.progress",
+    "scipy.stats",
+    "torch",
     "transformers.models.bert.modeling_bert",
-):  # fmt: skip
+):
     importlib.import_module(_name)
 gc.freeze()  # what is here for good is not looked at again after every trial
 

@@ -87,11 +87,12 @@ def parts(undisturbed: Undisturbed, folder: Path, rng: random.Random) -> int:
     while todo:
         running = {
             part: Command(
-                ["worker", "--sweep", str(jobs.parent), "--part", str(part)], folder,
+                ["worker", "--sweep", str(jobs.parent), "--part", str(part)],
+                folder,
                 Faults(kill_at=rng.randint(1, undisturbed.changes // 2), torn=rng.random() < 0.5),
             )
             for part in todo
-        }  # fmt: skip
+        }
         codes = {part: command.ended() for part, command in running.items()}
         assert set(codes.values()) <= {0, -signal.SIGKILL}, [command.text for command in running.values()]
         todo = [part for part, code in codes.items() if code]

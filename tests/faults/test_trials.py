@@ -45,11 +45,7 @@ class FitsHalf(TooLarge):
 
 @pytest.mark.parametrize(
     ("head", "reason"),
-    [
-        ("Raises", "a head that raises"),
-        ("NotFinite", "not finite"),
-        ("TooLarge", "Out of memory for a single input"),
-    ],
+    [("Raises", "a head that raises"), ("NotFinite", "not finite"), ("TooLarge", "Out of memory for a single input")],
 )
 def test_a_trial_that_fails_is_told_and_the_others_are_run(head: str, reason: str, tmp_path: Path) -> None:
     folder = tmp_path / "here"
@@ -85,9 +81,13 @@ def test_a_hub_that_never_answers(tmp_path: Path) -> None:
             "HF_HUB_DOWNLOAD_TIMEOUT": "1",
         }
         done = subprocess.run(
-            [sys.executable, "-m", "blurb", *sweep(models=("org/encoder",))], cwd=tmp_path, text=True,
-            env={**os.environ, **asked, "HF_HOME": str(tmp_path / "hub")}, capture_output=True, timeout=300,
-        )  # fmt: skip
+            [sys.executable, "-m", "blurb", *sweep(models=("org/encoder",))],
+            cwd=tmp_path,
+            text=True,
+            env={**os.environ, **asked, "HF_HOME": str(tmp_path / "hub")},
+            capture_output=True,
+            timeout=300,
+        )
     assert done.returncode == 2
     assert "org/encoder" in sentence(done.stderr)
     assert not (tmp_path / "runs").exists()

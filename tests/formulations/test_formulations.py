@@ -38,8 +38,13 @@ def _relation(label: str, text: str = "a @GENE$ b @DISEASE$") -> dict[str, Any]:
 def test_every_task_has_a_formulation_of_its_type() -> None:
     kinds = {task.name: bind(task).kind for task in tasks.all()}
     assert [kinds[name] for name in ("bc2gm", "ebm-pico", "ddi", "biosses", "hoc", "bioasq")] == [
-        "tokens", "tokens", "single", "regression", "multi", "single",
-    ]  # fmt: skip
+        "tokens",
+        "tokens",
+        "single",
+        "regression",
+        "multi",
+        "single",
+    ]
 
 
 def test_a_type_without_formulation_is_named() -> None:
@@ -195,15 +200,23 @@ def test_constants_of_classes_are_the_most_frequent_first_then_the_unseen() -> N
 @pytest.mark.parametrize(
     ("name", "gold", "predicted", "metric"),
     [
-        ("ddi", ["DDI-int", "DDI-false", "DDI-effect"], ["DDI-int", "DDI-int", "DDI-false"],
-         lambda g, p: metrics.micro_f1_without(g, p, negative="DDI-false")),
-        ("chemprot", ["CPR:3", "false"], ["CPR:3", "CPR:4"],
-         lambda g, p: metrics.micro_f1_without(g, p, negative="false")),
+        (
+            "ddi",
+            ["DDI-int", "DDI-false", "DDI-effect"],
+            ["DDI-int", "DDI-int", "DDI-false"],
+            lambda g, p: metrics.micro_f1_without(g, p, negative="DDI-false"),
+        ),
+        (
+            "chemprot",
+            ["CPR:3", "false"],
+            ["CPR:3", "CPR:4"],
+            lambda g, p: metrics.micro_f1_without(g, p, negative="false"),
+        ),
         ("gad", ["1", "0", "1"], ["1", "1", "0"], lambda g, p: metrics.binary_f1(g, p, positive="1")),
         ("pubmedqa", ["yes", "no"], ["yes", "maybe"], metrics.accuracy),
         ("biosses", [0.0, 2.0, 4.0], [0.1, 2.0, 7.0], metrics.pearson),
     ],
-)  # fmt: skip
+)
 def test_scores_are_those_of_the_metric(name: str, gold: list[Any], predicted: list[Any], metric: Any) -> None:
     formulation = bind(tasks.get(name))
     found = formulation.score(gold, predicted, [None] * len(gold))

@@ -47,8 +47,21 @@ def blurb(*arguments: str) -> None:
 def run() -> None:
     """The store `runs`, in the working folder."""
     blurb("run", "scratch:tiny", *DEMO, "--tasks", "gad,biosses", "--seeds", "2")
-    blurb("run", "scratch:tiny", *COMMON, "--suite", "demo", "--protocol", "probe", "--set", "max_train=16",
-          "--set", "max_eval=8", "--tasks", "hoc")  # fmt: skip
+    blurb(
+        "run",
+        "scratch:tiny",
+        *COMMON,
+        "--suite",
+        "demo",
+        "--protocol",
+        "probe",
+        "--set",
+        "max_train=16",
+        "--set",
+        "max_eval=8",
+        "--tasks",
+        "hoc",
+    )
     blurb("run", "baseline:majority", *DEMO, "--tasks", "ncbi-disease,gad,hoc")
     Path("mine.toml").write_text(TASK, encoding="utf-8")
     Path("mine.tsv").write_text("a\tO\nb\tB-GENE\nc\tI-GENE\n\nd\tO\ne\tO\n", encoding="utf-8")
@@ -82,14 +95,17 @@ def figures(folder: Path) -> dict[str, Any]:
         return {
             f"{row.suite}: {row.name}": {
                 task: {
-                    str(seed): {split: {name: one.value for name, one in of_split.items()}
-                                for split, of_split in run.figures.items()}
+                    str(seed): {
+                        split: {name: one.value for name, one in of_split.items()}
+                        for split, of_split in run.figures.items()
+                    }
                     for seed, run in dataset.runs.items()
-                } or dict(dataset.means)
+                }
+                or dict(dataset.means)
                 for task, dataset in row.datasets.items()
             }
             for row in rows
-        }  # fmt: skip
+        }
 
     return {
         "store": of(from_store.read(Store(folder))),

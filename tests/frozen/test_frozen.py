@@ -50,8 +50,12 @@ def test_every_figure_is_what_it_was(runs: Path) -> None:
 def test_every_trial_is_done_under_its_hash(runs: Path) -> None:
     store = Store(runs)
     told: list[Any] = []
-    planned = {hash_ for row in planned_rows.read(store, told.append)
-               for seeds in row.trials.values() for hash_ in seeds.values()}  # fmt: skip
+    planned = {
+        hash_
+        for row in planned_rows.read(store, told.append)
+        for seeds in row.trials.values()
+        for hash_ in seeds.values()
+    }
     assert (told, {path.name for path in store.trial_folders()}) == ([], planned)
     for path in store.trial_folders():
         record = store.read(path)

@@ -18,15 +18,52 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 MARKS = tuple(".,;:!?()[]{}<>@$%&*+-/=#'\"_|^~`\\")
 WORDS = (
-    "the", "of", "and", "in", "a", "to", "with", "was", "were", "is", "are", "not", "no", "by", "for", "on", "that",
-    "patients", "gene", "drug", "chemical", "disease", "cells", "trial", "dose", "group", "yes", "maybe",
-)  # fmt: skip
+    "the",
+    "of",
+    "and",
+    "in",
+    "a",
+    "to",
+    "with",
+    "was",
+    "were",
+    "is",
+    "are",
+    "not",
+    "no",
+    "by",
+    "for",
+    "on",
+    "that",
+    "patients",
+    "gene",
+    "drug",
+    "chemical",
+    "disease",
+    "cells",
+    "trial",
+    "dose",
+    "group",
+    "yes",
+    "maybe",
+)
 CONFIG: Mapping[str, Any] = {
-    "model_type": "bert", "architectures": ["BertModel"], "vocab_size": 0, "hidden_size": 16, "num_hidden_layers": 2,
-    "num_attention_heads": 2, "intermediate_size": 32, "hidden_act": "gelu", "hidden_dropout_prob": 0.1,
-    "attention_probs_dropout_prob": 0.1, "max_position_embeddings": 512, "type_vocab_size": 2,
-    "initializer_range": 0.02, "layer_norm_eps": 1e-12, "pad_token_id": 0,
-}  # fmt: skip
+    "model_type": "bert",
+    "architectures": ["BertModel"],
+    "vocab_size": 0,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "hidden_act": "gelu",
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+    "initializer_range": 0.02,
+    "layer_norm_eps": 1e-12,
+    "pad_token_id": 0,
+}
 
 
 def vocabulary() -> list[str]:
@@ -88,9 +125,11 @@ def build(folder: Path, variant: int = 1) -> Path:
     _write(folder / "tokenizer.json", _tokenizer(entries))
     special = {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"}
     settings = {
-        "tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 512,
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": True,
+        "model_max_length": 512,
         **{f"{role}_token": token for role, token in special.items()},
-    }  # fmt: skip
+    }
     _write(folder / "tokenizer_config.json", settings)
     (folder / "vocab.txt").write_text("".join(f"{entry}\n" for entry in entries), encoding="utf-8")
     save_file(weights(variant), folder / "model.safetensors", metadata={"format": "pt"})
@@ -107,26 +146,28 @@ def _tokenizer(entries: list[str]) -> dict[str, Any]:
         "padding": None,
         "added_tokens": [{"id": place, "content": token, **flags} for place, token in enumerate(SPECIAL)],
         "normalizer": {
-            "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
             "lowercase": True,
         },
         "pre_tokenizer": {"type": "BertPreTokenizer"},
         "post_processor": {
             "type": "TemplateProcessing",
             "single": [_special("[CLS]", 0), _text("A", 0), _special("[SEP]", 0)],
-            "pair": [
-                _special("[CLS]", 0), _text("A", 0), _special("[SEP]", 0), _text("B", 1), _special("[SEP]", 1),
-            ],
-            "special_tokens": {
-                token: {"id": token, "ids": [place], "tokens": [token]} for token, place in ids.items()
-            },
+            "pair": [_special("[CLS]", 0), _text("A", 0), _special("[SEP]", 0), _text("B", 1), _special("[SEP]", 1)],
+            "special_tokens": {token: {"id": token, "ids": [place], "tokens": [token]} for token, place in ids.items()},
         },
         "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
         "model": {
-            "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": 100, "vocab": {entry: place for place, entry in enumerate(entries)},
+            "type": "WordPiece",
+            "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": {entry: place for place, entry in enumerate(entries)},
         },
-    }  # fmt: skip
+    }
 
 
 def _special(token: str, segment: int) -> dict[str, Any]:

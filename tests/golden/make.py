@@ -29,13 +29,11 @@ OVERRIDES: dict[str, dict[str, Any]] = {
     "pooling=mean": {"pooling": "mean"},
     "pooling=attention": {"pooling": "attention"},
     "relation_input=original pooling=mention": {"relation_input": "original", "pooling": "mention"},
-    "relation_input=typed-markers pooling=entity-start": {
-        "relation_input": "typed-markers", "pooling": "entity-start",
-    },
+    "relation_input=typed-markers pooling=entity-start": {"relation_input": "typed-markers", "pooling": "entity-start"},
     "document_unit=abstract": {"document_unit": "abstract"},
     "layer_decay=0.9 reinit_layers=1": {"layer_decay": 0.9, "reinit_layers": 1},
     "max_train=8 max_eval=4": {"max_train": 8, "max_eval": 4},
-}  # fmt: skip
+}
 ASKED = [*(("standard", text) for text in OVERRIDES), ("smoke", "")]
 """Protocol and overrides. Other protocols are still to change, and with them what they ask for."""
 LEARNERS = ("encoder", "baseline:majority", "baseline:constant")
@@ -77,9 +75,16 @@ def hashes(checkpoint: Path, data: Path) -> list[tuple[str, ...]]:
         source = building.resolve(str(checkpoint) if learner == "encoder" else learner)
         for name, text in ASKED:
             request = plan.Request(
-                sources=[source], tasks=tasks.all(), protocol=protocol.load(name), data=data, store=data / "none",
-                precision="fp32", device="cpu", overrides=OVERRIDES[text], raw=data,
-            )  # fmt: skip
+                sources=[source],
+                tasks=tasks.all(),
+                protocol=protocol.load(name),
+                data=data,
+                store=data / "none",
+                precision="fp32",
+                device="cpu",
+                overrides=OVERRIDES[text],
+                raw=data,
+            )
             for task in tasks.all():
                 try:
                     trial = plan.job(request, source, task, 1).trial
@@ -113,8 +118,20 @@ def main(folder: Path) -> None:
         blurb("run", str(model), *common, "--tasks", tasks, *more)
 
     Path("worded.toml").write_text('note = "the first words"\nseeds = 2\n[all]\nepochs = 1\n', encoding="utf-8")
-    blurb("leaderboard", "add", "--model", "Somebody", "--source", "letter2020", "--version", "v1",
-          "--score", "gad=80.5", "--score", "biosses=90.25")  # fmt: skip
+    blurb(
+        "leaderboard",
+        "add",
+        "--model",
+        "Somebody",
+        "--source",
+        "letter2020",
+        "--version",
+        "v1",
+        "--score",
+        "gad=80.5",
+        "--score",
+        "biosses=90.25",
+    )
     learns = ("--seeds", "2", "--set", "lr=0.01", "--set", "epochs=40", "--set", "batch_size=16")
     run(first, "all", *learns)
     run("baseline:majority", "all")

@@ -32,9 +32,11 @@ ZIP = HERE / "today.zip"
 COMMON = ("--data", "data", "--raw", "data", "--output", "today", "--precision", "fp32", "--device", "cpu")
 SHORT = ("--set", "epochs=2", "--set", "lr=0.01")
 GRIDS = (
-    ("./golden-encoder", "head", "bc5-chem,gad", "2"), ("./golden-encoder", "tagging", "bc5-disease", "2"),
-    ("scratch:tiny", "relation", "ddi", "2"), ("scratch:tiny", "pooling", "chemprot", "1"),
-)  # fmt: skip
+    ("./golden-encoder", "head", "bc5-chem,gad", "2"),
+    ("./golden-encoder", "tagging", "bc5-disease", "2"),
+    ("scratch:tiny", "relation", "ddi", "2"),
+    ("scratch:tiny", "pooling", "chemprot", "1"),
+)
 """Model, axis, tasks, seeds. The golden tokenizer takes no markers."""
 SEARCHED = """note = "a search"
 seeds = 2
@@ -44,9 +46,16 @@ epochs = 2
 lr = [0.01, 0.001]
 """
 KEPT = (
-    "spec.json", "provenance.json", "metrics.json", "predictions.parquet", "history.csv", "log.txt", "DONE.json",
-    "models.json", "store.json",
-)  # fmt: skip
+    "spec.json",
+    "provenance.json",
+    "metrics.json",
+    "predictions.parquet",
+    "history.csv",
+    "log.txt",
+    "DONE.json",
+    "models.json",
+    "store.json",
+)
 COLUMNS = ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -73,14 +82,35 @@ def ran() -> None:
     run("./golden-encoder", "gad,hoc", "--protocol", "sketch", "--set", "max_eval=4")
     Path("searched.toml").write_text(SEARCHED, encoding="utf-8")
     run("./golden-encoder", "biosses", "--protocol", "searched.toml")
-    blurb("tasks", "new", "mine", "--type", "ner", *(
-        part for split in ("train", "dev", "test") for part in (f"--{split}", f"data/BC5CDR-chem/{split}.tsv")
-    ))  # fmt: skip
+    blurb(
+        "tasks",
+        "new",
+        "mine",
+        "--type",
+        "ner",
+        *(part for split in ("train", "dev", "test") for part in (f"--{split}", f"data/BC5CDR-chem/{split}.tsv")),
+    )
     run("./golden-encoder", "./mine.toml", *SHORT, "--seeds", "2")
     for model, axis, tasks, seeds in GRIDS:
         blurb("ablate", model, "--axis", axis, *COMMON, "--tasks", tasks, "--seeds", seeds, *SHORT)
-    blurb("run", "scratch:tiny", "--suite", "demo", "--tasks", "gad,biosses", "--output", "today", "--precision",
-          "fp32", "--device", "cpu", "--set", "epochs=1", "--set", "max_train=64")  # fmt: skip
+    blurb(
+        "run",
+        "scratch:tiny",
+        "--suite",
+        "demo",
+        "--tasks",
+        "gad,biosses",
+        "--output",
+        "today",
+        "--precision",
+        "fp32",
+        "--device",
+        "cpu",
+        "--set",
+        "epochs=1",
+        "--set",
+        "max_train=64",
+    )
 
 
 def invented() -> None:

@@ -43,10 +43,17 @@ SHOWN = 2_000
 """Characters that remain of a file of more than `MOST`."""
 ENVIRONMENT: Mapping[str, str | None] = {
     # A terminal that knows no colours, of this size: without LINES rich takes a dumb one for 80 characters wide.
-    "COLUMNS": "120", "LINES": "50", "TERM": "dumb", "NO_COLOR": "1", "FORCE_COLOR": None, "TTY_COMPATIBLE": None,
+    "COLUMNS": "120",
+    "LINES": "50",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "FORCE_COLOR": None,
+    "TTY_COMPATIBLE": None,
     # As on nobody's CI.
-    "CI": None, "GITHUB_ACTIONS": None, "GITHUB_STEP_SUMMARY": None,
-}  # fmt: skip
+    "CI": None,
+    "GITHUB_ACTIONS": None,
+    "GITHUB_STEP_SUMMARY": None,
+}
 
 
 def prepare(folder: Path) -> None:
@@ -169,9 +176,12 @@ def normal(text: str, folder: Path, inputs: Path) -> str:
 
     package = Path(blurb.__file__).parent
     places = {  # the inner ones first
-        inputs: "INPUTS", folder: "WORK", package: "blurb", package.parent: "REPOSITORY",
+        inputs: "INPUTS",
+        folder: "WORK",
+        package: "blurb",
+        package.parent: "REPOSITORY",
         Path(os.environ["BLURB_HOME"]): "CACHE",
-    }  # fmt: skip
+    }
     for place, name in places.items():
         for path in {str(place), str(place.resolve())}:
             text = text.replace(path, name)

@@ -47,9 +47,15 @@ def test_every_trial_keeps_its_hash(learner: str, kind: str, source: Callable[[s
     assert lines
     for line in lines:
         request = plan.Request(
-            sources=[source(learner)], tasks=tasks.all(), protocol=protocol.load(line["protocol"]),
-            data=HERE / "data", store=tmp_path, precision="fp32", device="cpu",
-            overrides=OVERRIDES[line["overrides"]], raw=HERE / "data",
-        )  # fmt: skip
+            sources=[source(learner)],
+            tasks=tasks.all(),
+            protocol=protocol.load(line["protocol"]),
+            data=HERE / "data",
+            store=tmp_path,
+            precision="fp32",
+            device="cpu",
+            overrides=OVERRIDES[line["overrides"]],
+            raw=HERE / "data",
+        )
         trial = plan.job(request, source(learner), tasks.get(line["task"]), 1).trial
         assert trial.hash == line["trial"], line

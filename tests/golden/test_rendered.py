@@ -115,8 +115,11 @@ def test_the_difference_is_told() -> None:
     assert text.splitlines() == ["--- committed/a", "+++ now/a", "@@ -1,2 +1,2 @@", " 1", "-2", "+3"]
     page = "<p>" + "".join(f"<b>{number}</b>" for number in range(40)) + "</p>"
     assert difference({"page": page}, {"page": page.replace(">7<", ">8<")}).splitlines()[3:] == [
-        " <b>6</b>", "-<b>7</b>", "+<b>8</b>", " <b>8</b>",
-    ]  # fmt: skip
+        " <b>6</b>",
+        "-<b>7</b>",
+        "+<b>8</b>",
+        " <b>8</b>",
+    ]
 
 
 def test_a_machines_own_is_left_out(tmp_path: Path) -> None:

@@ -37,9 +37,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(tasks: str, *more: str, model: str = "golden-encoder") -> list[str]:
     """Runs again and gives the line of each trial."""
     arguments = [
-        "run", f"./{model}" if model == "golden-encoder" else model, "--data", "data", "--raw", "data", "--output",
-        "store", "--precision", "fp32", "--device", "cpu", "--tasks", tasks, *more,
-    ]  # fmt: skip
+        "run",
+        f"./{model}" if model == "golden-encoder" else model,
+        "--data",
+        "data",
+        "--raw",
+        "data",
+        "--output",
+        "store",
+        "--precision",
+        "fp32",
+        "--device",
+        "cpu",
+        "--tasks",
+        tasks,
+        *more,
+    ]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return [line for line in result.stderr.splitlines() if line.startswith("[")]

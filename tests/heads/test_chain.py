@@ -64,10 +64,11 @@ def _all_paths(chain: Chain, emissions: Tensor, allowed: Any = None) -> dict[tup
         ):
             continue
         found[path] = (
-            start_transitions[path[0]] + end_transitions[path[-1]]
+            start_transitions[path[0]]
+            + end_transitions[path[-1]]
             + sum(row[tag] for row, tag in zip(scores, path, strict=True))
             + sum(transitions[a][b] for a, b in pairs)
-        )  # fmt: skip
+        )
     return found
 
 
@@ -149,9 +150,10 @@ def _compare_with_pytorch_crf(seed: int) -> None:
     emissions, gold, mask = _case(seed)
     chain, theirs = _chain(emissions.shape[-1], seed), CRF(emissions.shape[-1], batch_first=True)
     pairs = (
-        (chain.start_transitions, theirs.start_transitions), (chain.transitions, theirs.transitions),
+        (chain.start_transitions, theirs.start_transitions),
+        (chain.transitions, theirs.transitions),
         (chain.end_transitions, theirs.end_transitions),
-    )  # fmt: skip
+    )
     for one, other in pairs:
         other.data.copy_(one.data)
     ours = emissions.clone().requires_grad_()
@@ -184,9 +186,10 @@ def test_gradients_by_finite_differences(words: int, constrained: bool) -> None:
 
     def likelihood(scores: Tensor, *values: Tensor) -> Tensor:
         found: Tensor = torch.func.functional_call(
-            _Likelihood(chain), {f"chain.{name}": value for name, value in zip(names, values, strict=True)},
+            _Likelihood(chain),
+            {f"chain.{name}": value for name, value in zip(names, values, strict=True)},
             (scores, gold, mask),
-        )  # fmt: skip
+        )
         return found
 
     assert torch.autograd.gradcheck(likelihood, (emissions, *chain.parameters()))

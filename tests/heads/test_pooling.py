@@ -63,8 +63,10 @@ def test_cls_never_takes_the_pooler(hidden: Tensor, mask: Tensor) -> None:
 
 def test_which_poolings_need_a_classification_token() -> None:
     assert {name: poolings.get(name).needs_cls for name in ("cls", "cls-pooler", "mean")} == {
-        "cls": True, "cls-pooler": True, "mean": False,
-    }  # fmt: skip
+        "cls": True,
+        "cls-pooler": True,
+        "mean": False,
+    }
 
 
 def attention_by_hand(name: str, pooling: torch.nn.Module, vectors: Tensor) -> Tensor:

@@ -86,7 +86,9 @@ def test_bilstm_reads_sequences_by_their_final_states() -> None:
     assert torch.allclose(head.predict(features, mask)[1][0], expected, atol=1e-6)
 
 
-@pytest.mark.parametrize(("text", "kind"), [("bilstm", "single"), ("bilstm", "tokens"), ("crf", "tokens"), ("bilstm-crf", "tokens")])  # noqa: E501  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "kind"), [("bilstm", "single"), ("bilstm", "tokens"), ("crf", "tokens"), ("bilstm-crf", "tokens")]
+)
 def test_they_learn_above_an_encoder(text: str, kind: str) -> None:
     plain = tiny.network(kind)  # type: ignore[arg-type]
     torch.manual_seed(0)

@@ -42,8 +42,7 @@ def _long(rows: list[Example]) -> list[Example]:
 
 
 @pytest.mark.parametrize(
-    ("name", "average"),
-    [("ncbi-disease", 34.6), ("gad", 42.6), ("biosses", 78.2), ("hoc", 40.1), ("pubmedqa", 330.0)],
+    ("name", "average"), [("ncbi-disease", 34.6), ("gad", 42.6), ("biosses", 78.2), ("hoc", 40.1), ("pubmedqa", 330.0)]
 )
 def test_average_lengths_of_table_8(real_rows: Rows, tokenizer: Tokenizer, name: str, average: float) -> None:
     rows = _rows(real_rows, name)
@@ -119,10 +118,14 @@ def test_every_word_of_the_test_sets_has_a_sub_token(real_rows: Rows, tokenizer:
 @pytest.mark.parametrize(
     ("name", "split", "ceiling"),
     [
-        ("bc5-chem", "test", 99.69), ("bc5-disease", "test", 99.08), ("ncbi-disease", "test", 99.22),
-        ("bc2gm", "test", 98.17), ("jnlpba", "test", 98.35), ("jnlpba", "dev", 96.22),
+        ("bc5-chem", "test", 99.69),
+        ("bc5-disease", "test", 99.08),
+        ("ncbi-disease", "test", 99.22),
+        ("bc2gm", "test", 98.17),
+        ("jnlpba", "test", 98.35),
+        ("jnlpba", "dev", 96.22),
     ],
-)  # fmt: skip
+)
 def test_the_ceilings_of_tagging_schemes(real_rows: Rows, name: str, split: Split, ceiling: float) -> None:
     """What perfect predictions get against the gold, by scheme: IO loses the borders of adjacent entities."""
     rows = real_rows(name, split)

@@ -199,9 +199,16 @@ def test_no_entity_goes_on_in_another_type() -> None:
     follows = {tag: {after for j, after in enumerate(known) if found.transitions[i, j]} for i, tag in enumerate(known)}
     free = {"O", "B-A", "U-A", "B-B", "U-B"}
     assert follows == {
-        "O": free, "B-A": {"I-A", "L-A"}, "I-A": {"I-A", "L-A"}, "L-A": free, "U-A": free,
-        "B-B": {"I-B", "L-B"}, "I-B": {"I-B", "L-B"}, "L-B": free, "U-B": free,
-    }  # fmt: skip
+        "O": free,
+        "B-A": {"I-A", "L-A"},
+        "I-A": {"I-A", "L-A"},
+        "L-A": free,
+        "U-A": free,
+        "B-B": {"I-B", "L-B"},
+        "I-B": {"I-B", "L-B"},
+        "L-B": free,
+        "U-B": free,
+    }
 
 
 def test_rules_follow_the_order_of_the_tags() -> None:

@@ -52,19 +52,27 @@ def entry(name: str, value: float, half: float | None = None) -> RankedRow:
 def test_ranks_are_as_wide_as_the_intervals_leave_them() -> None:
     entries = [entry("d", 60, 1), entry("a", 80, 1), entry("b", 79.5, 2), entry("c", 75, 2.6), RankedRow("e", {})]
     assert [(rank, one.name) for rank, one in ranking.ranked(entries, "score")] == [
-        ("1-2", "a"), ("1-3", "b"), ("2-3", "c"), ("4", "d"), ("", "e"),
-    ]  # fmt: skip
+        ("1-2", "a"),
+        ("1-3", "b"),
+        ("2-3", "c"),
+        ("4", "d"),
+        ("", "e"),
+    ]
     assert [rank for rank, _ in ranking.ranked([entry("x", 80), entry("y", 79.9), entry("z", 79.9)], "score")] == [
-        "1", "2-3", "2-3",
-    ]  # fmt: skip
+        "1",
+        "2-3",
+        "2-3",
+    ]
 
 
 def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
     result = blurb("show", "--output", str(folder / "runs"), "--format", "csv", "--no-published")
     rows = list(csv.DictReader(result.output.splitlines()))
     assert [(row["best_rank"], row["worst_rank"], row["row"]) for row in rows] == [
-        ("1", "1", "good quick"), ("2", "2", "poor quick"), ("", "", "=cmd|'/c calc'!A0 quick"),
-    ]  # fmt: skip
+        ("1", "1", "good quick"),
+        ("2", "2", "poor quick"),
+        ("", "", "=cmd|'/c calc'!A0 quick"),
+    ]
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     assert good.score is not None
     assert rows[0]["score"] == f"{good.score:.6g}"
@@ -259,9 +267,11 @@ def test_synthetic_rows_stand_apart(tmp_path: Path, blurb: Callable[..., Result]
 def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Path, kind: str) -> None:
     """A cell longer than the csv module reads, a stray carriage return, and bytes that are not valid UTF-8."""
     readers: dict[str, Callable[[Path], object]] = {
-        "results": results_csv.read_lines, "leaderboard": leaderboard_csv.read_lines, "external": published.read,
+        "results": results_csv.read_lines,
+        "leaderboard": leaderboard_csv.read_lines,
+        "external": published.read,
         "ablation": lambda path: read_ablations(path.parent),
-    }  # fmt: skip
+    }
     head = {"external": ",".join(published.COLUMNS), "ablation": ",".join(ablation_tables.COLUMNS)}
     first = head.get(kind) or (folder / f"{kind}.csv").read_text().splitlines()[0]
     path = tmp_path / f"{kind}.csv"

@@ -30,23 +30,34 @@ KNOWN = {"max_eval": "", "plugins": ""}
 
 
 def row(
-    scores: Mapping[str, Sequence[float]], suite: str = "blurb", verdict: str = "identical", planned: int = 0,
-    learner: str = "encoder", note: str = "", model: str = "m", protocol: str = "quick",
-) -> RowScores:  # fmt: skip
+    scores: Mapping[str, Sequence[float]],
+    suite: str = "blurb",
+    verdict: str = "identical",
+    planned: int = 0,
+    learner: str = "encoder",
+    note: str = "",
+    model: str = "m",
+    protocol: str = "quick",
+) -> RowScores:
     """A row of runs on both splits: dev is 5 above test, and the majority gets 10 there and 20 here."""
     datasets = {
         name: DatasetScores(
-            name, metric="x", planned=planned or len(values),
+            name,
+            metric="x",
+            planned=planned or len(values),
             runs={
                 seed: Run(
-                    {"dev": {"x": Figure(value + 5, 10.0)}, "test": {"x": Figure(value, 20.0)}}, verdict, "d", "1",
+                    {"dev": {"x": Figure(value + 5, 10.0)}, "test": {"x": Figure(value, 20.0)}},
+                    verdict,
+                    "d",
+                    "1",
                     KNOWN,
                 )
                 for seed, value in enumerate(values, 1)
             },
         )
         for name, values in scores.items()
-    }  # fmt: skip
+    }
     overrides = {"lr": 0.1} if protocol == "quick" else {}
     configuration = Configuration(protocol, "0" * 64, overrides, "bf16", suite, note)
     return RowScores(model, datasets, Origin.STORE, configuration, learner=learner, recipe="1")
@@ -81,8 +92,13 @@ def test_a_line_a_dataset_with_its_means_and_the_best_figure_of_the_paper() -> N
         confidence = f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}"
         score, model = best[task.name]
         assert cells(text, f"{task.title} ") == [
-            task.title, "x", f"{np.mean(values) + 5:.2f}", confidence, f"{score:.2f} {model}", "3 of 5",
-        ]  # fmt: skip
+            task.title,
+            "x",
+            f"{np.mean(values) + 5:.2f}",
+            confidence,
+            f"{score:.2f} {model}",
+            "3 of 5",
+        ]
     places = [text.index(f"\n{task.title} ") for task in TASKS]
     assert places == sorted(places)
     assert "m   quick lr=0.1   bf16" in text

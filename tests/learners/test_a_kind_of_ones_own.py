@@ -148,8 +148,22 @@ def test_a_change_of_its_code_runs_it_again(place: Path) -> None:
     before = file.read_text()
     try:
         file.write_text(before.replace("K = 5", "K = 3"))
-        command = [sys.executable, "-m", "blurb", "run", "scratch:tiny", "--suite", "demo", "--protocol", "knn.toml",
-                   "--tasks", "gad", "--device", "cpu", "--dry-run"]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "blurb",
+            "run",
+            "scratch:tiny",
+            "--suite",
+            "demo",
+            "--protocol",
+            "knn.toml",
+            "--tasks",
+            "gad",
+            "--device",
+            "cpu",
+            "--dry-run",
+        ]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     finally:
         file.write_text(before)

@@ -130,8 +130,14 @@ def test_a_relation_shows_the_order_of_its_entities_and_what_is_between() -> Non
     formulation = bind(tasks.get("gad"))
     found = cues({"text": text, "head": gene, "tail": disease}, formulation)
     assert found == [
-        "order head first", "types GENE DISEASE", "gap 2", "before we", "before saw", "after there", "after .",
-    ]  # fmt: skip
+        "order head first",
+        "types GENE DISEASE",
+        "gap 2",
+        "before we",
+        "before saw",
+        "after there",
+        "after .",
+    ]
     assert cues({"text": text, "head": disease, "tail": gene}, formulation)[0] == "order tail first"
 
 
@@ -189,9 +195,15 @@ def test_a_label_that_no_example_has_is_not_given(data: Path) -> None:
 
 def request(data: Path, store: Path, **given: Any) -> plan.Request:
     return plan.Request(
-        sources=[resolve(f"baseline:{given.pop('name', 'bigrams')}")], tasks=tasks.all(), data=data, store=store,
-        protocol=protocol.load(given.pop("protocol", "standard")), precision="bf16", suite="demo", **given,
-    )  # fmt: skip
+        sources=[resolve(f"baseline:{given.pop('name', 'bigrams')}")],
+        tasks=tasks.all(),
+        data=data,
+        store=store,
+        protocol=protocol.load(given.pop("protocol", "standard")),
+        precision="bf16",
+        suite="demo",
+        **given,
+    )
 
 
 def test_a_trial_is_named_by_what_concerns_it(data: Path, tmp_path: Path) -> None:
@@ -202,11 +214,18 @@ def test_a_trial_is_named_by_what_concerns_it(data: Path, tmp_path: Path) -> Non
     assert settings("gad") == {"max_train": 0, "max_eval": 0, "relation_input": "dummify"}
     assert settings("biosses", min_count=1, ngrams=1) == {"max_train": 0, "max_eval": 0, "ngrams": 1}
     assert settings("hoc", lr=1.0, head="crf", window=3, ngrams=1) == {
-        "max_train": 0, "max_eval": 0, "document_unit": "sentence", "ngrams": 1,
-    }  # fmt: skip
+        "max_train": 0,
+        "max_eval": 0,
+        "document_unit": "sentence",
+        "ngrams": 1,
+    }
     assert settings("ncbi-disease", head="crf", window=3, ngrams=1) == {
-        "max_train": 0, "max_eval": 0, "head": "crf", "tagging": "bio", "window": 3,
-    }  # fmt: skip
+        "max_train": 0,
+        "max_eval": 0,
+        "head": "crf",
+        "tagging": "bio",
+        "window": 3,
+    }
 
 
 def test_a_row_has_one_seed_no_precision_and_its_own_overrides(data: Path, tmp_path: Path) -> None:

@@ -47,8 +47,9 @@ def _relation() -> list[dict[str, Any]]:
         whole = f"@GENE$ {text} @DISEASE$ kalo"
         end = whole.index("@DISEASE$")
         spans = {
-            "head": {"start": 0, "end": 6, "type": "GENE"}, "tail": {"start": end, "end": end + 9, "type": "DISEASE"},
-        }  # fmt: skip
+            "head": {"start": 0, "end": 6, "type": "GENE"},
+            "tail": {"start": end, "end": end + 9, "type": "DISEASE"},
+        }
         rows.append({"id": str(number), "doc_id": None, "text": whole, "label": str(number % 2), **spans})
     return rows
 

@@ -11,12 +11,19 @@ from blurb.learners import PREFIX, kinds
 
 ROOT = Path(blurb.__file__).parent
 OTHER_MEANINGS = {
-    "majority": ("store/rescore.py", "store/record.py", "store/index/entry.py", "execution/units.py",
-                 "results/results_csv.py", "data/stats.py", "cli/data/stats.py"),  # of the most frequent answer
+    "majority": (
+        "store/rescore.py",
+        "store/record.py",
+        "store/index/entry.py",
+        "execution/units.py",
+        "results/results_csv.py",
+        "data/stats.py",
+        "cli/data/stats.py",
+    ),  # of the most frequent answer
     "constant": ("metrics/functions/pearson.py",),  # whether the predictions are all alike
     "bigrams": ("data/stats.py", "cli/data/stats.py"),  # repeated words in the data
     "probe": ("cost/budget.py", "api/front.py"),  # a protocol
-}  # fmt: skip
+}
 """Words that name something else, by word: the files that have them."""
 
 

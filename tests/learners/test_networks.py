@@ -177,9 +177,15 @@ def test_options_are_checked_before_anything_runs(
 
 def request(data: Path, store: Path, name: str, **given: Any) -> plan.Request:
     return plan.Request(
-        sources=[resolve(f"baseline:{name}")], tasks=tasks.all(), data=data, store=store,
-        protocol=protocol.load(given.pop("protocol", "quick")), precision="bf16", suite="demo", **given,
-    )  # fmt: skip
+        sources=[resolve(f"baseline:{name}")],
+        tasks=tasks.all(),
+        data=data,
+        store=store,
+        protocol=protocol.load(given.pop("protocol", "quick")),
+        precision="bf16",
+        suite="demo",
+        **given,
+    )
 
 
 def test_two_sizes_under_one_name_are_two_rows(data: Path, tmp_path: Path) -> None:
@@ -199,9 +205,12 @@ def test_two_sizes_under_one_name_are_two_rows(data: Path, tmp_path: Path) -> No
 def test_dummies_are_in_the_vocabulary(data: Path) -> None:
     """A text with the names of its entities is read with dummies in their place."""
     row = {
-        "id": "1", "text": "aspirin blocks kinase", "label": "CPR:4",
-        "head": {"start": 0, "end": 7, "type": "CHEMICAL"}, "tail": {"start": 15, "end": 21, "type": "GENE"},
-    }  # fmt: skip
+        "id": "1",
+        "text": "aspirin blocks kinase",
+        "label": "CPR:4",
+        "head": {"start": 0, "end": 7, "type": "CHEMICAL"},
+        "tail": {"start": 15, "end": 21, "type": "GENE"},
+    }
     learner = building.learner(resolve(f"baseline:{SMALL['bilstm']}"), bind(tasks.get("chemprot"), {}), "cpu", "fp32")
     assert isinstance(learner, FromScratch)
     found = learner.plain_tokenizer(Subset([row, row], "")).inner.get_vocab()

@@ -45,9 +45,17 @@ def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def planned(checkpoint: Path, store: Path, task: str, seeds: int | None = None, **overrides: Any) -> Job:
     source = building.resolve(str(checkpoint))
     request = plan.Request(
-        sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("probe"), data=DATA, store=store,
-        precision="fp32", device="cpu", overrides=overrides, raw=DATA, seeds=seeds,
-    )  # fmt: skip
+        sources=[source],
+        tasks=[tasks.get(task)],
+        protocol=protocol.load("probe"),
+        data=DATA,
+        store=store,
+        precision="fp32",
+        device="cpu",
+        overrides=overrides,
+        raw=DATA,
+        seeds=seeds,
+    )
     (job,) = plan.prepare(request).final
     return job
 
@@ -185,8 +193,12 @@ def test_what_identifies_it(checkpoint: Callable[[str], Path], tmp_path: Path) -
     gad = planned(folder, tmp_path, "gad").trial
     assert (gad.learner, gad.kind.name, gad.seed) == ("probe", "probe", 1)
     assert gad.settings == {
-        "max_length": 128, "max_train": 0, "max_eval": 0, "head": "linear", "relation_input": "dummify",
-    }  # fmt: skip
+        "max_length": 128,
+        "max_train": 0,
+        "max_eval": 0,
+        "head": "linear",
+        "relation_input": "dummify",
+    }
     ner = planned(folder, tmp_path, "bc5-chem", word_pooling="mean").trial
     assert set(ner.settings) == {"max_length", "max_train", "max_eval", "head", "word_pooling", "tagging"}
     assert planned(folder, tmp_path, "gad", max_train=5).trial.hash != gad.hash
@@ -279,8 +291,12 @@ def test_of_documents_that_are_scored_documents_are_counted(
 def test_a_baseline_is_one_under_this_protocol_too(tmp_path: Path) -> None:
     source = building.resolve("baseline:majority")
     request = plan.Request(
-        sources=[source], tasks=[tasks.get("gad")], protocol=protocol.load("probe"), data=DATA, store=tmp_path,
+        sources=[source],
+        tasks=[tasks.get("gad")],
+        protocol=protocol.load("probe"),
+        data=DATA,
+        store=tmp_path,
         precision="fp32",
-    )  # fmt: skip
+    )
     (job,) = plan.prepare(request).final
     assert (job.learner.name, job.trial.learner, job.configuration.note) == ("majority", "", "")

@@ -19,14 +19,17 @@ from blurb.protocols import protocol
 
 ROWS = [
     {
-        "id": str(i), "doc_id": None, "text": f"{a} acts on {b} here", "label": label,
+        "id": str(i),
+        "doc_id": None,
+        "text": f"{a} acts on {b} here",
+        "label": label,
         "head": {"start": 0, "end": len(a), "type": "CHEMICAL"},
         "tail": {"start": (start := len(a) + 9), "end": start + len(b), "type": "GENE"},
     }
     for i, (a, b, label) in enumerate(
         [("aspirin", "COX-1", "CPR:4"), ("zinc", "p53", "false"), ("iron", "TF", "CPR:3")]
     )
-]  # fmt: skip
+]
 
 
 def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:

@@ -30,9 +30,16 @@ def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[s
     """Runs one and gives its hash and the facts of its provenance."""
     source = building.resolve(str(checkpoint))
     request = plan.Request(
-        sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("standard"), data=DATA, store=store,
-        precision="fp32", device="cpu", overrides={"epochs": 2, "batch_size": 4, **overrides}, raw=DATA,
-    )  # fmt: skip
+        sources=[source],
+        tasks=[tasks.get(task)],
+        protocol=protocol.load("standard"),
+        data=DATA,
+        store=store,
+        precision="fp32",
+        device="cpu",
+        overrides={"epochs": 2, "batch_size": 4, **overrides},
+        raw=DATA,
+    )
     job = plan.job(request, source, tasks.get(task), 1)
     outcome = execute(job)
     assert outcome.status == "done", outcome.message
@@ -130,9 +137,15 @@ def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
     def ids(seed: int, **overrides: int) -> tuple[str, list[str]]:
         short = {"epochs": 1, "max_train": 8, **overrides} if model == "encoder" else {"max_train": 8, **overrides}
         request = plan.Request(
-            sources=[source], tasks=[tasks.get("gad")], protocol=protocol.load("standard"), data=DATA, store=tmp_path,
-            precision="fp32", device="cpu", overrides=short,
-        )  # fmt: skip
+            sources=[source],
+            tasks=[tasks.get("gad")],
+            protocol=protocol.load("standard"),
+            data=DATA,
+            store=tmp_path,
+            precision="fp32",
+            device="cpu",
+            overrides=short,
+        )
         job = plan.job(request, source, tasks.get("gad"), seed)
         assert execute(job).status in ("done", "already done")
         return job.trial.hash, read_predictions(job.path / "predictions.parquet")["id"]

@@ -42,12 +42,14 @@ def test_an_unknown_name_shows_no_repr_as_of_a_key_error() -> None:
 @pytest.mark.parametrize(
     ("error", "problem"),
     [
-        (ModelError("weights differ", where="m", fix="replace the file."),
-         ("m", "weights differ.", "Replace the file.")),
+        (
+            ModelError("weights differ", where="m", fix="replace the file."),
+            ("m", "weights differ.", "Replace the file."),
+        ),
         (ModelError("no weights; no tokenizer."), ("here", "no weights; no tokenizer.", "Save it.")),
         (OSError(2, "No such file"), ("here", "[Errno 2] No such file.", "Save it.")),
     ],
-)  # fmt: skip
+)
 def test_a_problem_of_the_doctor_has_the_parts_of_the_error(error: BlurbError, problem: tuple[str, str, str]) -> None:
     """Whatever the verb of the fix is; a semicolon in what happened stays there."""
     assert of_error(error, "here", "Save it.") == Problem(*problem)

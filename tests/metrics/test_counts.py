@@ -35,9 +35,11 @@ def cases(rng: random.Random, size: int) -> dict[str, tuple[list[Any], list[Any]
         "accuracy": (names(rng, size), names(rng, size), {}),
         "multilabel_f1": (sets[0], sets[1], {"labels": LABELS}),
         "pearson": (
-            [rng.uniform(0, 4) for _ in range(size)], [rng.gauss(2, 2) for _ in range(size)], {"low": 0.0, "high": 4.0}
+            [rng.uniform(0, 4) for _ in range(size)],
+            [rng.gauss(2, 2) for _ in range(size)],
+            {"low": 0.0, "high": 4.0},
         ),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("metric", metrics.names())

@@ -22,8 +22,7 @@ def test_every_metric_has_its_name_and_a_worked_example(name: str) -> None:
 
 def test_unknown_name_is_answered_with_the_closest() -> None:
     with pytest.raises(
-        UnknownName,
-        match=r"no metric called 'entity_f'\. Did you mean 'entity_f1'\? Available: accuracy, binary_f1,",
+        UnknownName, match=r"no metric called 'entity_f'\. Did you mean 'entity_f1'\? Available: accuracy, binary_f1,"
     ):
         metrics.get("entity_f")
 
@@ -41,11 +40,11 @@ def test_import_is_cheap() -> None:
 
 def test_the_figure_that_counts_is_the_first() -> None:
     options = {
-        "micro_f1_without": {"negative": "x"}, "binary_f1": {"positive": "x"}, "multilabel_f1": {"labels": ("x",)},
-    }  # fmt: skip
-    answers = {
-        "entity_f1": [["B-x"]], "token_macro_f1": [["I-PAR"]], "pearson": [1.0, 2.0], "multilabel_f1": [["x"]],
-    }  # fmt: skip
+        "micro_f1_without": {"negative": "x"},
+        "binary_f1": {"positive": "x"},
+        "multilabel_f1": {"labels": ("x",)},
+    }
+    answers = {"entity_f1": [["B-x"]], "token_macro_f1": [["I-PAR"]], "pearson": [1.0, 2.0], "multilabel_f1": [["x"]]}
     for name in metrics.names():
         metric = metrics.get(name)
         given = answers.get(name, ["x", "y"])

@@ -89,9 +89,14 @@ def test_tables_and_bootstrap_take_it(task: tasks.Task, tmp_path: Path) -> None:
         predicted = [label if rng.random() < 0.7 else rng.choice(task.labels) for label in gold]
         recalls.append(100 * recall_score(gold[40:], predicted[40:], labels=["no"], average="micro"))
         columns = {
-            "split": ["dev"] * 40 + ["test"] * 40, "id": [str(i) for i in range(80)], "doc_id": [None] * 80,
-            "gold": gold, "prediction": predicted, "majority": gold, "scores": [None] * 80,
-        }  # fmt: skip
+            "split": ["dev"] * 40 + ["test"] * 40,
+            "id": [str(i) for i in range(80)],
+            "doc_id": [None] * 80,
+            "gold": gold,
+            "prediction": predicted,
+            "majority": gold,
+            "scores": [None] * 80,
+        }
         played.finish(store, "m", trial, formulation, columns)
     rows.write(store, fakes.row("m", *trials))
     (row,) = from_store.read(store)

@@ -47,9 +47,8 @@ def test_a_shorthand_is_the_setting(command: list[str]) -> None:
 
 def test_a_limit_is_for_train_dev_and_test_and_such_a_row_has_no_rank(tmp_path: Path) -> None:
     made = blurb.run(
-        "baseline:majority", "gad", suite="demo", protocol="smoke", limit=20, output=tmp_path,
-        progress=False,
-    )  # fmt: skip
+        "baseline:majority", "gad", suite="demo", protocol="smoke", limit=20, output=tmp_path, progress=False
+    )
     (row,) = made.rows
     assert row.name == "baseline:majority smoke max_eval=20 max_train=20 demo"
     assert row.capped
@@ -64,8 +63,10 @@ def test_a_setting_is_given_once() -> None:
         with pytest.raises(SettingsError, match=r"given twice, by --(lr|limit) and by --set"):
             _ = options.overrides
     assert RunOptions(model="m", lr=0.2, dummy_tokens=True, settings={"warmup": 0}).overrides == {
-        "warmup": 0, "lr": 0.2, "relation_input": "dummy-tokens",
-    }  # fmt: skip
+        "warmup": 0,
+        "lr": 0.2,
+        "relation_input": "dummy-tokens",
+    }
 
 
 @pytest.mark.parametrize(

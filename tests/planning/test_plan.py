@@ -42,9 +42,16 @@ def request(store: Path, *sources: Source, tasks_: str = "gad,ncbi-disease", **c
     overrides = {"pooling": "mean", **changes.pop("overrides", {})}
     name = changes.pop("protocol", "smoke")
     return plan.Request(
-        sources=sources, tasks=tasks.select(tasks_), protocol=protocol.load(name), data=DATA, store=store,
-        precision="fp32", device="cpu", overrides=overrides, **changes,
-    )  # fmt: skip
+        sources=sources,
+        tasks=tasks.select(tasks_),
+        protocol=protocol.load(name),
+        data=DATA,
+        store=store,
+        precision="fp32",
+        device="cpu",
+        overrides=overrides,
+        **changes,
+    )
 
 
 @dataclass
@@ -167,9 +174,12 @@ def test_names_and_values_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="'max_train'"):
         parse_overrides({"max_trian": "5"})
     for overrides, name in (
-        ({"head": "liner"}, "'linear'"), ({"pooling": "meen"}, "'mean'"), ({"tagging": "bioo"}, "bio"),
-        ({"word_pooling": "frist"}, "'first'"), ({"relation_input": "marker"}, "'markers'"),
-    ):  # fmt: skip
+        ({"head": "liner"}, "'linear'"),
+        ({"pooling": "meen"}, "'mean'"),
+        ({"tagging": "bioo"}, "bio"),
+        ({"word_pooling": "frist"}, "'first'"),
+        ({"relation_input": "marker"}, "'markers'"),
+    ):
         with pytest.raises(UnknownName, match=name):
             plan.prepare(request(tmp_path, FIRST, overrides=overrides))
     with pytest.raises(SettingsError, match="max_train"):

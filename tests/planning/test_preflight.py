@@ -19,9 +19,13 @@ from blurb.messages.errors import BlurbError, DataError, ErrorGroup, ModelError,
 from tests.cost.settings import rates
 
 DEMO: dict[str, Any] = {
-    "suite": "demo", "protocol": "smoke", "tasks": "gad,biosses", "device": "cpu", "precision": "fp32",
+    "suite": "demo",
+    "protocol": "smoke",
+    "tasks": "gad,biosses",
+    "device": "cpu",
+    "precision": "fp32",
     "progress": False,
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)
@@ -65,8 +69,9 @@ def no_layers(folder: Path) -> None:
 def no_query(folder: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     gone = next(name for name in weights if name.endswith("query.weight"))
-    save_file({name: each for name, each in weights.items() if name != gone}, folder / "model.safetensors",
-              {"format": "pt"})  # fmt: skip
+    save_file(
+        {name: each for name, each in weights.items() if name != gone}, folder / "model.safetensors", {"format": "pt"}
+    )
 
 
 def adapter(folder: Path) -> None:
@@ -130,8 +135,8 @@ def test_one_fault_is_told_alone(given: dict[str, Any], kind: type[BlurbError], 
 
 def test_contradictions_are_in_the_list() -> None:
     found = refused(
-        model="baseline:majority", dummy_tokens=True, relation_input="markers", check="m", engine="slurm", head="crff",
-    )  # fmt: skip
+        model="baseline:majority", dummy_tokens=True, relation_input="markers", check="m", engine="slurm", head="crff"
+    )
     texts = " ".join(map(str, found))
     for part in ("submitted jobs bring later", 'relation_input="markers"', "'crff'"):
         assert texts.count(part) == 1, part
@@ -151,8 +156,16 @@ def test_what_is_typed_wrongly_is_told_without_torch_and_with_what_files_show(
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told.startswith("8 False "), told
-    for part in ("'crff'", "'slrm'", "cannot be results.csv", "called 'gone'", "model.safetensors", "'huge'", "'best'",
-                 "MODEL 'gad' is a task"):  # fmt: skip
+    for part in (
+        "'crff'",
+        "'slrm'",
+        "cannot be results.csv",
+        "called 'gone'",
+        "model.safetensors",
+        "'huge'",
+        "'best'",
+        "MODEL 'gad' is a task",
+    ):
         assert told.count(part) == 1, part
     assert list(here.iterdir()) == []
 
@@ -161,9 +174,13 @@ def test_every_model_is_looked_at_and_what_does_not_go_together_is_in_the_list(
     broken: Callable[..., Path], checkpoint: Callable[[str], Path]
 ) -> None:
     models = [
-        broken("cut", cut), "/nowhere/else", broken("several", cut, no_tokenizer, no_layers),
-        broken("weights", no_query), checkpoint("bert_uncased"), checkpoint("bert_cased"),
-    ]  # fmt: skip
+        broken("cut", cut),
+        "/nowhere/else",
+        broken("several", cut, no_tokenizer, no_layers),
+        broken("weights", no_query),
+        checkpoint("bert_uncased"),
+        checkpoint("bert_cased"),
+    ]
     told = [str(error) for error in refused(model=models, pooling="mention", seeds=3)]
     assert len([text for text in told if "'mention'" in text]) == 1  # of two models that load, of all three seeds
     (pooling,) = (text for text in told if "'mention'" in text)
@@ -207,8 +224,7 @@ def test_tasks_that_are_refused_for_one_reason_are_one_line(checkpoint: Callable
     assert "does not work on gad with bert_uncased: its inputs have no markers" in markers
     assert "does not work on hoc with bert_uncased: its inputs do not have two entities" in entities
     assert entities.endswith("The same holds of pubmedqa, bioasq.")
-    (raw,) = refused(model=model, tasks="chemprot,ddi", relation_input="original", suite="blurb",
-                     data=_without_raw())  # fmt: skip
+    (raw,) = refused(model=model, tasks="chemprot,ddi", relation_input="original", suite="blurb", data=_without_raw())
     assert "BLURB's files of chemprot have dummies" in str(raw)
     assert str(raw).endswith("The same holds of ddi.")
 
@@ -228,8 +244,9 @@ def test_data_that_cannot_be_read_is_told_once_for_all_models(
     models = [checkpoint("bert_uncased"), checkpoint("roberta"), "baseline:majority"]
     told = refused(model=models, suite="blurb", data=data, seeds=2)
     assert sorted(error.path.name for error in told if isinstance(error, DataError) and error.path) == [
-        "dev.tsv", "test.tsv",
-    ]  # fmt: skip
+        "dev.tsv",
+        "test.tsv",
+    ]
     assert len(told) == 2
 
 
@@ -237,9 +254,12 @@ def test_a_budget_says_what_no_rung_can_do_beside_what_else_is_wrong(
     broken: Callable[..., Path], checkpoint: Callable[[str], Path]
 ) -> None:
     told = refused(
-        model=[broken("cut", cut), checkpoint("bert_uncased")], protocol=None, budget="1h", tasks="biosses",
+        model=[broken("cut", cut), checkpoint("bert_uncased")],
+        protocol=None,
+        budget="1h",
+        tasks="biosses",
         pooling="mention",
-    )  # fmt: skip
+    )
     assert len(told) == 2
     assert "model.safetensors" in str(told[0])
     assert "mention" in str(told[1])
@@ -279,5 +299,6 @@ def test_names_that_are_not_valid_are_all_told(broken: Callable[..., Path]) -> N
     first = broken("m")
     told = refused(model=[first, Path(shutil.copytree(first, first.parent / "other" / "m")), "/nowhere/x"])
     assert sorted(str(error).split(";")[0] for error in told) == [
-        "The model folder /nowhere/x does not exist.", "Two models have the name 'm'",
-    ]  # fmt: skip
+        "The model folder /nowhere/x does not exist.",
+        "Two models have the name 'm'",
+    ]

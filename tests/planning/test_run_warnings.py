@@ -33,8 +33,9 @@ def predicted(jobs: int = 1, learner: Any = FIRST, **cost: float) -> Estimate:
     from blurb.cost.history import Correction
 
     costs = (Cost(**cost), Cost(**{name: value / 2 for name, value in cost.items()}))
-    return Estimate([TrialEstimate(job, "", one, False, Correction()) for job, one in zip(trials, costs, strict=True)],
-                    jobs)  # fmt: skip
+    return Estimate(
+        [TrialEstimate(job, "", one, False, Correction()) for job, one in zip(trials, costs, strict=True)], jobs
+    )
 
 
 def warnings(found: Estimate, engine: str = "local", output: Path = Path("runs")) -> list[str]:
@@ -144,10 +145,22 @@ def test_the_command_says_them_before_it_trains(
     monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
     monkeypatch.setattr(resources.shutil, "disk_usage", lambda place: SimpleNamespace(free=0))
     found = CliRunner().invoke(
-        cli, ["run", "baseline:majority", "--data", str(demo.prepare()), "--protocol", "smoke", "--tasks", "gad",
-              "--precision", "fp32", *(["--dry-run"] if dry else [])],
+        cli,
+        [
+            "run",
+            "baseline:majority",
+            "--data",
+            str(demo.prepare()),
+            "--protocol",
+            "smoke",
+            "--tasks",
+            "gad",
+            "--precision",
+            "fp32",
+            *(["--dry-run"] if dry else []),
+        ],
         catch_exceptions=False,
-    )  # fmt: skip
+    )
     assert found.exit_code == 0
     assert found.stderr.count("Not verified as BLURB's") == 1
     assert found.stderr.count("has only 0.0 MB free") == 1

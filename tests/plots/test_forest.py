@@ -49,10 +49,13 @@ def points(axes: Axes) -> dict[float, tuple[float, str, str, Any]]:
     marks = [line for line in axes.lines if line.get_marker() in ("o", "x")]
     return {
         float(line.get_ydata()[0]): (  # type: ignore[index]
-            float(line.get_xdata()[0]), str(line.get_marker()), str(line.get_color()), line.get_markerfacecolor(),  # type: ignore[index]
+            float(line.get_xdata()[0]),
+            str(line.get_marker()),
+            str(line.get_color()),
+            line.get_markerfacecolor(),  # type: ignore[index]
         )
         for line in marks
-    }  # fmt: skip
+    }
 
 
 def bars(axes: Axes) -> dict[float, tuple[float, float]]:
@@ -64,9 +67,11 @@ def bars(axes: Axes) -> dict[float, tuple[float, float]]:
 def test_points_intervals_and_what_they_say(drawn: Any) -> None:
     (axes,) = drawn({"other": [HIGHER, LOWER, SAME, OPEN]})
     assert points(axes) == {
-        0: (2.0, "o", OURS, OURS), 1: (-3.0, "o", PAPER, PAPER), 2: (-0.1, "o", OURS, "white"),
+        0: (2.0, "o", OURS, OURS),
+        1: (-3.0, "o", PAPER, PAPER),
+        2: (-0.1, "o", OURS, "white"),
         3: (1.0, "x", QUIET, "white"),
-    }  # fmt: skip
+    }
     assert bars(axes) == {row: line.comparison.interval for row, line in enumerate((HIGHER, LOWER, SAME))}
     assert [label.get_text() for label in axes.get_yticklabels()] == ["gad", "ddi", "hoc", "biosses"]
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first row on top

@@ -16,31 +16,68 @@ from blurb.protocols.settings import Settings, parse_overrides
 
 NAMES = [task.name for task in tasks.all()]
 COMMON = {
-    "head_lr": 0.0, "head_init": "random", "max_updates": 0, "dev_sample": 0, "encoder_dropout": -1.0, "eval_seed": 0,
-    "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.0, "clip_norm": 1.0, "head_dropout": 0.1,
-    "warmup": 0.1, "select": "best", "max_train": 0, "max_eval": 0, "head": "linear", "pooling": "cls",
-    "tagging": "bio", "layer_decay": 1.0, "freeze_layers": 0, "reinit_layers": 0,
-    "word_pooling": "first", "relation_input": "dummify", "document_unit": "sentence",
-    "ngrams": 2, "min_count": 2, "window": 2,
-}  # fmt: skip
+    "head_lr": 0.0,
+    "head_init": "random",
+    "max_updates": 0,
+    "dev_sample": 0,
+    "encoder_dropout": -1.0,
+    "eval_seed": 0,
+    "beta1": 0.9,
+    "beta2": 0.999,
+    "epsilon": 1e-8,
+    "weight_decay": 0.0,
+    "clip_norm": 1.0,
+    "head_dropout": 0.1,
+    "warmup": 0.1,
+    "select": "best",
+    "max_train": 0,
+    "max_eval": 0,
+    "head": "linear",
+    "pooling": "cls",
+    "tagging": "bio",
+    "layer_decay": 1.0,
+    "freeze_layers": 0,
+    "reinit_layers": 0,
+    "word_pooling": "first",
+    "relation_input": "dummify",
+    "document_unit": "sentence",
+    "ngrams": 2,
+    "min_count": 2,
+    "window": 2,
+}
 
 # docs/benchmark.md, "Settings of standard": task: (learning rate, batch size, epochs, max length).
 STANDARD = {
-    "bc5-chem": (5e-5, 32, 20, 512), "bc5-disease": (5e-5, 16, 8, 512), "ncbi-disease": (5e-5, 32, 20, 512),
-    "bc2gm": (6e-5, 32, 20, 512), "jnlpba": (1e-5, 16, 5, 512), "ebm-pico": (5e-5, 32, 2, 512),
-    "chemprot": (3e-5, 32, 10, 256), "ddi": (2e-5, 32, 5, 256), "gad": (3e-5, 32, 10, 128),
-    "biosses": (1e-5, 16, 30, 512), "hoc": (3e-5, 32, 6, 128), "pubmedqa": (2e-5, 16, 30, 512),
+    "bc5-chem": (5e-5, 32, 20, 512),
+    "bc5-disease": (5e-5, 16, 8, 512),
+    "ncbi-disease": (5e-5, 32, 20, 512),
+    "bc2gm": (6e-5, 32, 20, 512),
+    "jnlpba": (1e-5, 16, 5, 512),
+    "ebm-pico": (5e-5, 32, 2, 512),
+    "chemprot": (3e-5, 32, 10, 256),
+    "ddi": (2e-5, 32, 5, 256),
+    "gad": (3e-5, 32, 10, 128),
+    "biosses": (1e-5, 16, 30, 512),
+    "hoc": (3e-5, 32, 6, 128),
+    "pubmedqa": (2e-5, 16, 30, 512),
     "bioasq": (2e-5, 16, 20, 512),
-}  # fmt: skip
+}
 # docs/benchmark.md, "Settings of LinkBERT": task: (learning rate, batch size, epochs, max length, warm-up, seed).
 LINKBERT = {
-    "pubmedqa": (2e-5, 16, 30, 512, 100, 42), "bioasq": (2e-5, 16, 20, 512, 100, 42),
-    "biosses": (1e-5, 16, 30, 512, 0, 5), "hoc": (4e-5, 32, 40, 512, 0, 42), "chemprot": (3e-5, 32, 10, 256, 0, 42),
-    "ddi": (2e-5, 32, 5, 256, 0, 42), "gad": (3e-5, 32, 10, 256, 0, 42), "ebm-pico": (5e-5, 32, 1, 512, 0, 42),
-    "jnlpba": (1e-5, 16, 5, 512, 0.1, 42), "ncbi-disease": (5e-5, 32, 20, 512, 0.1, 42),
-    "bc2gm": (6e-5, 32, 50, 512, 0.1, 42), "bc5-disease": (5e-5, 16, 8, 512, 0.1, 42),
+    "pubmedqa": (2e-5, 16, 30, 512, 100, 42),
+    "bioasq": (2e-5, 16, 20, 512, 100, 42),
+    "biosses": (1e-5, 16, 30, 512, 0, 5),
+    "hoc": (4e-5, 32, 40, 512, 0, 42),
+    "chemprot": (3e-5, 32, 10, 256, 0, 42),
+    "ddi": (2e-5, 32, 5, 256, 0, 42),
+    "gad": (3e-5, 32, 10, 256, 0, 42),
+    "ebm-pico": (5e-5, 32, 1, 512, 0, 42),
+    "jnlpba": (1e-5, 16, 5, 512, 0.1, 42),
+    "ncbi-disease": (5e-5, 32, 20, 512, 0.1, 42),
+    "bc2gm": (6e-5, 32, 50, 512, 0.1, 42),
+    "bc5-disease": (5e-5, 16, 8, 512, 0.1, 42),
     "bc5-chem": (5e-5, 32, 20, 512, 0.1, 42),
-}  # fmt: skip
+}
 LENGTHS = {name: values[3] for name, values in STANDARD.items()}
 
 
@@ -55,8 +92,16 @@ def _expect(found: Settings, **values: Any) -> None:
 
 def test_the_protocols_that_come_with_blurb() -> None:
     assert protocol.names() == [
-        "demo", "linkbert", "paper", "probe", "quick", "sketch", "smoke", "standard", "standard-short",
-    ]  # fmt: skip
+        "demo",
+        "linkbert",
+        "paper",
+        "probe",
+        "quick",
+        "sketch",
+        "smoke",
+        "standard",
+        "standard-short",
+    ]
 
 
 @pytest.mark.parametrize("task", NAMES)
@@ -71,10 +116,17 @@ def test_standard(task: str) -> None:
 def test_linkbert(task: str) -> None:
     lr, batch_size, epochs, max_length, warmup, seed = LINKBERT[task]
     _expect(
-        _settings("linkbert", task), lr=lr, batch_size=batch_size, epochs=epochs, max_length=max_length, warmup=warmup,
-        select="last", pooling="cls-pooler", document_unit="abstract" if task == "hoc" else "sentence",
+        _settings("linkbert", task),
+        lr=lr,
+        batch_size=batch_size,
+        epochs=epochs,
+        max_length=max_length,
+        warmup=warmup,
+        select="last",
+        pooling="cls-pooler",
+        document_unit="abstract" if task == "hoc" else "sentence",
         tagging="io" if task == "ebm-pico" else "bio",
-    )  # fmt: skip
+    )
     assert protocol.load("linkbert").seeds(tasks.get(task)) == (seed,)
 
 
@@ -89,9 +141,7 @@ def test_linkbert_trains_the_tags_that_the_files_of_pico_have() -> None:
 @pytest.mark.parametrize("task", NAMES)
 def test_paper(task: str) -> None:
     found = protocol.load("paper")
-    assert found.grid({}) == [
-        {"lr": lr, "batch_size": size} for lr in (1e-5, 3e-5, 5e-5) for size in (16, 32)
-    ]  # fmt: skip
+    assert found.grid({}) == [{"lr": lr, "batch_size": size} for lr in (1e-5, 3e-5, 5e-5) for size in (16, 32)]
     settings = _settings("paper", task)
     length = 512 if task == "hoc" else LENGTHS[task]  # the paper states none
     assert (settings.epochs, settings.max_length, settings.select) == (60, length, "best")
@@ -137,11 +187,16 @@ def test_overrides_are_typed() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("epochs", "2.0", "a whole number"), ("epochs", "two", "a whole number"), ("epochs", "true", "a whole number"),
-        ("lr", "fast", "a number"), ("lr", "true", "a number"), ("lr", "", "a number"), ("head", "3", "a word"),
+        ("epochs", "2.0", "a whole number"),
+        ("epochs", "two", "a whole number"),
+        ("epochs", "true", "a whole number"),
+        ("lr", "fast", "a number"),
+        ("lr", "true", "a number"),
+        ("lr", "", "a number"),
+        ("head", "3", "a word"),
         ("lr", "[1e-5]", "a number"),
     ],
-)  # fmt: skip
+)
 def test_overrides_of_the_wrong_type_are_refused(name: str, text: str, expected: str) -> None:
     with pytest.raises(SettingsError, match=f"--set: {name} must be {expected}"):
         parse_overrides({name: text})
@@ -169,11 +224,23 @@ def test_an_unknown_tagging_scheme_suggests_what_was_meant() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("batch_size", 0), ("epochs", 0), ("max_length", 0), ("lr", -1e-5), ("lr", float("nan")), ("lr", float("inf")),
-        ("warmup", -0.1), ("max_train", -1), ("select", "first"), ("document_unit", "page"), ("head_dropout", 1.0),
-        ("head_dropout", -0.1), ("beta1", 1.0), ("beta2", float("nan")), ("epsilon", 0.0),
+        ("batch_size", 0),
+        ("epochs", 0),
+        ("max_length", 0),
+        ("lr", -1e-5),
+        ("lr", float("nan")),
+        ("lr", float("inf")),
+        ("warmup", -0.1),
+        ("max_train", -1),
+        ("select", "first"),
+        ("document_unit", "page"),
+        ("head_dropout", 1.0),
+        ("head_dropout", -0.1),
+        ("beta1", 1.0),
+        ("beta2", float("nan")),
+        ("epsilon", 0.0),
     ],
-)  # fmt: skip
+)
 def test_values_that_make_no_sense_are_refused(name: str, value: Any) -> None:
     with pytest.raises(SettingsError, match=name):
         _settings("standard", "gad", **{name: value})

@@ -51,10 +51,14 @@ def test_exit_codes_are_those_of_the_guide() -> None:
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        ([PASS, PASS], PASS), ([PASS, CANNOT], CANNOT), ([CANNOT, REGRESSION, PASS], REGRESSION), ([], CANNOT),
-        ([REGRESSION], REGRESSION), ([CANNOT], CANNOT),
+        ([PASS, PASS], PASS),
+        ([PASS, CANNOT], CANNOT),
+        ([CANNOT, REGRESSION, PASS], REGRESSION),
+        ([], CANNOT),
+        ([REGRESSION], REGRESSION),
+        ([CANNOT], CANNOT),
     ],
-)  # fmt: skip
+)
 def test_one_regression_is_one_and_a_pass_needs_that_all_could_be_judged(
     found: list[Outcome], expected: Outcome
 ) -> None:
@@ -117,8 +121,10 @@ def test_every_limit_that_is_broken_is_a_reason() -> None:
     rules = Rules(limits={"gad": Limit(0.5, 79.9)})
     (finding,) = judged({"gad": LOW}, {"gad": HIGH}, rules).findings
     assert [number in reason for number, reason in zip(("79.9", "0.5", "p 0.0"), finding.reasons, strict=True)] == [
-        True, True, True,
-    ]  # fmt: skip
+        True,
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -62,19 +62,32 @@ def parsed(decision: Decision) -> Any:
 def test_json_has_everything() -> None:
     found = json.loads(json.dumps(as_json.records(DECISION), allow_nan=False))
     assert {key: found[key] for key in found if key != "findings"} == {
-        "outcome": "regression", "exit_code": 1, "candidate": "new quick", "baseline": "old quick", "split": "dev",
-        "level": 0.01, "paired": False, "across": [], "remarks": [],
-    }  # fmt: skip
+        "outcome": "regression",
+        "exit_code": 1,
+        "candidate": "new quick",
+        "baseline": "old quick",
+        "split": "dev",
+        "level": 0.01,
+        "paired": False,
+        "across": [],
+        "remarks": [],
+    }
     score, gad, hoc = found["findings"]
     assert [one["outcome"] for one in (score, gad, hoc)] == ["pass", "regression", "cannot judge"]
     assert gad == {
-        "name": "gad", "outcome": "regression", "reasons": ["fell by 1.03 points", "below 80"], "hint": "",
+        "name": "gad",
+        "outcome": "regression",
+        "reasons": ["fell by 1.03 points", "below 80"],
+        "hint": "",
         "baseline_score": 80.2,
-        "candidate_score": 79.166, "difference": pytest.approx(-1.0333, abs=1e-4), "p_drop": 0.004,
-        "baseline_runs": 3, "candidate_runs": 3,
+        "candidate_score": 79.166,
+        "difference": pytest.approx(-1.0333, abs=1e-4),
+        "p_drop": 0.004,
+        "baseline_runs": 3,
+        "candidate_runs": 3,
         "worse": [{"id": unit, "mistakes": change} for unit, change in units(12)],
         "better": [{"id": "test.99", "mistakes": -1.0}],
-    }  # fmt: skip
+    }
     assert (hoc["baseline_score"], hoc["difference"], hoc["p_drop"], hoc["worse"]) == (None, None, None, [])
 
 
@@ -82,9 +95,15 @@ def test_a_row_of_a_table_leaves_out_what_is_not_known() -> None:
     assert len(table.COLUMNS) == 8
     cells = [dict(zip(table.COLUMNS, table.cells(finding), strict=True)) for finding in FINDINGS]
     assert cells[0] == {
-        "dataset": "score", "baseline": "80.20", "candidate": "79.17", "difference": "-1.03", "runs": "3 / 3",
-        "p (drop)": "0.250", "outcome": "pass", "why": "",
-    }  # fmt: skip
+        "dataset": "score",
+        "baseline": "80.20",
+        "candidate": "79.17",
+        "difference": "-1.03",
+        "runs": "3 / 3",
+        "p (drop)": "0.250",
+        "outcome": "pass",
+        "why": "",
+    }
     assert cells[1]["why"] == "fell by 1.03 points; below 80"
     assert (cells[2]["baseline"], cells[2]["difference"], cells[2]["p (drop)"], cells[2]["runs"]) == (
         "",
@@ -101,11 +120,15 @@ def test_junit_counts_what_it_holds() -> None:
         assert (node.get("tests"), node.get("failures"), node.get("errors")) == ("3", "1", "1")
     cases = suite.findall("testcase")
     assert [(case.get("classname"), case.get("name")) for case in cases] == [
-        ("new quick", "score"), ("new quick", "gad"), ("new quick", "hoc"),
-    ]  # fmt: skip
+        ("new quick", "score"),
+        ("new quick", "gad"),
+        ("new quick", "hoc"),
+    ]
     assert [[child.tag for child in case] for case in cases] == [
-        ["system-out"], ["system-out", "failure"], ["system-out", "error"],
-    ]  # fmt: skip
+        ["system-out"],
+        ["system-out", "failure"],
+        ["system-out", "error"],
+    ]
     (failure,), (error,) = root.iter("failure"), root.iter("error")
     assert (failure.get("message"), failure.get("type")) == ("fell by 1.03 points; below 80", "regression")
     assert (error.get("message"), error.get("type")) == ("the baseline does not have it", "cannot judge")

@@ -140,8 +140,9 @@ def test_the_mean_of_one_dataset_has_the_interval_of_the_dataset(folder: Path) -
 
 def test_one_sign_everywhere(folder: Path) -> None:
     """Candidate minus baseline, first minus second: in both commands, in text and JSON."""
-    checked = json.loads(blurb("check", "bad", "--baseline", "good", "--output", "my runs", "--split", "test",
-                               "--format", "json").output)  # fmt: skip
+    checked = json.loads(
+        blurb("check", "bad", "--baseline", "good", "--output", "my runs", "--split", "test", "--format", "json").output
+    )
     compared = json.loads(blurb("compare", "bad", "good", "--output", "my runs", "--format", "json").output)
     for one in checked["findings"]:
         (two,) = (line for line in compared if line["name"] == one["name"])

@@ -41,18 +41,25 @@ min_score = 80.5
 max_drop = 0
 """
     assert rules_of(tmp_path, text) == Rules(
-        split="test", level=0.01, default=Limit(2.0), overall=Limit(0.5, 70.0),
-        limits={"ncbi-disease": Limit(None, 80.5), "hoc": Limit(0.0)}, required=("gad", "pubmedqa", "bioasq"),
-    )  # fmt: skip
+        split="test",
+        level=0.01,
+        default=Limit(2.0),
+        overall=Limit(0.5, 70.0),
+        limits={"ncbi-disease": Limit(None, 80.5), "hoc": Limit(0.0)},
+        required=("gad", "pubmedqa", "bioasq"),
+    )
 
 
 @pytest.mark.parametrize(
     ("wanted", "required"),
     [
-        ('"all"', NAMES), ('"ner"', NAMES[:5]), ('["biosses"]', ("biosses",)), ('"hoc, gad"', ("gad", "hoc")),
+        ('"all"', NAMES),
+        ('"ner"', NAMES[:5]),
+        ('["biosses"]', ("biosses",)),
+        ('"hoc, gad"', ("gad", "hoc")),
         ('["qa", "bioasq"]', NAMES[11:]),
     ],
-)  # fmt: skip
+)
 def test_tasks_are_names_and_types_in_the_papers_order(wanted: str, required: tuple[str, ...], tmp_path: Path) -> None:
     assert rules_of(tmp_path, f"tasks = {wanted}").required == required
 
@@ -70,18 +77,38 @@ def test_the_common_drop_is_that_of_all_that_have_none_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("splt = 1", "'split'"), ("[datasets.ncbi]\nmax_drop = 1", "'ncbi-disease'"),
-        ("[datasets.gad]\nmin_scor = 1", "'min_score'"), ("[overall]\nmaxdrop = 1", "'max_drop'"),
-        ('split = "train"', "split"), ("split = 5", "split"), ("level = 1", "level"), ("level = -0.1", "level"),
-        ("level = true", "level"), ('level = "0.05"', "level"), ("level = nan", "level"), ("max_drop = -1", "max_drop"),
-        ("max_drop = inf", "max_drop"), ("max_drop = [1]", "max_drop"), ("max_drop = false", "max_drop"),
-        ("[datasets.gad]\nmax_drop = -0.5", "gad"), ("[datasets.gad]\nmin_score = nan", "min_score"),
-        (f"max_drop = {'9' * 400}", "max_drop"), ("overall = 0.5", "overall"), ("datasets = 1", "datasets"),
-        ("datasets.gad = 80", "gad"), ("[[datasets]]\ngad = 1", "datasets"), ("tasks = 5", "tasks"),
-        ("tasks = [1]", "tasks"), ('tasks = "nre"', "'ner'"), ('tasks = ["gat"]', "'gad'"), ("tasks = []", "tasks"),
-        ('tasks = ","', "tasks"), ("[", "TOML"), ("max_drop = 1\nmax_drop = 2", "TOML"),
+        ("splt = 1", "'split'"),
+        ("[datasets.ncbi]\nmax_drop = 1", "'ncbi-disease'"),
+        ("[datasets.gad]\nmin_scor = 1", "'min_score'"),
+        ("[overall]\nmaxdrop = 1", "'max_drop'"),
+        ('split = "train"', "split"),
+        ("split = 5", "split"),
+        ("level = 1", "level"),
+        ("level = -0.1", "level"),
+        ("level = true", "level"),
+        ('level = "0.05"', "level"),
+        ("level = nan", "level"),
+        ("max_drop = -1", "max_drop"),
+        ("max_drop = inf", "max_drop"),
+        ("max_drop = [1]", "max_drop"),
+        ("max_drop = false", "max_drop"),
+        ("[datasets.gad]\nmax_drop = -0.5", "gad"),
+        ("[datasets.gad]\nmin_score = nan", "min_score"),
+        (f"max_drop = {'9' * 400}", "max_drop"),
+        ("overall = 0.5", "overall"),
+        ("datasets = 1", "datasets"),
+        ("datasets.gad = 80", "gad"),
+        ("[[datasets]]\ngad = 1", "datasets"),
+        ("tasks = 5", "tasks"),
+        ("tasks = [1]", "tasks"),
+        ('tasks = "nre"', "'ner'"),
+        ('tasks = ["gat"]', "'gad'"),
+        ("tasks = []", "tasks"),
+        ('tasks = ","', "tasks"),
+        ("[", "TOML"),
+        ("max_drop = 1\nmax_drop = 2", "TOML"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_a_rule_is_refused_with_file_and_key(text: str, what: str, tmp_path: Path) -> None:
     with pytest.raises(BlurbError) as caught:
         rules_of(tmp_path, text)

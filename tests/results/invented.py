@@ -17,19 +17,23 @@ FACTS = {"verdict": "identical", "metrics_version": "1", "max_eval": "", "plugin
 
 
 def row(
-    model: str, scores: Mapping[str, Sequence[float]] | None = None, means: Mapping[str, float] | None = None,
+    model: str,
+    scores: Mapping[str, Sequence[float]] | None = None,
+    means: Mapping[str, float] | None = None,
     split: Split = "test",
-) -> RowScores:  # fmt: skip
+) -> RowScores:
     """A row of runs with seeds from 1, times 100, and of means without runs, about which everything is known."""
     datasets = {
         task: DatasetScores(
-            task, metric="score", planned=len(values),
+            task,
+            metric="score",
+            planned=len(values),
             runs={
                 seed: Run({split: {"score": Figure(value)}}, settings=SETTINGS, **KNOWN)
                 for seed, value in enumerate(values, 1)
             },
         )
         for task, values in (scores or {}).items()
-    }  # fmt: skip
+    }
     datasets |= {task: DatasetScores(task, means={"test": mean}, facts=FACTS) for task, mean in (means or {}).items()}
     return RowScores(model, datasets, Origin.RESULTS, CONFIGURATION, recipe="1")

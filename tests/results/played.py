@@ -64,9 +64,13 @@ def play(
 
 
 def write(
-    store: Store, model: str, trial: Trial, share: float, configuration: Configuration,
+    store: Store,
+    model: str,
+    trial: Trial,
+    share: float,
+    configuration: Configuration,
     spoil: Callable[[str, str, int], float],
-) -> None:  # fmt: skip
+) -> None:
     """One trial. What is hard follows from the dataset; a tenth of the units are a matter of model and seed."""
     task = tasks.get(trial.task)
     formulation = formulations.bind(task, {})
@@ -91,8 +95,12 @@ def write(
 
 
 def finish(
-    store: Store, model: str, trial: Trial, formulation: formulations.Formulation, columns: dict[str, list[Any]],
+    store: Store,
+    model: str,
+    trial: Trial,
+    formulation: formulations.Formulation,
+    columns: dict[str, list[Any]],
     configuration: Configuration = CONFIGURATION,
-) -> None:  # fmt: skip
+) -> None:
     """The files of a trial with these predictions, scored as real ones are."""
     fakes.write(store, model, trial, columns, rescore.figures(formulation, columns), configuration)

@@ -50,11 +50,13 @@ def test_rows_of_a_store_and_ties_of_a_ranking(store: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["leaderboard", "show", "--no-published", "--no-intervals", "--sort", "gad"], ["runs"], ["status"],
+        ["leaderboard", "show", "--no-published", "--no-intervals", "--sort", "gad"],
+        ["runs"],
+        ["status"],
         ["export", "markdown", "--transpose"],
     ],
     ids=lambda command: " ".join(command[:2]),
-)  # fmt: skip
+)
 def test_commands(command: list[str], store: Path) -> None:
     result = CliRunner(env={"COLUMNS": "200"}).invoke(cli, [*command, "--output", str(store)])
     assert result.exit_code == 0, result.output

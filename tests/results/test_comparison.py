@@ -25,21 +25,28 @@ LOW, HIGH = (79.0, 79.4, 79.1), (80.1, 80.3, 80.2)
 
 
 def row(
-    scores: Mapping[str, Sequence[float]], model: str = "m", learner: str = "encoder", data: str = "d",
-    version: str = "1", settings: Mapping[str, str] | None = None, split: str = "test",
-) -> RowScores:  # fmt: skip
+    scores: Mapping[str, Sequence[float]],
+    model: str = "m",
+    learner: str = "encoder",
+    data: str = "d",
+    version: str = "1",
+    settings: Mapping[str, str] | None = None,
+    split: str = "test",
+) -> RowScores:
     """A row of runs about which everything is known: all data the same, all units scored."""
     known = {"max_train": "", "max_eval": ""} if settings is None else settings
     datasets = {
         name: DatasetScores(
-            name, metric="x", planned=len(values),
+            name,
+            metric="x",
+            planned=len(values),
             runs={
                 seed: Run({split: {"x": Figure(value)}}, data_hash=data, metrics_version=version, settings=known)  # type: ignore[dict-item]
                 for seed, value in enumerate(values, 1)
             },
         )
         for name, values in scores.items()
-    }  # fmt: skip
+    }
     return RowScores(model, datasets, Origin.RESULTS, invented.CONFIGURATION, learner=learner)
 
 
@@ -67,20 +74,39 @@ CASES: list[tuple[str, Reason, RowScores, RowScores, str]] = [
     ("seeds of one side on two data", Reason.DATA, row(GAD), mixed(row(GAD), row(GAD, data="e")), "test"),
     ("two versions of the metrics", Reason.METRICS, row(GAD), row(GAD, version="2"), "test"),
     ("a part of the units", Reason.EXAMPLES, row(GAD), row(GAD, settings={"max_eval": "64"}), "test"),
-    ("other parts of the units", Reason.EXAMPLES, row(GAD, settings={"max_eval": "32"}),
-     row(GAD, settings={"max_eval": "64"}), "test"),
-    ("parts drawn with other seeds", Reason.EXAMPLES, row(GAD, settings={"max_eval": "64", "eval_seed": "1"}),
-     row(GAD, settings={"max_eval": "64", "eval_seed": "2"}), "test"),
-    ("a part, and nobody knows", Reason.UNKNOWN, row(GAD, settings={}), row(GAD, settings={"max_eval": "64"}),
-     "test"),
-    ("a part, and nobody knows how it was drawn", Reason.UNKNOWN, row(GAD, settings={"max_eval": "64"}),
-     row(GAD, settings={"max_eval": "64", "eval_seed": "2"}), "test"),
+    (
+        "other parts of the units",
+        Reason.EXAMPLES,
+        row(GAD, settings={"max_eval": "32"}),
+        row(GAD, settings={"max_eval": "64"}),
+        "test",
+    ),
+    (
+        "parts drawn with other seeds",
+        Reason.EXAMPLES,
+        row(GAD, settings={"max_eval": "64", "eval_seed": "1"}),
+        row(GAD, settings={"max_eval": "64", "eval_seed": "2"}),
+        "test",
+    ),
+    ("a part, and nobody knows", Reason.UNKNOWN, row(GAD, settings={}), row(GAD, settings={"max_eval": "64"}), "test"),
+    (
+        "a part, and nobody knows how it was drawn",
+        Reason.UNKNOWN,
+        row(GAD, settings={"max_eval": "64"}),
+        row(GAD, settings={"max_eval": "64", "eval_seed": "2"}),
+        "test",
+    ),
     ("all, and nobody knows", Reason.UNKNOWN, row(GAD, settings={}), row(GAD), "test"),
     ("data that nobody knows", Reason.UNKNOWN, row(GAD, data=""), row(GAD, data="e"), "test"),
     ("metrics that nobody knows", Reason.UNKNOWN, row(GAD, version=""), row(GAD, version=""), "test"),
-    ("a part, and a printed number of all", Reason.EXAMPLES, printed({"gad": 80.0}),
-     row(GAD, settings={"max_eval": "64"}), "test"),
-]  # fmt: skip
+    (
+        "a part, and a printed number of all",
+        Reason.EXAMPLES,
+        printed({"gad": 80.0}),
+        row(GAD, settings={"max_eval": "64"}),
+        "test",
+    ),
+]
 
 
 def test_every_kind_has_a_case() -> None:

@@ -29,12 +29,21 @@ def stored(folder: Path, gold: list[str], predicted: list[str], score: float, se
     """A row of GAD with these answers on dev and test."""
     store = Store(folder)
     columns = {
-        "split": ["dev"] * len(gold) + ["test"] * len(gold), "id": [f"{place}" for place in range(2 * len(gold))],
-        "doc_id": [None] * 2 * len(gold), "gold": gold * 2, "prediction": predicted * 2,
-        "majority": ["0"] * 2 * len(gold), "scores": [None] * 2 * len(gold),
-    }  # fmt: skip
-    figures = {"metrics_version": 1, "metric": "f1", "dev": {"f1": score}, "test": {"f1": score},
-               "majority": {"dev": {"f1": 0.0}, "test": {"f1": 0.0}}}  # fmt: skip
+        "split": ["dev"] * len(gold) + ["test"] * len(gold),
+        "id": [f"{place}" for place in range(2 * len(gold))],
+        "doc_id": [None] * 2 * len(gold),
+        "gold": gold * 2,
+        "prediction": predicted * 2,
+        "majority": ["0"] * 2 * len(gold),
+        "scores": [None] * 2 * len(gold),
+    }
+    figures = {
+        "metrics_version": 1,
+        "metric": "f1",
+        "dev": {"f1": score},
+        "test": {"f1": score},
+        "majority": {"dev": {"f1": 0.0}, "test": {"f1": 0.0}},
+    }
     trials = [trial("gad", seed) for seed in range(1, seeds + 1)]
     for one in trials:
         write(store, "m", one, columns, figures)

@@ -70,9 +70,11 @@ def test_every_table_counts_empty_lines_as_an_editor_does(kind: str, tmp_path: P
     """A line of one cell, behind two empty ones: it is the fifth of the file."""
     path = tmp_path / f"{kind}.csv"
     readers: dict[str, Callable[[Path], object]] = {
-        "results": results_csv.read_lines, "leaderboard": leaderboard_csv.read_lines, "external": published.read,
+        "results": results_csv.read_lines,
+        "leaderboard": leaderboard_csv.read_lines,
+        "external": published.read,
         "ablation": _ablation,
-    }  # fmt: skip
+    }
     row = invented.row("m", {"gad": [80.0]})
     if kind == "results":
         results_csv.write(path, [row])

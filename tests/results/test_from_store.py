@@ -81,8 +81,11 @@ def test_what_is_planned_and_not_done_is_counted(store: Store, tmp_path: Path) -
     rows.write(mine, replace(row, weights=stored.weights))
     found = only(mine)
     assert {name: (len(one.runs), one.planned) for name, one in found.datasets.items()} == {
-        "ncbi-disease": (2, 2), "gad": (2, 3), "biosses": (2, 2), "hoc": (0, 1),
-    }  # fmt: skip
+        "ncbi-disease": (2, 2),
+        "gad": (2, 3),
+        "biosses": (2, 2),
+        "hoc": (0, 1),
+    }
     assert found.planned_seeds == {"ncbi-disease": (1, 2), "gad": (1, 2, 7), "biosses": (1, 2), "hoc": (7,)}
     assert (found.seeds("gad"), found.run_counts, "hoc" in found.means()) == ((1, 2), [2], False)
 
@@ -99,16 +102,24 @@ def test_rows_come_by_suite_model_and_configuration(tmp_path: Path) -> None:
     fakes.finish(store, "a", fakes.trial(), 0.5)
     made = fakes.CONFIGURATION
     for model, configuration in (
-        ("b", made), ("a", replace(made, suite="demo")), ("a", replace(made, protocol="standard")), ("a", made),
+        ("b", made),
+        ("a", replace(made, suite="demo")),
+        ("a", replace(made, protocol="standard")),
+        ("a", made),
         ("a", replace(made, precision="bf16")),
-    ):  # fmt: skip
+    ):
         rows.write(store, fakes.row(model, fakes.trial(), configuration=configuration))
-    found = [(row.suite, row.model, row.configuration.protocol, row.configuration.precision)
-             for row in from_store.read(store)]  # fmt: skip
+    found = [
+        (row.suite, row.model, row.configuration.protocol, row.configuration.precision)
+        for row in from_store.read(store)
+    ]
     assert found == [
-        ("blurb", "a", "quick", "bf16"), ("blurb", "a", "quick", "fp32"), ("blurb", "a", "standard", "fp32"),
-        ("blurb", "b", "quick", "fp32"), ("demo", "a", "quick", "fp32"),
-    ]  # fmt: skip
+        ("blurb", "a", "quick", "bf16"),
+        ("blurb", "a", "quick", "fp32"),
+        ("blurb", "a", "standard", "fp32"),
+        ("blurb", "b", "quick", "fp32"),
+        ("demo", "a", "quick", "fp32"),
+    ]
     names = [row.name for row in from_store.read(store)]
     assert len(set(names)) == len(names)
 

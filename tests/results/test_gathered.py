@@ -31,9 +31,16 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
 
 
 CHANGES = {
-    "value": "57.65", "data_hash": "f" * 12, "family": "f" * 16, "data": "differs", "metrics_version": "2",
-    "head": "bilstm", "max_eval": "64", "trial": "f" * 16, "majority": "1.0",
-}  # fmt: skip
+    "value": "57.65",
+    "data_hash": "f" * 12,
+    "family": "f" * 16,
+    "data": "differs",
+    "metrics_version": "2",
+    "head": "bilstm",
+    "max_eval": "64",
+    "trial": "f" * 16,
+    "majority": "1.0",
+}
 
 
 @pytest.mark.parametrize("column", CHANGES)

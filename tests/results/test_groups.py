@@ -24,10 +24,21 @@ from tests.results import invented, played
 from tests.results.test_meeting import CASES, row
 
 RESULTS = ROOT / "docs" / "results"
-SHARED = {"alike", "other weights", "another tokenizer", "another precision", "another name of one protocol",
-          "fewer training examples"}  # fmt: skip
-HIDDEN = {"an unknown protocol", "an unknown recipe", "data that is not known",
-          "the release by its verdict", "metrics that are not known"}  # fmt: skip
+SHARED = {
+    "alike",
+    "other weights",
+    "another tokenizer",
+    "another precision",
+    "another name of one protocol",
+    "fewer training examples",
+}
+HIDDEN = {
+    "an unknown protocol",
+    "an unknown recipe",
+    "data that is not known",
+    "the release by its verdict",
+    "metrics that are not known",
+}
 
 
 def ranks(*rows: RowScores, column: str = "gad") -> dict[str, tuple[str, str]]:
@@ -86,8 +97,10 @@ def test_sketch_has_no_rank_whatever_its_sets_and_the_paper_s_rows_stay_apart(tm
         if line["best_rank"] is not None:
             of.setdefault(line["group"], set()).add(line["best_rank"])
     assert {group: len(places) for group, places in of.items() if group} == {
-        "quick@2": 6, "standard-short": 6, "probes": 5,  # two probes are equal
-    }  # fmt: skip
+        "quick@2": 6,
+        "standard-short": 6,
+        "probes": 5,  # two probes are equal
+    }
     assert all(line["published"] for line in lines if line["group"] == "")
     assert {line["best_rank"] for line in lines if "sketch" in line["row"]} == {None}
     shown = CliRunner().invoke(cli, [*arguments, "--no-intervals"], catch_exceptions=False).output
@@ -119,12 +132,15 @@ def whole(**verdicts: str) -> RowScores:
     """All thirteen datasets; of the release but for those that are named."""
     found = invented.row("m", {task.name: (80.0, 81.0) for task in tasks.all() if task.paper_order})
     datasets = {
-        name: replace(one, runs={
-            seed: replace(run, verdict=verdicts.get(name.replace("-", "_"), run.verdict))
-            for seed, run in one.runs.items()
-        })
+        name: replace(
+            one,
+            runs={
+                seed: replace(run, verdict=verdicts.get(name.replace("-", "_"), run.verdict))
+                for seed, run in one.runs.items()
+            },
+        )
         for name, one in found.datasets.items()
-    }  # fmt: skip
+    }
     return replace(found, datasets=datasets)
 
 
@@ -184,8 +200,10 @@ def resolved() -> dict[str, str]:
         made = protocol.load(name)
         parts = [
             [task.name, parameters, sorted(vars(made.settings(task, {}, parameters)).items()), made.seeds(task)]
-            for task in tasks.all() if task.paper_order for parameters in (10**7, 10**8, 10**9)
-        ]  # fmt: skip
+            for task in tasks.all()
+            if task.paper_order
+            for parameters in (10**7, 10**8, 10**9)
+        ]
         text = json.dumps([parts, made.grid({}), of_protocol.kind_of(made).name], sort_keys=True, default=str)
         found[made.name] = hashlib.sha256(text.encode()).hexdigest()[:16]
     return found

@@ -157,10 +157,14 @@ def write(store: Store, model: str, planned: Trial, rng: random.Random) -> None:
     task = tasks.get(planned.task)
     gold = [played.gold_of(task, rng) for _ in range(8)]
     columns = {
-        "split": ["dev"] * 3 + ["test"] * 5, "id": [str(number) for number in range(8)], "doc_id": [None] * 8,
-        "gold": gold, "prediction": [one if rng.random() < 0.6 else played.wrong(task, one, rng) for one in gold],
-        "majority": gold[:1] * 8, "scores": [None] * 8,
-    }  # fmt: skip
+        "split": ["dev"] * 3 + ["test"] * 5,
+        "id": [str(number) for number in range(8)],
+        "doc_id": [None] * 8,
+        "gold": gold,
+        "prediction": [one if rng.random() < 0.6 else played.wrong(task, one, rng) for one in gold],
+        "majority": gold[:1] * 8,
+        "scores": [None] * 8,
+    }
     played.finish(store, model, planned, formulations.bind(task, {}), columns)
 
 
@@ -174,10 +178,21 @@ def test_tables_are_those_of_a_walk_whatever_happens(
     monkeypatch.setattr(tables.table_owners, "check", lambda *given: None)  # an empty store has no rows of its tables
     sweep = Sweep(tmp_path, seed, monkeypatch)
     happenings: list[Callable[[], None]] = [
-        sweep.finish, sweep.finish, sweep.finish, sweep.finish_and_be_killed, sweep.write_half, sweep.damage_segment,
-        sweep.delete_segment, sweep.delete_index, sweep.remove, sweep.damage, sweep.save, sweep.restore, sweep.rescore,
+        sweep.finish,
+        sweep.finish,
+        sweep.finish,
+        sweep.finish_and_be_killed,
+        sweep.write_half,
+        sweep.damage_segment,
+        sweep.delete_segment,
+        sweep.delete_index,
+        sweep.remove,
+        sweep.damage,
+        sweep.save,
+        sweep.restore,
+        sweep.rescore,
         sweep.run_again,
-    ]  # fmt: skip
+    ]
     for step in range(STEPS):
         sweep.enter(sweep.rng.choice(sweep.processes))
         happening = happenings[0] if step < 6 else sweep.rng.choice(happenings)

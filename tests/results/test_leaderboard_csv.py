@@ -150,13 +150,22 @@ def test_rows_of_one_model_are_two_where_anything_that_makes_a_row_differs(tmp_p
     one = replace(invented.row("m", {"gad": [80.0]}), weights="w" * 64, tokenizer="t" * 64, recipe="1")
     made = one.configuration
     others = [
-        replace(one, model="n"), replace(one, weights="v" * 64), replace(one, tokenizer="u" * 64),
-        replace(one, learner="probe"), replace(one, recipe="2"),
-        *(replace(one, configuration=replace(made, **change)) for change in (  # type: ignore[arg-type]
-            {"suite": "demo"}, {"protocol": "standard"}, {"protocol_hash": "1" * 64}, {"precision": "bf16"},
-            {"overrides": {"lr": 0.1}},
-        )),
-    ]  # fmt: skip
+        replace(one, model="n"),
+        replace(one, weights="v" * 64),
+        replace(one, tokenizer="u" * 64),
+        replace(one, learner="probe"),
+        replace(one, recipe="2"),
+        *(
+            replace(one, configuration=replace(made, **change))
+            for change in (  # type: ignore[arg-type]
+                {"suite": "demo"},
+                {"protocol": "standard"},
+                {"protocol_hash": "1" * 64},
+                {"precision": "bf16"},
+                {"overrides": {"lr": 0.1}},
+            )
+        ),
+    ]
     path = tmp_path / "leaderboard.csv"
     written(path, one, *others)
     names = [row.name for row in of_file(path, alone=True)]

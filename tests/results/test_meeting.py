@@ -65,7 +65,7 @@ CASES: list[tuple[str, RowScores, Reason | None, Reason | None]] = [
     ("metrics that are not known", row(metrics_version=""), Reason.UNKNOWN, Reason.UNKNOWN),
     ("some examples", row(max_eval="64"), Reason.EXAMPLES, Reason.EXAMPLES),
     ("fewer training examples", row(max_train="64"), NONE, NONE),  # an override or protocol says it, too
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("other", "check", "compare"), [one[1:] for one in CASES], ids=[one[0] for one in CASES])
@@ -83,10 +83,14 @@ def test_what_a_check_may_pass_over_is_typed_and_said() -> None:
     for words, other, check, _ in CASES:
         for across in ("protocol", "recipe", "overrides", "unknown"):
             decision = decide(other, row(), Rules(across=(across,)))
-            passed = check is None or across == check.name.lower() or (
-                check is Reason.UNKNOWN and across == {"an unknown protocol": "protocol",
-                                                       "an unknown recipe": "recipe"}.get(words)
-            )  # fmt: skip
+            passed = (
+                check is None
+                or across == check.name.lower()
+                or (
+                    check is Reason.UNKNOWN
+                    and across == {"an unknown protocol": "protocol", "an unknown recipe": "recipe"}.get(words)
+                )
+            )
             assert (decision.outcome is Outcome.PASS) == passed, (words, across)
     assert "protocol: standard / quick" in decide(CASES[5][1], row(), Rules()).remarks
     assert "precision: bf16 / fp32" in decide(CASES[3][1], row(), Rules()).remarks

@@ -81,8 +81,9 @@ def test_merging_keeps_the_numbers_of_others(tmp_path: Path) -> None:
     merge.merge([first, second], tmp_path / "a")
     lines = [line for _, line in leaderboard_csv.read_lines(tmp_path / "a" / "leaderboard.csv")]
     assert [(line["model"], line["source"], line["gad"]) for line in lines] == [
-        ("m", "", "50.00"), ("OurBERT", "us2026", "81.50"),
-    ]  # fmt: skip
+        ("m", "", "50.00"),
+        ("OurBERT", "us2026", "81.50"),
+    ]
 
 
 @pytest.mark.parametrize("name", ["results.csv", "leaderboard.csv"])

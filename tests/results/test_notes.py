@@ -22,10 +22,15 @@ THREE = {"gad": 3, "ddi": 3}
         ("", THREE, {"gad": 9, "ddi": 20, "hoc": 0}, {}, "at most 9 or 20 training examples (gad, ddi)"),
         ("", THREE, dict.fromkeys("abcd", 5) | {"e": 0}, {}, "at most 5 training examples (4 datasets)"),
         ("", THREE, {}, {"gad": 64, "ddi": 64}, "at most 64 dev and test examples"),
-        ("words", {"gad": 1}, {"gad": 9}, {"gad": 7},
-         "words; one seed; at most 9 training examples; at most 7 dev and test examples"),
+        (
+            "words",
+            {"gad": 1},
+            {"gad": 9},
+            {"gad": 7},
+            "words; one seed; at most 9 training examples; at most 7 dev and test examples",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_note_has_what_was_run_and_nothing_else(
     words: str, seeds: dict[str, int], train: dict[str, int], evaluated: dict[str, int], note: str
 ) -> None:

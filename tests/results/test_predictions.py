@@ -23,10 +23,14 @@ def partly(tmp_path: Path) -> dict[int, Record]:
     """A run of which two texts are one document, and two have none."""
     store, trial = Store(tmp_path), fakes.trial("hoc")
     columns: dict[str, list[Any]] = {
-        "split": ["dev"] * 4 + ["test"] * 4, "id": [f"{split}.{i}" for split in ("dev", "test") for i in range(4)],
-        "doc_id": ["a", "a", None, None] * 2, "gold": [[LABELS[0]], [LABELS[1]], [LABELS[0]], [LABELS[2]]] * 2,
-        "prediction": [[LABELS[0]], [], [LABELS[1]], []] * 2, "majority": [[]] * 8, "scores": [None] * 8,
-    }  # fmt: skip
+        "split": ["dev"] * 4 + ["test"] * 4,
+        "id": [f"{split}.{i}" for split in ("dev", "test") for i in range(4)],
+        "doc_id": ["a", "a", None, None] * 2,
+        "gold": [[LABELS[0]], [LABELS[1]], [LABELS[0]], [LABELS[2]]] * 2,
+        "prediction": [[LABELS[0]], [], [LABELS[1]], []] * 2,
+        "majority": [[]] * 8,
+        "scores": [None] * 8,
+    }
     played.finish(store, "m", trial, formulations.bind(tasks.get("hoc"), {}), columns)
     rows.write(store, fakes.row("m", trial))
     (row,) = from_store.read(store)

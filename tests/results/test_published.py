@@ -66,17 +66,29 @@ def test_the_best_of_the_paper_is_the_largest_of_its_table() -> None:
 
 
 def test_a_row_of_others_says_what_is_known_of_it_and_no_more(tmp_path: Path) -> None:
-    path = written(tmp_path, "us2026,v1,Ours,gad,81.5,5,printed", "us2026,v1,Ours,ddi,80,,printed",
-                   "us2026,v1,Ours,score,77.25,,printed", "us2026,v2,Ours,gad,10,1,quoted")  # fmt: skip
+    path = written(
+        tmp_path,
+        "us2026,v1,Ours,gad,81.5,5,printed",
+        "us2026,v1,Ours,ddi,80,,printed",
+        "us2026,v1,Ours,score,77.25,,printed",
+        "us2026,v2,Ours,gad,10,1,quoted",
+    )
     first, second = published.read(path)
     assert isinstance(first, RowScores)
     assert (first.means(), first.means("dev"), first.printed, first.score) == (
-        {"ddi": 80.0, "gad": 81.5}, {}, 77.25, 77.25,
-    )  # fmt: skip
+        {"ddi": 80.0, "gad": 81.5},
+        {},
+        77.25,
+        77.25,
+    )
     assert (first.run_counts, first.records, first.spread, first.weights) == ([5], {}, None, "")
     assert (first.published, first.kind.paired, first.suite, first.certainty, first.note) == (
-        True, False, "blurb", "printed", "",
-    )  # fmt: skip
+        True,
+        False,
+        "blurb",
+        "printed",
+        "",
+    )
     assert (second.version, second.means(), second.score, second.run_counts) == ("v2", {"gad": 10.0}, None, [1])
     assert second.note == DOUBTS["quoted"]
 
@@ -93,12 +105,18 @@ def test_a_row_is_as_sure_as_its_least_sure_number(words: tuple[str, str], tmp_p
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("s,v,m,gda,80,1,printed", "'gda'"), ("s,v,m,GAD,80,1,printed", "'GAD'"), ("s,v,m,gad,8o,1,printed", "'8o'"),
-        ("s,v,m,gad,nan,1,printed", "'nan'"), ("s,v,m,gad,,1,printed", "score"), ("s,v,m,gad", "score"),
-        (",v,m,gad,80,1,printed", "source"), ("s,v, ,gad,80,1,printed", "model"),
-        ("s,v,m,gad,80,many,printed", "'many'"), ("s,v,m,ner,80,1,printed", "'ner'"),
+        ("s,v,m,gda,80,1,printed", "'gda'"),
+        ("s,v,m,GAD,80,1,printed", "'GAD'"),
+        ("s,v,m,gad,8o,1,printed", "'8o'"),
+        ("s,v,m,gad,nan,1,printed", "'nan'"),
+        ("s,v,m,gad,,1,printed", "score"),
+        ("s,v,m,gad", "score"),
+        (",v,m,gad,80,1,printed", "source"),
+        ("s,v, ,gad,80,1,printed", "model"),
+        ("s,v,m,gad,80,many,printed", "'many'"),
+        ("s,v,m,ner,80,1,printed", "'ner'"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_number_of_a_dataset_is_told_with_its_line(line: str, what: str, tmp_path: Path) -> None:
     text = told(written(tmp_path, "s,v,m,ddi,80,1,printed", line))
     assert text.startswith(f"{tmp_path / 'external.csv'}:3: ")

@@ -97,8 +97,11 @@ def test_a_line_is_one_figure(path: Path) -> None:
     metrics = {"gad": ("f1", "accuracy_of_nothing"), "biosses": ("pearson", "accuracy_of_nothing")}
     assert places == [
         (task, str(seed), split, metric)
-        for task in ("gad", "biosses") for seed in (1, 2) for split in ("dev", "test") for metric in metrics[task]
-    ]  # fmt: skip
+        for task in ("gad", "biosses")
+        for seed in (1, 2)
+        for split in ("dev", "test")
+        for metric in metrics[task]
+    ]
     first = next(line for line in found if (line["task"], line["seed"]) == ("gad", "2"))
     assert first["value"] == f"{100 * (0.5 + 3 / 7):.4f}"
     assert (first["schema"], first["planned"], first["majority"]) == (SCHEMA, "3", "10.0000")
@@ -153,13 +156,22 @@ def test_a_missing_column_is_named(column: str, path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "what"),
     [
-        ({"value": "nan"}, "value"), ({"value": ""}, "value"), ({"value": "1e999"}, "value"),
-        ({"majority": "half"}, "majority"), ({"seed": "-1"}, "seed"), ({"seed": ""}, "seed"),
-        ({"seed": "²"}, "seed"), ({"planned": "9" * 5_000}, "planned"),
-        ({"split": "Test"}, "split"), ({"split": "train"}, "split"), ({"split": ""}, "split"),
-        ({"planned": "2.0"}, "planned"), ({"max_eval": "all"}, "max_eval"), ({"max_train": "-5"}, "max_train"),
+        ({"value": "nan"}, "value"),
+        ({"value": ""}, "value"),
+        ({"value": "1e999"}, "value"),
+        ({"majority": "half"}, "majority"),
+        ({"seed": "-1"}, "seed"),
+        ({"seed": ""}, "seed"),
+        ({"seed": "²"}, "seed"),
+        ({"planned": "9" * 5_000}, "planned"),
+        ({"split": "Test"}, "split"),
+        ({"split": "train"}, "split"),
+        ({"split": ""}, "split"),
+        ({"planned": "2.0"}, "planned"),
+        ({"max_eval": "all"}, "max_eval"),
+        ({"max_train": "-5"}, "max_train"),
     ],
-)  # fmt: skip
+)
 def test_a_cell_that_cannot_be_is_told_with_its_line_and_column(cells: dict[str, str], what: str, path: Path) -> None:
     edited(path, 5, **cells)
     assert re.search(rf"^{re.escape(str(path))}:5: .*{what}", told(path))

@@ -52,9 +52,14 @@ def test_what_today_s_schema_has_may_not_be_missing(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "fix"),
-    [("2", "; update blurb"), ("8", "; update blurb"), ("", "."), ("x", "."),
-     *((before, "; rewrite it once with python -m benchmarks.to_schema_1") for before in "34567")],
-)  # fmt: skip
+    [
+        ("2", "; update blurb"),
+        ("8", "; update blurb"),
+        ("", "."),
+        ("x", "."),
+        *((before, "; rewrite it once with python -m benchmarks.to_schema_1") for before in "34567"),
+    ],
+)
 def test_another_version_is_refused_with_its_line_and_what_to_do(version: str, fix: str, path: Path) -> None:
     written(path, {}, version=version)
     what = f":2: schema version {version or 'none'}, but this version of blurb reads {schema.SCHEMA}{fix}"
@@ -80,10 +85,13 @@ def test_anything_else_is_told_with_place_column_and_cell(text: str, path: Path)
 @pytest.mark.parametrize(
     "overrides",
     [
-        {}, {"lr": "0.001"}, {"head": "bilstm, layers = 2", "lr": "1e-5"}, {"head": "mine.py:Head,a=1, b=2"},
+        {},
+        {"lr": "0.001"},
+        {"head": "bilstm, layers = 2", "lr": "1e-5"},
+        {"head": "mine.py:Head,a=1, b=2"},
         {"pooling": "", "tagging": "io"},
     ],
-)  # fmt: skip
+)
 def test_overrides_come_back_from_their_cell(overrides: dict[str, str]) -> None:
     made = Configuration("quick", "0" * 12, overrides, "bf16", "demo")
     row = replace(invented.row("m", {"gad": [1.0]}), configuration=made, weights="w" * 64)

@@ -130,9 +130,13 @@ def test_the_mean_of_twelve_is_that_of_the_six_means_without_bioasq() -> None:
     of = row.means()
     ner = ("bc5-chem", "bc5-disease", "ncbi-disease", "bc2gm", "jnlpba")
     six = [
-        sum(of[name] for name in ner) / 5, of["ebm-pico"], (of["chemprot"] + of["ddi"] + of["gad"]) / 3,
-        of["biosses"], of["hoc"], of["pubmedqa"],
-    ]  # fmt: skip
+        sum(of[name] for name in ner) / 5,
+        of["ebm-pico"],
+        (of["chemprot"] + of["ddi"] + of["gad"]) / 3,
+        of["biosses"],
+        of["hoc"],
+        of["pubmedqa"],
+    ]
     assert row.blurb_12 == pytest.approx(sum(six) / 6)
     assert row.score is not None
     assert row.score - row.blurb_12 > 2  # BioASQ is the easier of the two

@@ -89,8 +89,9 @@ def test_demo_rows_never_mix_with_real_ones(tmp_path: Path) -> None:
     rows.write(store, row("m", trial("gad"), configuration=replace(CONFIGURATION, suite="demo")))
     found = tables.rebuild(store, tmp_path / "leaderboard.csv")
     assert [(r.configuration.suite, r.complete, r.data) for r in found] == [
-        ("blurb", True, "verified"), ("demo", False, "synthetic"),
-    ]  # fmt: skip
+        ("blurb", True, "verified"),
+        ("demo", False, "synthetic"),
+    ]
 
 
 @pytest.mark.parametrize("name", ["leaderboard.csv", "results.csv"])

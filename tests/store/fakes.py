@@ -31,17 +31,28 @@ STARTED = "2024-05-01T10:00:00Z"
 def trial(task: str = "gad", seed: int = 1, **changes: object) -> Trial:
     """A trial that nobody ran."""
     fields = {
-        "task": task, "weights": "w" * 64, "tokenizer": "t", "data": "d", "seed": seed, "precision": "fp32",
+        "task": task,
+        "weights": "w" * 64,
+        "tokenizer": "t",
+        "data": "d",
+        "seed": seed,
+        "precision": "fp32",
         "settings": {"head": "linear", "pooling": "cls", "max_train": 0, "max_eval": 0},
-    }  # fmt: skip
+    }
     return Trial(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 def write(
-    store: Store, model: str, planned: Trial, columns: Mapping[str, Sequence[Any]], figures: Mapping[str, Any],
-    configuration: Configuration = CONFIGURATION, verdict: str = "identical", facts: Mapping[str, Any] = FACTS,
+    store: Store,
+    model: str,
+    planned: Trial,
+    columns: Mapping[str, Sequence[Any]],
+    figures: Mapping[str, Any],
+    configuration: Configuration = CONFIGURATION,
+    verdict: str = "identical",
+    facts: Mapping[str, Any] = FACTS,
     started: str = STARTED,
-) -> Path:  # fmt: skip
+) -> Path:
     """All files of a trial with these predictions and figures, as a worker writes them."""
     kind = "baseline" if planned.kind == "baseline" else "encoder"
     source = Source(model, kind, "nowhere", planned.weights, planned.tokenizer)
@@ -60,15 +71,18 @@ def write(
 
 
 def finish(
-    store: Store, model: str, planned: Trial, score: float, metric: str = "f1", verdict: str = "identical",
-    **given: Any,
-) -> Path:  # fmt: skip
+    store: Store, model: str, planned: Trial, score: float, metric: str = "f1", verdict: str = "identical", **given: Any
+) -> Path:
     """A trial with a score as asked for: its predictions are two units that say nothing."""
     columns: dict[str, list[Any]] = {
-        "split": ["dev", "test"], "id": ["dev.0", "test.0"], "doc_id": [None, None], "gold": ["dev", "test"],
-        "prediction": ["the model's", "the model's"], "majority": ["the majority's", "the majority's"],
+        "split": ["dev", "test"],
+        "id": ["dev.0", "test.0"],
+        "doc_id": [None, None],
+        "gold": ["dev", "test"],
+        "prediction": ["the model's", "the model's"],
+        "majority": ["the majority's", "the majority's"],
         "scores": [None, None],
-    }  # fmt: skip
+    }
     figures = rescore.figures(_Asked(metric, score), columns)  # type: ignore[arg-type]
     return write(store, model, planned, columns, figures, verdict=verdict, **given)
 

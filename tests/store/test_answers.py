@@ -14,15 +14,29 @@ from blurb.store import answers
 NER, CLASSES, DOCUMENTS, NUMBERS = "bc5-chem", "gad", "hoc", "biosses"
 LABEL = tasks.get(DOCUMENTS).labels[0]
 FIT: list[tuple[str, Any, Any]] = [
-    (NER, ["B-Chemical", "O"], ["O", "I-Chemical"]), (NER, [], []), (CLASSES, "1", "0"), (DOCUMENTS, [LABEL], []),
+    (NER, ["B-Chemical", "O"], ["O", "I-Chemical"]),
+    (NER, [], []),
+    (CLASSES, "1", "0"),
+    (DOCUMENTS, [LABEL], []),
     (NUMBERS, 1.0, -3.5),
-]  # fmt: skip
+]
 UNFIT: list[tuple[str, Any, Any]] = [
-    (NER, ["B-Chemical"], ["O", "O"]), (NER, ["X"], ["O"]), (NER, "O", "O"),
-    (NER, [["O"]], [["O"]]), (NER, [None], ["O"]), (NER, None, None), (CLASSES, 1, 1),
-    (CLASSES, ["1"], ["1"]), (CLASSES, "1", None), (DOCUMENTS, LABEL, LABEL), (DOCUMENTS, [1], []),
-    (NUMBERS, 1.0, float("nan")), (NUMBERS, "1", "1"), (NUMBERS, 1.0, None), (NUMBERS, True, 1.0),
-]  # fmt: skip
+    (NER, ["B-Chemical"], ["O", "O"]),
+    (NER, ["X"], ["O"]),
+    (NER, "O", "O"),
+    (NER, [["O"]], [["O"]]),
+    (NER, [None], ["O"]),
+    (NER, None, None),
+    (CLASSES, 1, 1),
+    (CLASSES, ["1"], ["1"]),
+    (CLASSES, "1", None),
+    (DOCUMENTS, LABEL, LABEL),
+    (DOCUMENTS, [1], []),
+    (NUMBERS, 1.0, float("nan")),
+    (NUMBERS, "1", "1"),
+    (NUMBERS, 1.0, None),
+    (NUMBERS, True, 1.0),
+]
 
 
 def _check(task: str, gold: Any, prediction: Any, unit: Any = "a", document: Any = None) -> None:

@@ -37,11 +37,14 @@ def test_rows_are_merged_by_task_and_seed_but_never_across_data(tmp_path: Path) 
 def test_the_key_has_what_decides_and_no_words() -> None:
     first = row("m", trial())
     others = [
-        replace(first, model="n"), replace(first, weights="v" * 64), replace(first, tokenizer="u" * 64),
-        replace(first, recipe=2), replace(first, configuration=replace(CONFIGURATION, overrides={"lr": 0.1})),
+        replace(first, model="n"),
+        replace(first, weights="v" * 64),
+        replace(first, tokenizer="u" * 64),
+        replace(first, recipe=2),
+        replace(first, configuration=replace(CONFIGURATION, overrides={"lr": 0.1})),
         replace(first, configuration=replace(CONFIGURATION, protocol_hash="1" * 64)),
         replace(first, configuration=replace(CONFIGURATION, precision="bf16")),
-    ]  # fmt: skip
+    ]
     assert len({one.key for one in (first, *others)}) == len(others) + 1
     reworded = replace(first, configuration=replace(CONFIGURATION, note="other words"))
     assert reworded.key == first.key
@@ -59,25 +62,45 @@ def test_the_golden_store_has_a_row_for_each_model_and_configuration() -> None:
 
 
 DAMAGES = {
-    "empty": b"", "half": b'{"mod', "list": b"[]", "deep": b"[" * 100_000, "nothing": b"{}",
-    "not utf-8": b"\xff\xfe", "a field of another time": b'{"schema": 2}', "text in the place of a table":
-    b'{"configuration": "x", "trials": {}, "families": {}}', "a number for a name":
-    b'{"model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "configuration": {"protocol": "p", '
-    b'"protocol_hash": "h", "overrides": {}, "precision": "", "suite": "blurb"}, '
+    "empty": b"",
+    "half": b'{"mod',
+    "list": b"[]",
+    "deep": b"[" * 100_000,
+    "nothing": b"{}",
+    "not utf-8": b"\xff\xfe",
+    "a field of another time": b'{"schema": 2}',
+    "text in the place of a table": b'{"configuration": "x", "trials": {}, "families": {}}',
+    "a number for a name": b'{"model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, '
+    b'"configuration": {"protocol": "p", "protocol_hash": "h", "overrides": {}, "precision": "", "suite": "blurb"}, '
     b'"trials": {"gad": 3}, "families": {"gad": "x"}}',
-}  # fmt: skip
+}
 
 
 for _field in ("model", "weights", "tokenizer", "recipe"):
-    DAMAGES[f"{_field} of another type"] = json.dumps({
-        "model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "trials": {}, "families": {},
-        "configuration": CONFIGURATION.identity, _field: ["x"],
-    }).encode()  # fmt: skip
+    DAMAGES[f"{_field} of another type"] = json.dumps(
+        {
+            "model": "m",
+            "weights": "w",
+            "tokenizer": "t",
+            "recipe": 1,
+            "trials": {},
+            "families": {},
+            "configuration": CONFIGURATION.identity,
+            _field: ["x"],
+        }
+    ).encode()
 for _field, _value in (("overrides", None), ("protocol", 3), ("suite", None), ("precision", "\ud800")):
-    DAMAGES[f"{_field} of another type"] = json.dumps({
-        "model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "trials": {}, "families": {},
-        "configuration": {**CONFIGURATION.identity, _field: _value},
-    }).encode()  # fmt: skip
+    DAMAGES[f"{_field} of another type"] = json.dumps(
+        {
+            "model": "m",
+            "weights": "w",
+            "tokenizer": "t",
+            "recipe": 1,
+            "trials": {},
+            "families": {},
+            "configuration": {**CONFIGURATION.identity, _field: _value},
+        }
+    ).encode()
 
 
 @pytest.mark.parametrize("kind", DAMAGES)

@@ -52,9 +52,15 @@ def trial(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Tr
     def found(task: str = "gad", **typed: object) -> Trial:
         overrides = typed_settings(typed)
         request = plan.Request(
-            sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("smoke"), data=DATA, store=tmp_path,
-            precision="fp32", device="cpu", overrides=overrides,
-        )  # fmt: skip
+            sources=[source],
+            tasks=[tasks.get(task)],
+            protocol=protocol.load("smoke"),
+            data=DATA,
+            store=tmp_path,
+            precision="fp32",
+            device="cpu",
+            overrides=overrides,
+        )
         return plan.job(request, source, tasks.get(task), 1).trial
 
     return found
@@ -135,9 +141,11 @@ def formulation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[st
 
     def write(body: str) -> None:
         lines = [
-            "from blurb.formulations.document import Document", "from blurb.inputs.texts import encode_texts",
-            "class Mine(Document):", *(f"    {line}" for line in body.splitlines()),
-        ]  # fmt: skip
+            "from blurb.formulations.document import Document",
+            "from blurb.inputs.texts import encode_texts",
+            "class Mine(Document):",
+            *(f"    {line}" for line in body.splitlines()),
+        ]
         (tmp_path / "theirs.py").write_text("\n".join(lines) + "\n")
         sys.modules.pop("theirs", None)
         importlib.invalidate_caches()
@@ -154,18 +162,26 @@ READS = """def {name}(self, units, tokenizer, max_length):
 
 @pytest.mark.parametrize("learner", ["smoke", "probe"])
 def test_versions_of_a_formulation_share_no_features(
-    learner: str, formulation: Callable[[str], None], checkpoint: Callable[[str], Path], tmp_path: Path,
+    learner: str,
+    formulation: Callable[[str], None],
+    checkpoint: Callable[[str], Path],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """Each gives what it gives with a cache of its own (the oracle), whatever ran before it."""
     source = building.resolve(str(checkpoint("bert_uncased")))
 
     def scores(home: str, store: str, learner: str = learner) -> list[object]:
         monkeypatch.setenv("BLURB_HOME", str(tmp_path / home))
         request = plan.Request(
-            sources=[source], tasks=[tasks.get("hoc")], protocol=protocol.load(learner), data=DATA,
-            store=tmp_path / store, precision="fp32", device="cpu",
-        )  # fmt: skip
+            sources=[source],
+            tasks=[tasks.get("hoc")],
+            protocol=protocol.load(learner),
+            data=DATA,
+            store=tmp_path / store,
+            precision="fp32",
+            device="cpu",
+        )
         (job,) = plan.prepare(request).final
         assert execute(job).status == "done"
         return list(read_predictions(job.path / "predictions.parquet")["scores"])
@@ -190,9 +206,14 @@ def test_a_formulation_without_units_is_named(
     formulation("def units(self, examples):\n    return []\n")
     source = building.resolve(str(checkpoint("bert_uncased")))
     request = plan.Request(
-        sources=[source], tasks=[tasks.get("hoc")], protocol=protocol.load("smoke"), data=DATA, store=tmp_path,
-        precision="fp32", device="cpu",
-    )  # fmt: skip
+        sources=[source],
+        tasks=[tasks.get("hoc")],
+        protocol=protocol.load("smoke"),
+        data=DATA,
+        store=tmp_path,
+        precision="fp32",
+        device="cpu",
+    )
     planned = plan.prepare(request)
     message = (
         r"units\(\) of .*theirs\.Mine returned nothing for hoc, train \(\d+ rows\); it must return at least one .*"
@@ -231,10 +252,24 @@ def test_workers_load_it_and_an_edit_runs_again(tmp_path: Path, checkpoint: Call
     file = tmp_path / "heads" / "my_head.py"
     file.write_text(HEAD)
     command = [
-        sys.executable, "-m", "blurb", "run", str(checkpoint("bert_uncased")), "--data", str(DATA), "--protocol",
-        "smoke", "--tasks", "gad,biosses", "--head", "./heads/my_head.py:MyHead,width=5", "--jobs", "2", "--device",
+        sys.executable,
+        "-m",
+        "blurb",
+        "run",
+        str(checkpoint("bert_uncased")),
+        "--data",
+        str(DATA),
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "gad,biosses",
+        "--head",
+        "./heads/my_head.py:MyHead,width=5",
+        "--jobs",
+        "2",
+        "--device",
         "cpu",
-    ]  # fmt: skip
+    ]
 
     def run() -> str:
         done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True)

@@ -94,10 +94,12 @@ def _biosses(gold: Any, predicted: Any) -> float:
 @pytest.mark.parametrize(
     ("name", "metric", "oracle"),
     [
-        ("ncbi-disease", "f1", _ner), ("gad", "f1", _gad), ("biosses", "pearson", _biosses),
+        ("ncbi-disease", "f1", _ner),
+        ("gad", "f1", _gad),
+        ("biosses", "pearson", _biosses),
         ("pubmedqa", "accuracy", sklearn.metrics.accuracy_score),
     ],
-)  # fmt: skip
+)
 def test_figures_are_those_of_each_split_alone(store: Store, name: str, metric: str, oracle: Any) -> None:
     figures = read_json(trial_of(store, name) / "metrics.json")
     assert (figures["metric"], figures["metrics_version"]) == (metric, metrics.VERSION)
@@ -237,9 +239,12 @@ def test_metrics_of_another_version_are_computed_before_a_trial_counts_as_done(s
 def test_the_majority_is_scored_as_the_model_is() -> None:
     """Two units of dev and three of test, by hand."""
     columns = {
-        "split": ["dev", "test", "dev", "test", "test"], "doc_id": [None] * 5, "gold": ["1", "1", "0", "0", "1"],
-        "prediction": ["1", "1", "0", "1", "0"], "majority": ["1"] * 5,
-    }  # fmt: skip
+        "split": ["dev", "test", "dev", "test", "test"],
+        "doc_id": [None] * 5,
+        "gold": ["1", "1", "0", "0", "1"],
+        "prediction": ["1", "1", "0", "1", "0"],
+        "majority": ["1"] * 5,
+    }
 
     class ByHand:
         def score(self, gold: list[str], predicted: list[str], documents: list[None]) -> dict[str, float]:

@@ -111,6 +111,8 @@ def test_no_model_has_the_folder_of_a_file(name: str, tmp_path: Path) -> None:
     finish(store, name, trial(), 0.5)
     rows.write(store, row(name, trial()))
     assert [one.model for one in rows.read(store)] == [name]
-    assert not any(path.is_dir() and path.suffix.lower() in (".csv", ".json") and "%" not in path.name
-                   for path in tmp_path.iterdir())  # fmt: skip
+    assert not any(
+        path.is_dir() and path.suffix.lower() in (".csv", ".json") and "%" not in path.name
+        for path in tmp_path.iterdir()
+    )
     assert store.folder(name) == Store(tmp_path).folder(name)

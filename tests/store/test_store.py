@@ -21,10 +21,16 @@ from tests.store.fakes import finish, trial
 def test_identity_covers_every_field() -> None:
     first = trial()
     changes: list[dict[str, object]] = [
-        {"task": "ddi"}, {"weights": "other"}, {"tokenizer": "other"}, {"data": "other"}, {"seed": 2},
-        {"precision": "bf16"}, {"settings": {**first.settings, "head": "crf"}}, {"recipe": 99},
+        {"task": "ddi"},
+        {"weights": "other"},
+        {"tokenizer": "other"},
+        {"data": "other"},
+        {"seed": 2},
+        {"precision": "bf16"},
+        {"settings": {**first.settings, "head": "crf"}},
+        {"recipe": 99},
         {"plugins": {"head": "0f"}},
-    ]  # fmt: skip
+    ]
     hashes = {replace(first, **change).hash for change in changes}  # type: ignore[arg-type]
     assert len(hashes | {first.hash}) == len(changes) + 1
     assert replace(first, settings=dict(reversed(list(first.settings.items())))).hash == first.hash

@@ -17,9 +17,15 @@ from tests.store.fakes import CONFIGURATION, trial
 def test_the_hash_is_over_the_sorted_content_without_what_came_later() -> None:
     one = trial(settings={"b": 1, "a": "é"})
     content = {
-        "data": "d", "precision": "fp32", "recipe": 1, "seed": 1, "settings": {"a": "é", "b": 1}, "task": "gad",
-        "tokenizer": "t", "weights": "w" * 64,
-    }  # fmt: skip
+        "data": "d",
+        "precision": "fp32",
+        "recipe": 1,
+        "seed": 1,
+        "settings": {"a": "é", "b": 1},
+        "task": "gad",
+        "tokenizer": "t",
+        "weights": "w" * 64,
+    }
     text = json.dumps(content, separators=(",", ":"))  # written in alphabetical order above
     assert one.hash == hashlib.sha256(text.encode()).hexdigest()[:16]
     assert one.content == content
@@ -66,8 +72,16 @@ def test_words_of_a_protocol_make_no_other_configuration() -> None:
 
 @pytest.mark.parametrize(
     ("protocol", "from_file"),
-    [("quick", False), ("quick@2", False), ("quick@9999", False), ("mine@0123abcd", True), ("a@b@0123abcd", True),
-     ("mine@0123abc", False), ("mine@0123ABCD", False), ("quick@12345678", True)],
-)  # fmt: skip
+    [
+        ("quick", False),
+        ("quick@2", False),
+        ("quick@9999", False),
+        ("mine@0123abcd", True),
+        ("a@b@0123abcd", True),
+        ("mine@0123abc", False),
+        ("mine@0123ABCD", False),
+        ("quick@12345678", True),
+    ],
+)
 def test_a_file_is_told_from_a_version_by_its_digits(protocol: str, from_file: bool) -> None:
     assert Configuration(protocol, "", {}, "", "blurb").from_file is from_file

@@ -59,10 +59,17 @@ def planned(suite: Path, encoder: Source, tmp_path: Path) -> Planned:
         store: str = "runs", task: str = "biosses", source: Source = encoder, resume: bool = True, **settings: Any
     ) -> Job:
         request = plan.Request(
-            sources=[source], tasks=[tasks.get(task)], protocol=protocol.load("smoke"), data=suite,
-            store=tmp_path / store, precision="fp32", device="cpu", suite="demo", resume_trials=resume,
+            sources=[source],
+            tasks=[tasks.get(task)],
+            protocol=protocol.load("smoke"),
+            data=suite,
+            store=tmp_path / store,
+            precision="fp32",
+            device="cpu",
+            suite="demo",
+            resume_trials=resume,
             overrides={"epochs": 3, "max_eval": 16, "lr": 1e-3, **settings},
-        )  # fmt: skip
+        )
         return plan.job(request, source, tasks.get(task), 1)
 
     return made
@@ -100,10 +107,14 @@ def same(one: Job, other: Job) -> bool:
     return all((one.path / name).read_bytes() == (other.path / name).read_bytes() for name in SAME)
 
 
-@pytest.mark.parametrize(("task", "settings"), [
-    ("biosses", {"head_init": "linear", "dev_sample": 8}), ("ncbi-disease", {"head": "crf", "select": "last"}),
-    ("hoc", {"max_updates": 10}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "settings"),
+    [
+        ("biosses", {"head_init": "linear", "dev_sample": 8}),
+        ("ncbi-disease", {"head": "crf", "select": "last"}),
+        ("hoc", {"max_updates": 10}),
+    ],
+)
 def test_a_trial_goes_on_from_within_an_epoch(planned: Planned, task: str, settings: dict[str, Any]) -> None:
     job, plain = planned(task=task, **settings), planned("plain", task=task, resume=False, **settings)
     checkpoint = stopped(job, 6)
@@ -252,17 +263,21 @@ def _of(folder: Path, about: object) -> None:
     seal(folder)
 
 
-@pytest.mark.parametrize(("harm", "reason"), [
-    (_cut, "network.safetensors missing or damaged"),
-    (lambda folder: (folder / "SEAL.json").unlink(), "SEAL.json"),
-    (lambda folder: (folder / "SEAL.json").write_text('{"sha256": 1}'), "SEAL.json"),
-    (lambda folder: (folder / "values.json").write_text("{"), "values.json"),
-    (lambda folder: (folder / "loop.safetensors").unlink(), "loop.safetensors"),
-    (lambda folder: _of(folder, {**ABOUT, "trial": "other"}), "trial other, now hhhh"),
-    (lambda folder: _of(folder, {**ABOUT, "threads": 2}), "threads 2, now 1"),
-    (lambda folder: _of(folder, {**ABOUT, "schema": 0}), "schema 0, now 1"),
-    (lambda folder: _of(folder, None), "another version"),
-], ids=range(9))  # fmt: skip
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        (_cut, "network.safetensors missing or damaged"),
+        (lambda folder: (folder / "SEAL.json").unlink(), "SEAL.json"),
+        (lambda folder: (folder / "SEAL.json").write_text('{"sha256": 1}'), "SEAL.json"),
+        (lambda folder: (folder / "values.json").write_text("{"), "values.json"),
+        (lambda folder: (folder / "loop.safetensors").unlink(), "loop.safetensors"),
+        (lambda folder: _of(folder, {**ABOUT, "trial": "other"}), "trial other, now hhhh"),
+        (lambda folder: _of(folder, {**ABOUT, "threads": 2}), "threads 2, now 1"),
+        (lambda folder: _of(folder, {**ABOUT, "schema": 0}), "schema 0, now 1"),
+        (lambda folder: _of(folder, None), "another version"),
+    ],
+    ids=range(9),
+)
 def test_a_damaged_or_foreign_one_is_set_aside(
     place: TrialCheckpoints, harm: Callable[[Path], object], reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:

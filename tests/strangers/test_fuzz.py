@@ -23,9 +23,11 @@ from blurb.system.files import seal
 from tests.strangers.evil import Evil
 
 LOOKS = (
-    ["leaderboard", "show", "--output", "runs"], ["rescore", "--output", "runs"],
-    ["errors", "baseline:majority", "--task", "gad", "--output", "runs"], ["doctor", "runs"],
-)  # fmt: skip
+    ["leaderboard", "show", "--output", "runs"],
+    ["rescore", "--output", "runs"],
+    ["errors", "baseline:majority", "--task", "gad", "--output", "runs"],
+    ["doctor", "runs"],
+)
 MOST = 40
 """Texts of one table that are changed, as a vocabulary has thousands that are alike."""
 
@@ -122,9 +124,15 @@ def test_no_text_of_a_sweep_is_loaded(evil: Evil, monkeypatch: pytest.MonkeyPatc
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a kept model."""
     results = blurb.run(
-        "scratch:tiny", suite="demo", protocol="smoke", tasks="biosses", keep_model="best", device="cpu",
-        output=tmp_path_factory.mktemp("fuzz") / "runs", progress=False,
-    )  # fmt: skip
+        "scratch:tiny",
+        suite="demo",
+        protocol="smoke",
+        tasks="biosses",
+        keep_model="best",
+        device="cpu",
+        output=tmp_path_factory.mktemp("fuzz") / "runs",
+        progress=False,
+    )
     return results.trial(results.rows[0].model, "biosses") / kept.FOLDER
 
 
@@ -164,11 +172,11 @@ def test_no_text_of_a_file_of_settings_is_loaded(kind: str, evil: Evil, runs: Pa
     """By commands that look at it."""
     texts = {
         "task": 'name = "{0}"\ntype = "{1}"\nlabels = ["{2}", "b"]\nformat = {{kind = "{3}"}}\n'
-                'files = {{train = "{4}", dev = "{5}", test = "x"}}\nnegative = "{6}"\n',
+        'files = {{train = "{4}", dev = "{5}", test = "x"}}\nnegative = "{6}"\n',
         "rules": 'split = "{0}"\ntasks = ["{1}"]\n[datasets."{2}"]\nmin_score = 3.0\n',
         "protocol": 'extends = "{0}"\nlearner = "{1}"\n[all]\nhead = "{2}"\npooling = "{3}"\nword_pooling = "{4}"\n'
-                    '[tasks."{5}"]\nhead = "{6}"\n',
-    }  # fmt: skip
+        '[tasks."{5}"]\nhead = "{6}"\n',
+    }
     fine = {
         "task": ["mine", "document", "a", "jsonl", "x", "x", "a"],
         "rules": ["dev", "gad", "gad"],
@@ -194,10 +202,15 @@ def test_odd_values_in_a_store_are_told(file: str, runs: Path, evil: Evil) -> No
     before = json.loads((trial / file).read_text(encoding="utf-8"))
     if file == "provenance.json":
         before["declaration"] = {**asdict(tasks.get("gad")), "file": "own.toml", "source": None}
-    more = [["runs", "show", "baseline:majority"], ["export", "model-index", "baseline:majority", "--out", "out"],
-            ["compare", "baseline:majority", "baseline:constant"], ["leaderboard", "html", "--out", "page.html"],
-            ["check", "baseline:majority", "--baseline", "baseline:constant"], ["status"], ["runs", "verify"],
-            ]  # fmt: skip
+    more = [
+        ["runs", "show", "baseline:majority"],
+        ["export", "model-index", "baseline:majority", "--out", "out"],
+        ["compare", "baseline:majority", "baseline:constant"],
+        ["leaderboard", "html", "--out", "page.html"],
+        ["check", "baseline:majority", "--baseline", "baseline:constant"],
+        ["status"],
+        ["runs", "verify"],
+    ]
     for number, place in enumerate(values(before)):
         for odd in (ODD[number % len(ODD)], ODD[(number * 5 + 1) % len(ODD)], ODD[(number * 7 + 2) % len(ODD)]):
             (trial / file).write_text(json.dumps(changed(before, place, odd)), encoding="utf-8")

@@ -39,9 +39,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept")
     (folder / "mine.py").write_text(HEAD, encoding="utf-8")
     results = blurb.run(
-        "scratch:tiny", suite="demo", protocol="smoke", tasks="biosses", keep_model="best", device="cpu",
-        head=f"{folder / 'mine.py'}:Mine", output=folder / "runs", progress=False,
-    )  # fmt: skip
+        "scratch:tiny",
+        suite="demo",
+        protocol="smoke",
+        tasks="biosses",
+        keep_model="best",
+        device="cpu",
+        head=f"{folder / 'mine.py'}:Mine",
+        output=folder / "runs",
+        progress=False,
+    )
     heads.typed.clear()
     return results.trial(results.rows[0].model, "biosses") / kept.FOLDER
 

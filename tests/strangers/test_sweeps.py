@@ -91,9 +91,11 @@ def _remote(content: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("change", [_plugin, _module, _task, _file, _data, _remote], ids=lambda one: one.__name__)
 def test_a_sweep_of_a_stranger_runs_nothing(
-    change: Callable[[dict[str, Any]], None], evil: Evil, checkpoint: Callable[[str], Path],
+    change: Callable[[dict[str, Any]], None],
+    evil: Evil,
+    checkpoint: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """By worker, a part of it, retry, doctor, status and a task of Ray."""
     folder = plan(str(checkpoint("bert_uncased")))
     (job,) = sweeps.read(folder)
@@ -237,13 +239,22 @@ def from_elsewhere(checkpoint: Callable[[str], Path], here: Path, monkeypatch: p
 
 
 ODD: list[tuple[str, dict[str, Any]]] = [
-    ("source", {"kind": "Encoder"}), ("source", {"kind": None}),
-    ("source", {"kind": "learner", "location": "majority"}), ("source", {"remote_code": []}),
-    ("source", {"name": 5}), ("source", {"name": ""}),
-    ("configuration", {"overrides": ["evil:T"]}), ("data", {"original": "yes"}), ("jobs", {"device": "evil:T"}),
-    ("jobs", {"device": None}), ("jobs", {"track": "all"}), ("jobs", {"keep": "evil"}), ("jobs", {"resume": "../x"}),
-    ("trial", {"learner": "evil:T"}), ("trial", {"seed": -1}),
-]  # fmt: skip
+    ("source", {"kind": "Encoder"}),
+    ("source", {"kind": None}),
+    ("source", {"kind": "learner", "location": "majority"}),
+    ("source", {"remote_code": []}),
+    ("source", {"name": 5}),
+    ("source", {"name": ""}),
+    ("configuration", {"overrides": ["evil:T"]}),
+    ("data", {"original": "yes"}),
+    ("jobs", {"device": "evil:T"}),
+    ("jobs", {"device": None}),
+    ("jobs", {"track": "all"}),
+    ("jobs", {"keep": "evil"}),
+    ("jobs", {"resume": "../x"}),
+    ("trial", {"learner": "evil:T"}),
+    ("trial", {"seed": -1}),
+]
 
 
 def test_what_no_command_has_written_is_no_sweep(
@@ -318,9 +329,26 @@ def test_a_note_of_somebody_else_allows_nothing(
 def test_workers_of_a_command_load_what_it_was_given(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
     """`--jobs 2`: processes of its own, and a table afterwards, in a home where nothing was allowed before."""
     (tmp_path / "mine.py").write_text(HEAD, encoding="utf-8")
-    command = [sys.executable, "-P", "-m", "blurb", "run", str(checkpoint("bert_uncased")), "--suite", "demo",
-               "--tasks", "gad,biosses", "--protocol", "smoke", "--head", "./mine.py:Mine", "--jobs", "2",
-               "--device", "cpu"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "blurb",
+        "run",
+        str(checkpoint("bert_uncased")),
+        "--suite",
+        "demo",
+        "--tasks",
+        "gad,biosses",
+        "--protocol",
+        "smoke",
+        "--head",
+        "./mine.py:Mine",
+        "--jobs",
+        "2",
+        "--device",
+        "cpu",
+    ]
     for _ in range(2):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

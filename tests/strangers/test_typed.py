@@ -136,8 +136,9 @@ def test_modules_are_imported_by_name_in_one_place() -> None:
     """Whoever adds a second one says here what it imports."""
     root = Path(blurb.__file__).parent
     found = {
-        path.relative_to(root).as_posix() for path in root.rglob("*.py")
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
         if "import_module(" in path.read_text(encoding="utf-8") or "exec_module(" in path.read_text(encoding="utf-8")
-    }  # fmt: skip
+    }
     own = {"__init__.py", "api/__init__.py", "heads/__init__.py", "cli/__init__.py"}  # lazy imports of their own rooms
     assert found == {"registry.py", *own}

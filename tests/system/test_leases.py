@@ -229,9 +229,19 @@ def test_wrong_clocks_change_nothing(path: Path, clock: Clock, wrong: float, mon
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b'{"token": "0', b"\0" * SIZE, b"[" * SIZE, b"3", b"{}", "\ud83d".encode("utf-16", "surrogatepass"),
-     replace(LeaseRecord.me(), pid=-1).content(), replace(LeaseRecord.me(), host="\x1b[2J").content(), b"x" * 10**6],
-)  # fmt: skip
+    [
+        b"",
+        b'{"token": "0',
+        b"\0" * SIZE,
+        b"[" * SIZE,
+        b"3",
+        b"{}",
+        "\ud83d".encode("utf-16", "surrogatepass"),
+        replace(LeaseRecord.me(), pid=-1).content(),
+        replace(LeaseRecord.me(), host="\x1b[2J").content(),
+        b"x" * 10**6,
+    ],
+)
 def test_what_cannot_be_read_is_held_until_it_is_stale(path: Path, clock: Clock, content: bytes) -> None:
     path.write_bytes(content)
     assert leases.read(path) is None

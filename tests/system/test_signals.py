@@ -43,13 +43,15 @@ def start() -> Iterator[Start]:
 
     def script(limit: float, seconds: float, kind: str = "step", ignored: bool = False) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(limit), str(seconds), kind], stdout=subprocess.PIPE, text=True,
+            [sys.executable, "-c", SCRIPT, str(limit), str(seconds), kind],
+            stdout=subprocess.PIPE,
+            text=True,
             preexec_fn=lambda: [
                 # Whoever runs the tests may ignore some (nohup SIGHUP, a script in the background SIGINT).
                 signal.signal(each, signal.SIG_IGN if ignored and each == signal.SIGINT else signal.SIG_DFL)
                 for each in signals.SIGNALS
             ],
-        )  # fmt: skip
+        )
         started.append(process)
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

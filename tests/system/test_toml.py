@@ -15,8 +15,10 @@ from blurb.regression import rules
 from blurb.system import toml
 
 READERS: dict[str, Callable[[str], Any]] = {
-    "task file": tasks.load, "protocol": protocol.load, "rules": lambda name: rules.load(Path(name)),
-}  # fmt: skip
+    "task file": tasks.load,
+    "protocol": protocol.load,
+    "rules": lambda name: rules.load(Path(name)),
+}
 BAD = {
     "digits": (b"seeds = " + b"9" * 5_000, "invalid TOML"),
     "brackets": (b"seeds = " + b"[" * 100_000, "nested too deeply"),

@@ -156,8 +156,11 @@ def test_only_its_declaration_names_a_type() -> None:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             values = (
-                [node.left, *node.comparators] if isinstance(node, ast.Compare)
-                else [key for key in node.keys if key] if isinstance(node, ast.Dict) else []
-            )  # fmt: skip
+                [node.left, *node.comparators]
+                if isinstance(node, ast.Compare)
+                else [key for key in node.keys if key]
+                if isinstance(node, ast.Dict)
+                else []
+            )
             names = {value.value for value in values if isinstance(value, ast.Constant)}
             assert names.isdisjoint(known), f"{path}:{node.lineno}"

@@ -145,9 +145,11 @@ def test_new_writes_a_file_that_works_and_never_replaces_one(tmp_path: Path) -> 
     files = []
     for split in tasks.SPLITS:
         (tmp_path / f"{split}.jsonl").write_text(
-            json.dumps({"question": "kalo ?", "context": "mi .", "label": "yes" if split == "train" else "no"}) + "\n"
-            + json.dumps({"question": "tra ?", "context": "mi .", "label": "no"}) + "\n"
-        )  # fmt: skip
+            json.dumps({"question": "kalo ?", "context": "mi .", "label": "yes" if split == "train" else "no"})
+            + "\n"
+            + json.dumps({"question": "tra ?", "context": "mi .", "label": "no"})
+            + "\n"
+        )
         files += [f"--{split}", str(tmp_path / f"{split}.jsonl")]
     target = tmp_path / "deep.toml"
     arguments = ["tasks", "new", "my-qa", "--type", "qa", *files, "--out", str(target)]

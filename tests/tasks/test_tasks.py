@@ -49,8 +49,12 @@ def test_ten_seeds_for_the_three_small_sets_and_five_for_the_rest() -> None:
 
 def test_lengths_of_the_paper() -> None:
     assert {name: tasks.get(name).max_length for name in ("gad", "hoc", "chemprot", "ddi", "pubmedqa")} == {
-        "gad": 128, "hoc": 128, "chemprot": 256, "ddi": 256, "pubmedqa": 512,
-    }  # fmt: skip
+        "gad": 128,
+        "hoc": 128,
+        "chemprot": 256,
+        "ddi": 256,
+        "pubmedqa": 512,
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)

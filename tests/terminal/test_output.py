@@ -31,8 +31,13 @@ def test_in_a_pipe_lines_are_as_wide_as_asked(capsys: pytest.CaptureFixture[str]
 
 def test_a_difference_of_nothing_has_no_sign() -> None:
     assert [signed(value) for value in (0.0, -0.0, -0.004, 0.004, -0.006, 12)] == [
-        "0.00", "0.00", "0.00", "0.00", "-0.01", "+12.00",
-    ]  # fmt: skip
+        "0.00",
+        "0.00",
+        "0.00",
+        "0.00",
+        "-0.01",
+        "+12.00",
+    ]
     line = ScoreComparison("gad", 80.0, 79.999, (3, 3), Comparison(-0.001))
     assert table.cells(DatasetDecision(line, Outcome.PASS))[3] == "0.00"
     assert compare._cells(line, 0.05, None)[3] == "0.00"

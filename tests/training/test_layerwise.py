@@ -22,9 +22,13 @@ from tests import checkpoints
 
 SHARED = "albert"  # one layer, gone through several times
 KINDS = (
-    "bert_uncased", "roberta", "deberta", "modernbert", "t5",
+    "bert_uncased",
+    "roberta",
+    "deberta",
+    "modernbert",
+    "t5",
     *(family for family in checkpoints.FAMILIES if family != SHARED),
-)  # fmt: skip
+)
 Builder = Callable[[str], Path]
 
 

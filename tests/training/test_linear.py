@@ -21,9 +21,11 @@ def data(kind: OutputKind) -> tuple[torch.Tensor, torch.Tensor]:
     z = (x - x.mean(0)) / x.std(0)
     logits = z @ random.normal(size=(SIZE, 3)) + 2 * random.normal(size=(ROWS, 3))
     answers = {
-        "single": logits.argmax(1), "tokens": logits.argmax(1), "multi": (logits > 1).astype(int),
+        "single": logits.argmax(1),
+        "tokens": logits.argmax(1),
+        "multi": (logits > 1).astype(int),
         "regression": logits[:, 0],
-    }[kind]  # fmt: skip
+    }[kind]
     return torch.tensor(z, dtype=torch.float32), torch.tensor(answers)
 
 

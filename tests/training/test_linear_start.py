@@ -21,9 +21,11 @@ def data(kind: OutputKind, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     x = random.normal(size=(ROWS, SIZE)) * 10 ** random.uniform(-3, 2, SIZE) + random.normal(size=SIZE)
     logits = (x - x.mean(0)) / x.std(0) @ random.normal(size=(SIZE, 3)) + random.normal(size=(ROWS, 3))
     answers = {
-        "single": logits.argmax(1), "tokens": logits.argmax(1), "multi": (logits > 0.5).astype(int),
+        "single": logits.argmax(1),
+        "tokens": logits.argmax(1),
+        "multi": (logits > 0.5).astype(int),
         "regression": logits[:, 0],
-    }[kind]  # fmt: skip
+    }[kind]
     return torch.tensor(x, dtype=torch.float32), torch.tensor(answers)
 
 

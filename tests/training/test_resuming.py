@@ -75,10 +75,17 @@ def assert_same(one: Found, other: Found) -> None:
     assert one[1:] == other[1:]
 
 
-@pytest.mark.parametrize("settings", [
-    {}, {"select": "last"}, {"max_updates": 12}, {"select": "last", "max_updates": 13, "weight_decay": 0.1},
-    {"head_lr": 1e-2, "clip_norm": 0.0},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"select": "last"},
+        {"max_updates": 12},
+        {"select": "last", "max_updates": 13, "weight_decay": 0.1},
+        {"head_lr": 1e-2, "clip_norm": 0.0},
+    ],
+    ids=str,
+)
 def test_it_ends_as_if_it_had_never_stopped(settings: dict[str, Any]) -> None:
     """After the last step of an epoch, before dev is known; then within epochs, also where an earlier one is best."""
     expected = fit(**settings)

@@ -28,11 +28,13 @@ def network(
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
     encoder = BertModel(
         BertConfig(
-            vocab_size=VOCABULARY, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout,
+            vocab_size=VOCABULARY,
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
             **{**sizes, **config},
         ),
         add_pooling_layer=False,
-    )  # fmt: skip
+    )
     head = heads.get("linear")(16, Problem(kind, [str(label) for label in range(labels)]), dropout)
     return Network(encoder, None if kind == "tokens" else poolings.get("mean")(16, 0), head, False)
 

@@ -20,7 +20,7 @@ from blurb.analysis.differences._base import (
     Differences,
     Side,
     by_kind,
-)  # fmt: skip
+)
 from blurb.analysis.differences.texts import Text
 from blurb.analysis.errors import Mistake, Table
 
@@ -29,9 +29,11 @@ Mistakes = Sequence[Mistake]
 
 
 def classes(
-    columns: Mapping[str, Sequence[Any]], other: Sequence[Any], mistakes: tuple[Mistakes, Mistakes],
+    columns: Mapping[str, Sequence[Any]],
+    other: Sequence[Any],
+    mistakes: tuple[Mistakes, Mistakes],
     texts: Mapping[str, Mapping[str, Text]],
-) -> Differences:  # fmt: skip
+) -> Differences:
     """Compares answers that are right or wrong: a class, or a set of labels.
 
     :param columns: id, gold and prediction of A
@@ -56,9 +58,11 @@ def classes(
 
 
 def numbers(
-    columns: Mapping[str, Sequence[Any]], other: Sequence[float], mistakes: tuple[Mistakes, Mistakes],
+    columns: Mapping[str, Sequence[Any]],
+    other: Sequence[float],
+    mistakes: tuple[Mistakes, Mistakes],
     texts: Mapping[str, Mapping[str, Text]],
-) -> Differences:  # fmt: skip
+) -> Differences:
     """Compares predicted scores: which one is closer to the annotators'? Parameters as of `classes`."""
     kinds = [_kinds(of_side) for of_side in mistakes]
     examples = []

@@ -13,10 +13,15 @@ from blurb.analysis.errors.entities import named, pairs
 from blurb.inputs.tagging import Span, spans
 
 OUTCOME = {
-    "found by both": "", "found by A only": ONLY_A, "found by B only": ONLY_B,
-    "wrong in both, alike": "", "wrong in both, differently": BOTH_WRONG,
-    "spurious in both": "", "spurious in A only": ONLY_B, "spurious in B only": ONLY_A,
-}  # fmt: skip
+    "found by both": "",
+    "found by A only": ONLY_A,
+    "found by B only": ONLY_B,
+    "wrong in both, alike": "",
+    "wrong in both, differently": BOTH_WRONG,
+    "spurious in both": "",
+    "spurious in A only": ONLY_B,
+    "spurious in B only": ONLY_A,
+}
 """The lines of the first table, and the outcome that each is; "" if the answers do not differ. Every gold entity is in
 one of the first five, every predicted one that matches none in one of the others."""
 

@@ -16,9 +16,11 @@ __all__ = ["Mistake", "Report", "Table", "analyse", "units"]
 
 
 def analyse(
-    record: Record, split: Split, rows: Mapping[str, dict[str, Any]] | None = None,
+    record: Record,
+    split: Split,
+    rows: Mapping[str, dict[str, Any]] | None = None,
     train: Sequence[Mapping[str, Any]] = (),
-) -> Report:  # fmt: skip
+) -> Report:
     """Analyses the predictions of one trial.
 
     :param rows: id -> example of that split, from the user's data; without it everything that needs text is omitted

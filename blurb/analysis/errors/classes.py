@@ -11,16 +11,19 @@ from blurb.tasks import Task
 
 
 def analyse(
-    task: Task, columns: Mapping[str, Sequence[Any]], rows: Mapping[str, Mapping[str, Any]],
+    task: Task,
+    columns: Mapping[str, Sequence[Any]],
+    rows: Mapping[str, Mapping[str, Any]],
     train: Sequence[Mapping[str, Any]],
-) -> Report:  # fmt: skip
+) -> Report:
     """The confusion matrix, precision and recall per class, and (questions) accuracy by their first word."""
     answers = list(zip(columns["id"], columns["gold"], columns["prediction"], strict=True))
     counts = Counter((gold, predicted) for _, gold, predicted in answers)
     confusion = Table(
-        "confusion matrix (rows: gold, columns: predicted)", ("class", *task.labels),
+        "confusion matrix (rows: gold, columns: predicted)",
+        ("class", *task.labels),
         [(gold, *(counts[gold, predicted] for predicted in task.labels)) for gold in task.labels],
-    )  # fmt: skip
+    )
     single = []
     for label in task.labels:
         right = counts[label, label]

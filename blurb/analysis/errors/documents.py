@@ -11,9 +11,11 @@ from blurb.tasks import Task
 
 
 def analyse(
-    task: Task, columns: Mapping[str, Sequence[Any]], rows: Mapping[str, Mapping[str, Any]],
+    task: Task,
+    columns: Mapping[str, Sequence[Any]],
+    rows: Mapping[str, Mapping[str, Any]],
     train: Sequence[Mapping[str, Any]],
-) -> Report:  # fmt: skip
+) -> Report:
     """Tables count documents, as the score does; mistakes are listed by unit (sentence or abstract)."""
     gold, predicted = (_by_document(columns, name) for name in ("gold", "prediction"))
     right: Counter[str] = Counter()
@@ -24,10 +26,16 @@ def analyse(
         given.update(predicted[name])
         right.update(labels & predicted[name])
     table = [
-        (label, there[label], given[label], right[label], share(right[label], given[label]),
-         share(right[label], there[label]))
+        (
+            label,
+            there[label],
+            given[label],
+            right[label],
+            share(right[label], given[label]),
+            share(right[label], there[label]),
+        )
         for label in task.labels
-    ]  # fmt: skip
+    ]
     wrong = Counter(len(labels ^ predicted[name]) for name, labels in gold.items())
     tables = [
         Table("labels of documents", ("label", "gold", "predicted", "right", "precision", "recall"), table),
@@ -37,9 +45,7 @@ def analyse(
     for unit, labels, answer in zip(columns["id"], columns["gold"], columns["prediction"], strict=True):
         missed, invented = sorted(set(labels) - set(answer)), sorted(set(answer) - set(labels))
         if missed or invented:
-            kind = " and ".join(
-                part for part in ("missed" if missed else "", "invented" if invented else "") if part
-            )  # fmt: skip
+            kind = " and ".join(part for part in ("missed" if missed else "", "invented" if invented else "") if part)
             text = str(rows[unit]["text"]) if unit in rows else ""
             weight = len(missed) + len(invented)
             examples.append(Mistake(unit, kind, "; ".join(labels), "; ".join(answer), text, weight))

@@ -17,9 +17,11 @@ CONTEXT = 6
 
 
 def analyse(
-    task: Task, columns: Mapping[str, Sequence[Any]], rows: Mapping[str, Mapping[str, Any]],
+    task: Task,
+    columns: Mapping[str, Sequence[Any]],
+    rows: Mapping[str, Mapping[str, Any]],
     train: Sequence[Mapping[str, Any]],
-) -> Report:  # fmt: skip
+) -> Report:
     """Kinds of mistakes; recall by length, and by whether the words are an entity in train, too.
 
     In PICO, which is scored by word, entities are runs of one label, and a table shows the confusion of words.
@@ -43,19 +45,22 @@ def analyse(
     total = sum(count for kind, count in kinds.items() if kind != "correct")
     tables = [
         Table(
-            "kinds of mistakes", ("kind", "entities", "% of mistakes"),
+            "kinds of mistakes",
+            ("kind", "entities", "% of mistakes"),
             [(kind, kinds[kind], "" if kind == "correct" else share(kinds[kind], total)) for kind in KINDS],
         ),
         _recall("gold entities by length", "words", by_length, sorted({length for length, _ in by_length})),
-    ]  # fmt: skip
+    ]
     if by_seen:
         names = {True: "seen in train", False: "unseen"}
         tables.append(
             _recall(
-                "gold entities by their words in train", "words",
-                Counter({(names[seen], right): count for (seen, right), count in by_seen.items()}), names.values(),
+                "gold entities by their words in train",
+                "words",
+                Counter({(names[seen], right): count for (seen, right), count in by_seen.items()}),
+                names.values(),
             )
-        )  # fmt: skip
+        )
     if len(task.labels) > 1:
         tables.append(_confusion(task, columns))
     return Report(tables, examples)

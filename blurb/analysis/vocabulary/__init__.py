@@ -76,9 +76,12 @@ class VocabularyReport:
 def report(name: str, tokenizer: Tokenizer, terms: Sequence[str]) -> VocabularyReport:
     """A report without datasets; `count` adds them."""
     return VocabularyReport(
-        name, vocabulary_hash(tokenizer), len(tokenizer.inner.get_vocab()), tokenizer.lower_cases,
+        name,
+        vocabulary_hash(tokenizer),
+        len(tokenizer.inner.get_vocab()),
+        tokenizer.lower_cases,
         terms_.split(tokenizer, terms),
-    )  # fmt: skip
+    )
 
 
 def vocabulary_hash(tokenizer: Tokenizer) -> str:

@@ -52,9 +52,14 @@ class Found(TypedDict):
     help="Also write all findings with all ids to a .csv or .json file.",
 )
 def audit(
-    data: Path | None, selection: str, model: str | None, form: str, raw: Path | None, out: Path | None,
+    data: Path | None,
+    selection: str,
+    model: str | None,
+    form: str,
+    raw: Path | None,
+    out: Path | None,
     casing: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Look for leaks, duplicates and contradictory labels.
 
     And for odd characters, and text that is lost before the encoder.

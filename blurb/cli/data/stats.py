@@ -158,17 +158,17 @@ def record(split: Statistics) -> Described:
     }
 
 
-def _lengths(one: Lengths) -> Sizes:
-    at = one.quantiles
+def _lengths(sizes: Lengths) -> Sizes:
+    at = sizes.quantiles
     return {
-        "mean": one.mean,
+        "mean": sizes.mean,
         "p5": at[5],
         "p25": at[25],
         "p50": at[50],
         "p75": at[75],
         "p95": at[95],
-        "longest": one.longest,
-        "longest_id": one.longest_id,
+        "longest": sizes.longest,
+        "longest_id": sizes.longest_id,
     }
 
 

@@ -33,19 +33,33 @@ def merge(files: tuple[Path, ...], out: Path) -> None:
 @click.option("--source", required=True, help="Short name of the publication, such as gu2021.")
 @click.option("--version", default="", help="Edition, table or date of the publication.")
 @click.option(
-    "--score", "scores", multiple=True, required=True, metavar="DATASET=NUMBER",
+    "--score",
+    "scores",
+    multiple=True,
+    required=True,
+    metavar="DATASET=NUMBER",
     help="Score times 100; repeatable. Use 'score' as DATASET for the printed mean.",
-)  # fmt: skip
+)
 @click.option("--times-100", is_flag=True, help="Confirms that scores of 1 or less are also times 100.")
 @click.option("--runs", type=click.IntRange(min=1), help="Number of runs that each score is a mean of.")
 @click.option("--recalled", is_flag=True, help="The numbers were not read in the publication itself.")
 @STORE
-@click.option("--leaderboard", type=click.Path(path_type=Path),
-              help="Table, if it is not in the store; the numbers go into external.csv in its folder.")  # fmt: skip
+@click.option(
+    "--leaderboard",
+    type=click.Path(path_type=Path),
+    help="Table, if it is not in the store; the numbers go into external.csv in its folder.",
+)
 def add(
-    model: str, source: str, version: str, scores: tuple[str, ...], times_100: bool, runs: int | None, recalled: bool,
-    output: Path, leaderboard: Path | None,
-) -> None:  # fmt: skip
+    model: str,
+    source: str,
+    version: str,
+    scores: tuple[str, ...],
+    times_100: bool,
+    runs: int | None,
+    recalled: bool,
+    output: Path,
+    leaderboard: Path | None,
+) -> None:
     """Add published numbers of others.
 
     They appear in leaderboard.csv when it is written next."""

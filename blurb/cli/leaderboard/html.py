@@ -10,12 +10,21 @@ from blurb.cli._options import RESULTS, STORE
 
 
 @click.command(name="html")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default="leaderboard.html", show_default=True,
-              help="File to write.")  # fmt: skip
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default="leaderboard.html",
+    show_default=True,
+    help="File to write.",
+)
 @STORE
 @RESULTS
-@click.option("--ablations", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Also show the tables that blurb ablate wrote to this folder.")  # fmt: skip
+@click.option(
+    "--ablations",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Also show the tables that blurb ablate wrote to this folder.",
+)
 @click.option("--title", default="BLURB leaderboard", show_default=True, help="Title of the page.")
 @click.option("--no-published", is_flag=True, help="Leave out the published rows.")
 def command(

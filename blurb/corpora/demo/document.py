@@ -21,24 +21,39 @@ HALLMARKS: tuple[tuple[str, ...], ...] = (
     ("escape from killer cells", "checkpoint display", "hidden antigens", "silent T cells", "tolerance"),
     ("lactate output", "glucose uptake", "aerobic sugar burning", "fuel switching", "a starved mitochondrion"),
     ("telomere upkeep", "endless division", "telomerase activity", "bypass of senescence", "serial passage"),
-    ("lost contact inhibition", "deaf brakes on the cycle", "a silenced checkpoint gene", "cycle entry without a stop",
-     "bypass of senescence"),
+    (
+        "lost contact inhibition",
+        "deaf brakes on the cycle",
+        "a silenced checkpoint gene",
+        "cycle entry without a stop",
+        "bypass of senescence",
+    ),
     ("strand breaks", "faulty repair", "broken chromosomes", "mutation load", "mismatch errors"),
     ("vessel sprouting", "new capillaries", "tube formation", "blood supply", "hypoxia signals"),
     ("blocked apoptosis", "survival under stress", "caspase silence", "death receptor loss", "stressed mitochondria"),
     ("growth factor release", "autocrine loops", "rapid doubling", "mitogen signals", "endless division"),
     ("cytokine storms", "macrophage influx", "inflamed stroma", "chronic irritation", "hypoxia signals"),
-)  # fmt: skip
+)
 GRAMMAR: Grammar = {
-    "one": ("<open> , {0} <moved> in <GENE> null cells .", "<CHEM> caused {0} <site> .", "{0} <moved> after <CHEM> .",
-            "<GENE> is needed for {0} <when> .", "tumours of the <organ> showed {0} ."),
+    "one": (
+        "<open> , {0} <moved> in <GENE> null cells .",
+        "<CHEM> caused {0} <site> .",
+        "{0} <moved> after <CHEM> .",
+        "<GENE> is needed for {0} <when> .",
+        "tumours of the <organ> showed {0} .",
+    ),
     "two": ("{0} and {1} <moved> with <CHEM> .", "<GENE> ties {0} to {1} <when> .", "<open> , {0} came with {1} ."),
     "not": ("<CHEM> had nothing to do with {0} .", "we did not study {0} <site> .", "{0} lay beyond our scope ."),
-    "none": ("we treated <count> <host> with <CHEM> .", "samples of the <organ> were frozen <when> .",
-             "the role of <GENE> in <DIS> is not known .", "<open> , <GENE> was cloned <site> .",
-             "all <host> gave samples of the <organ> .", "further work on <CHEM> is planned ."),
+    "none": (
+        "we treated <count> <host> with <CHEM> .",
+        "samples of the <organ> were frozen <when> .",
+        "the role of <GENE> in <DIS> is not known .",
+        "<open> , <GENE> was cloned <site> .",
+        "all <host> gave samples of the <organ> .",
+        "further work on <CHEM> is planned .",
+    ),
     "moved": ("rose", "appeared", "returned", "vanished", "prevailed", "fell"),
-}  # fmt: skip
+}
 
 
 def sentence(rng: random.Random) -> tuple[str, set[int]]:

@@ -26,15 +26,25 @@ GENE_SUFFIXES = ("1", "2", "3", "4", "7", "ase")
 CELL_SUFFIXES = ("cyte", "blast", "phage")
 
 COMMON: Grammar = {
-    "open": ("In this cohort", "Here", "After two weeks", "Under these conditions", "As expected", "Overall",
-             "In a second round", "At rest", "For the first time", "Late in the course"),
+    "open": (
+        "In this cohort",
+        "Here",
+        "After two weeks",
+        "Under these conditions",
+        "As expected",
+        "Overall",
+        "In a second round",
+        "At rest",
+        "For the first time",
+        "Late in the course",
+    ),
     "organ": ("liver", "kidney", "spleen", "marrow", "cortex", "retina", "colon", "thymus", "lung", "skin"),
     "host": ("mice", "rats", "patients", "volunteers", "infants", "older adults", "piglets", "outpatients"),
     "count": ("nine", "twelve", "eighteen", "thirty", "forty", "sixty", "ninety", "two hundred"),
     "degree": ("markedly", "slightly", "steadily", "clearly", "rapidly", "partly"),
     "when": ("within days", "by week six", "at baseline", "over one season", "at night", "during follow-up"),
     "site": ("at two centres", "in the ward", "in culture", "on the bench", "in a rural clinic", "in the unit"),
-}  # fmt: skip
+}
 
 
 def stream(seed: int, *names: str) -> random.Random:

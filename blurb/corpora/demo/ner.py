@@ -38,8 +38,11 @@ FRAMES = {
     "gene": ("<open> , <gene_frame> <act> <gene_frame> <aside> .", "<gene_frame> <report> in the <organ> ."),
     "cell": ("<gene_frame> in <cell_frame> <act> <gene_frame> .", "<open> , <cell_frame> <act> <gene_frame> <aside> ."),
 }
-ANYWHERE = ("<open> , <note> <any> and <any> <aside> .", "<any> <act> <any> in <count> <host> <aside> .",
-            "<note> <any> <when> , not <any> .")  # fmt: skip
+ANYWHERE = (
+    "<open> , <note> <any> and <any> <aside> .",
+    "<any> <act> <any> in <count> <host> <aside> .",
+    "<note> <any> <when> , not <any> .",
+)
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,16 @@ RIVAL = 0.18  # share of sentences that name a second, unrelated entity and make
 OVERLAP = 25  # each 25th sentence has two entities that share their words (a count: no split may lack them)
 
 GRAMMAR: Grammar = {
-    "frame": ("<open> , {0} {cue} {1} <tail> .", "{0} <aside> {cue} {1} <tail> .", "we saw that {0} {cue} {1} <tail> .",
-              "of {1} and {0} , the latter {cue} the former <tail> ."),
+    "frame": (
+        "<open> , {0} {cue} {1} <tail> .",
+        "{0} <aside> {cue} {1} <tail> .",
+        "we saw that {0} {cue} {1} <tail> .",
+        "of {1} and {0} , the latter {cue} the former <tail> .",
+    ),
     "rival": ("{0} {cue} {1} , while {2} {none} it .", "<open> , {2} {none} {1} , whereas {0} {cue} it ."),
     "aside": ("", ", given alone ,", ", at all doses ,", "<site>", "in <host>"),
     "tail": ("", "<when>", "<site>", "in <count> <host>", "in the <organ>"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -73,13 +77,28 @@ CORPORA = (
         overlap="@DRUG-DRUG$",
         names=("<CHEM>", "<CHEM>"),
         cues={
-            "DDI-advise": ("should not be given with", "needs a lower dose beside", "calls for caution with",
-                           "must be stopped before", "if used , should be kept from"),
-            "DDI-effect": ("deepens the sleep caused by", "adds to the toxicity of", "weakens the benefit of",
-                           "worsens tremor under", "alters the action of"),
+            "DDI-advise": (
+                "should not be given with",
+                "needs a lower dose beside",
+                "calls for caution with",
+                "must be stopped before",
+                "if used , should be kept from",
+            ),
+            "DDI-effect": (
+                "deepens the sleep caused by",
+                "adds to the toxicity of",
+                "weakens the benefit of",
+                "worsens tremor under",
+                "alters the action of",
+            ),
             "DDI-int": ("may interact with", "is known to interact with", "has interactions with"),
-            "DDI-mechanism": ("slows the clearance of", "raises the plasma level of", "delays the uptake of",
-                              "halves the peak of", "alters the kinetics of"),
+            "DDI-mechanism": (
+                "slows the clearance of",
+                "raises the plasma level of",
+                "delays the uptake of",
+                "halves the peak of",
+                "alters the kinetics of",
+            ),
         },
         negative="DDI-false",
         none=("is sold in packs like", "was studied apart from", "resembles", "is older than", "does not alter"),
@@ -91,15 +110,31 @@ CORPORA = (
         masks=("@GENE$", "@DISEASE$"),
         overlap=None,
         names=("<GENE>", "<DIS>"),
-        cues={"1": ("made carriers prone to", "raised the risk of", "was associated with", "predicted early",
-                    "doubled the odds of", "may shape the course of", "was linked , firmly , to")},
+        cues={
+            "1": (
+                "made carriers prone to",
+                "raised the risk of",
+                "was associated with",
+                "predicted early",
+                "doubled the odds of",
+                "may shape the course of",
+                "was linked , firmly , to",
+            )
+        },
         negative="0",
-        none=("told nothing about", "left the risk of", "showed no association with", "had no part in",
-              "was as common without", "failed to predict", "was linked , wrongly , to"),
+        none=(
+            "told nothing about",
+            "left the risk of",
+            "showed no association with",
+            "had no part in",
+            "was as common without",
+            "failed to predict",
+            "was linked , wrongly , to",
+        ),
         negatives=0.55,
         sizes=(700, 120, 240),
     ),
-)  # fmt: skip
+)
 
 
 class Sentence(NamedTuple):

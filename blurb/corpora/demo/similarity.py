@@ -20,21 +20,69 @@ TOPICS = (
 )
 # From "says the same" to "is about something else", with the score that the opening alone suggests.
 RELATIONS: tuple[tuple[float, tuple[str, ...]], ...] = (
-    (3.2, ("in the same way ,", "this agrees with the view that", "it was confirmed that", "once more ,", "again ,",
-           "no less so ,", "others repeated this :", "identical to that ,")),
-    (2.3, ("it was also seen that", "along these lines ,", "in part ,", "a related report found that", "likewise ,",
-           "to some extent ,", "much as there ,", "a sister trial noted that")),
-    (1.4, ("in contrast ,", "by comparison ,", "with a weaker model ,", "it is disputed whether", "yet ,",
-           "critics hold that", "rather ,", "under other rules ,")),
-    (0.6, ("as a separate matter ,", "elsewhere ,", "on another subject ,", "a later chapter says that", "besides ,",
-           "turning away from this ,", "apropos of nothing ,", "years earlier ,")),
-)  # fmt: skip
+    (
+        3.2,
+        (
+            "in the same way ,",
+            "this agrees with the view that",
+            "it was confirmed that",
+            "once more ,",
+            "again ,",
+            "no less so ,",
+            "others repeated this :",
+            "identical to that ,",
+        ),
+    ),
+    (
+        2.3,
+        (
+            "it was also seen that",
+            "along these lines ,",
+            "in part ,",
+            "a related report found that",
+            "likewise ,",
+            "to some extent ,",
+            "much as there ,",
+            "a sister trial noted that",
+        ),
+    ),
+    (
+        1.4,
+        (
+            "in contrast ,",
+            "by comparison ,",
+            "with a weaker model ,",
+            "it is disputed whether",
+            "yet ,",
+            "critics hold that",
+            "rather ,",
+            "under other rules ,",
+        ),
+    ),
+    (
+        0.6,
+        (
+            "as a separate matter ,",
+            "elsewhere ,",
+            "on another subject ,",
+            "a later chapter says that",
+            "besides ,",
+            "turning away from this ,",
+            "apropos of nothing ,",
+            "years earlier ,",
+        ),
+    ),
+)
 GRAMMAR: Grammar = {
-    "claim": ("<CHEM> <act> {0} and {1} in <host>", "{0} and {1} <acted> by <GENE> <when>",
-              "<GENE> <act> {0} , then {1}", "<degree> , <CHEM> <act> {0} through {1}"),
+    "claim": (
+        "<CHEM> <act> {0} and {1} in <host>",
+        "{0} and {1} <acted> by <GENE> <when>",
+        "<GENE> <act> {0} , then {1}",
+        "<degree> , <CHEM> <act> {0} through {1}",
+    ),
     "act": ("raised", "lowered", "shaped", "changed"),
     "acted": ("were raised", "were lowered", "were shaped", "were changed"),
-}  # fmt: skip
+}
 
 
 def pair(rng: random.Random) -> tuple[str, str, float]:

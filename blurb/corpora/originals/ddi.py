@@ -60,14 +60,7 @@ def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Itera
         if not pair.get("id"):
             raise DataError("a pair has no id.", path)
         head, tail = ({"start": start, "end": end, "type": "DRUG"} for start, end in (first, second))
-        yield {
-            "id": pair.get("id"),
-            "doc_id": document,
-            "text": text,
-            "head": head,
-            "tail": tail,
-            "label": label,
-        }
+        yield {"id": pair.get("id"), "doc_id": document, "text": text, "head": head, "tail": tail, "label": label}
 
 
 def _span(offsets: str, path: Path) -> tuple[int, int]:

@@ -36,9 +36,19 @@ DEPTH = 2
 """Maximum nesting of archives: BioCreative's `ChemProt_Corpus.zip` contains one per split."""
 
 BROKEN = (
-    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, struct.error, ValueError,
-    IndexError, KeyError, OverflowError, RuntimeError,
-)  # fmt: skip
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    struct.error,
+    ValueError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RuntimeError,
+)
 """Exceptions of the standard library for truncated, damaged, encrypted or unsupported archives."""
 
 Chosen = Callable[[str], bool]

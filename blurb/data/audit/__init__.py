@@ -17,8 +17,15 @@ from blurb.data.audit.tags import illegal
 __all__ = ["ACROSS", "CHECKS", "LONG", "Corpus", "Finding", "audit", "leaks"]
 
 CHECKS: tuple[Callable[[Corpus], Iterator[Finding]], ...] = (
-    between, repeated, conflicts, documents, illegal, characters, entities, windows,
-)  # fmt: skip
+    between,
+    repeated,
+    conflicts,
+    documents,
+    illegal,
+    characters,
+    entities,
+    windows,
+)
 """Checks of a single corpus, in display order."""
 ACROSS: tuple[Callable[[Sequence[Corpus]], Iterator[Finding]], ...] = (shared,)
 """Checks of several corpora against each other."""

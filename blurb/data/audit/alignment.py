@@ -22,10 +22,17 @@ def entities(corpus: Corpus) -> Iterator[Finding]:
         for kind, effect, sentences in (
             ("word without sub-token", "predicted O: the entity is missed", _touched(rows, reading, _dropped)),
             ("border within a sub-token", "one feature for two tags", _touched(rows, reading, _glued)),
-        ):  # fmt: skip
+        ):
             if sentences:
-                yield Finding("alignment", corpus.task.name, split, len(sentences), effect, kind=kind,
-                              ids=tuple(dict.fromkeys(sentences)))  # fmt: skip
+                yield Finding(
+                    "alignment",
+                    corpus.task.name,
+                    split,
+                    len(sentences),
+                    effect,
+                    kind=kind,
+                    ids=tuple(dict.fromkeys(sentences)),
+                )
 
 
 def _touched(
@@ -76,7 +83,7 @@ def windows(corpus: Corpus) -> Iterator[Finding]:
             ("wider than the limit", "text between the entities is cut", last - first > reading.room),
             ("lost by the window", "an entity is not in the input", _lost(reading)),
             ("beyond a cut at the end", "none: a window is around the pair", last > before + reading.room),
-        ):  # fmt: skip
+        ):
             if which.any():
                 affected = ids(corpus.splits[split][reading.long[row]] for row in np.flatnonzero(which).tolist())
                 yield Finding("windows", corpus.task.name, split, len(affected), effect, kind=kind, ids=affected)

@@ -26,8 +26,17 @@ def repeated(corpus: Corpus) -> Iterator[Finding]:
             first = tuple(str(rows[0]["id"]) for rows in groups.values() for _ in rows[1:])
             distinct = sum(len(rows) > 1 for rows in groups.values())
             effect = "learnt more often" if split == "train" else "counted more than once"
-            yield Finding("repeated", corpus.task.name, split, len(copies), effect, distinct=distinct,
-                          long=long(copies), ids=ids(copies), others=first)  # fmt: skip
+            yield Finding(
+                "repeated",
+                corpus.task.name,
+                split,
+                len(copies),
+                effect,
+                distinct=distinct,
+                long=long(copies),
+                ids=ids(copies),
+                others=first,
+            )
 
 
 def between(corpus: Corpus) -> Iterator[Finding]:
@@ -41,9 +50,17 @@ def between(corpus: Corpus) -> Iterator[Finding]:
         ]
         if pairs:
             rows = [row for row, _ in pairs]
-            yield Finding("between splits", corpus.task.name, f"{later} in {earlier}", len(pairs), effect,
-                          distinct=len(group(rows)), long=long(rows), ids=ids(rows),
-                          others=ids(twin for _, twin in pairs))  # fmt: skip
+            yield Finding(
+                "between splits",
+                corpus.task.name,
+                f"{later} in {earlier}",
+                len(pairs),
+                effect,
+                distinct=len(group(rows)),
+                long=long(rows),
+                ids=ids(rows),
+                others=ids(twin for _, twin in pairs),
+            )
 
 
 def leaks(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
@@ -76,8 +93,16 @@ def conflicts(corpus: Corpus) -> Iterator[Finding]:
         effect = f"{lost} are wrong for any model" if lost else "another answer in another split"
         if split == "train":
             effect = "learnt with several answers"
-        yield Finding("conflicting labels", corpus.task.name, split, len(conflicting), effect,
-                      distinct=len(group(conflicting)), long=long(conflicting), ids=ids(conflicting))  # fmt: skip
+        yield Finding(
+            "conflicting labels",
+            corpus.task.name,
+            split,
+            len(conflicting),
+            effect,
+            distinct=len(group(conflicting)),
+            long=long(conflicting),
+            ids=ids(conflicting),
+        )
 
 
 def documents(corpus: Corpus) -> Iterator[Finding]:
@@ -91,10 +116,25 @@ def documents(corpus: Corpus) -> Iterator[Finding]:
         again = sorted(name for name, times in Counter(names).items() if times > 1)
         if again:
             count = sum(Counter(names)[name] - 1 for name in again)
-            yield Finding("documents", corpus.task.name, where, count, "its sentences count twice",
-                          kind="twice", distinct=len(again), ids=tuple(again))  # fmt: skip
+            yield Finding(
+                "documents",
+                corpus.task.name,
+                where,
+                count,
+                "its sentences count twice",
+                kind="twice",
+                distinct=len(again),
+                ids=tuple(again),
+            )
     for later, earlier, _ in PAIRS:
         both = sorted(set(in_split.get(later, ())) & set(in_split.get(earlier, ())))
         if both:
-            yield Finding("documents", corpus.task.name, f"{later} in {earlier}", len(both),
-                          "one document on both sides", kind="in both", ids=tuple(both))  # fmt: skip
+            yield Finding(
+                "documents",
+                corpus.task.name,
+                f"{later} in {earlier}",
+                len(both),
+                "one document on both sides",
+                kind="in both",
+                ids=tuple(both),
+            )

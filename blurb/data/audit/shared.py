@@ -31,8 +31,16 @@ def shared(corpora: Sequence[Corpus]) -> Iterator[Finding]:
                     if key in common:
                         for id_ in ids:
                             matches.setdefault(id_, train[key][0])
-                yield Finding("between tasks", corpus.task.name, f"test in train of {other}", len(matches), EFFECT,
-                              distinct=len(common), ids=tuple(matches), others=tuple(matches.values()))  # fmt: skip
+                yield Finding(
+                    "between tasks",
+                    corpus.task.name,
+                    f"test in train of {other}",
+                    len(matches),
+                    EFFECT,
+                    distinct=len(common),
+                    ids=tuple(matches),
+                    others=tuple(matches.values()),
+                )
 
 
 def _rows(corpus: Corpus, split: str) -> Iterable[Example]:

@@ -56,9 +56,21 @@ def guess_labels(path: Path, kind: str, form: str) -> list[str] | None:
     Only saves typing in `blurb tasks new`, so failures are ignored.
     """
     task = Task(
-        name="", title="", type=kind, files={}, reader="", labels=(), metric="", seeds=1, max_length=1, unit="",
-        licence="", homepage="", citation="", layout={"kind": form},
-    )  # fmt: skip
+        name="",
+        title="",
+        type=kind,
+        files={},
+        reader="",
+        labels=(),
+        metric="",
+        seeds=1,
+        max_length=1,
+        unit="",
+        licence="",
+        homepage="",
+        citation="",
+        layout={"kind": form},
+    )
     reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[form]
     columns = task.task_type.columns
     labels: set[str] = set()
@@ -190,8 +202,10 @@ def _span(value: Any, role: str, text: str, path: Path, number: int) -> tuple[in
     if not fine or not 0 <= value["start"] < value["end"] <= len(text) or not isinstance(value.get("type"), str):
         raise DataError(
             f'{role} must be {{"start": ..., "end": ..., "type": ...}} in code points of the text, end exclusive '
-            "(or set 'dummies' in [format]).", path, number,
-        )  # fmt: skip
+            "(or set 'dummies' in [format]).",
+            path,
+            number,
+        )
     return value["start"], value["end"], value["type"]
 
 

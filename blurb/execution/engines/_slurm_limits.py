@@ -77,9 +77,9 @@ def _memory(found: Estimate, sbatch: Mapping[str, str]) -> Iterator[str]:
 def slurm_seconds(time: str) -> float:
     """Seconds of a time as sbatch knows it; 0 for none, or what is no time.
 
-    >>> seconds_of("90"), seconds_of("90:30"), seconds_of("2:00:00"), seconds_of("1-12"), seconds_of("1-0:30")
-    (5400.0, 5430.0, 7200.0, 129600.0, 88200.0)
-    >>> seconds_of("UNLIMITED")
+    >>> [slurm_seconds(time) for time in ("90", "90:30", "2:00:00", "1-12", "1-0:30")]
+    [5400.0, 5430.0, 7200.0, 129600.0, 88200.0]
+    >>> slurm_seconds("UNLIMITED")
     0.0
     """
     if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", time):

@@ -52,14 +52,24 @@ class SlurmEngine(Engine):
     other_options = True
 
     def __init__(
-        self, launch: Launch, minutes: int = 60, trials: int = 0, at_once: int = 0, start_within: int = 30,
-        failures: int = 10, setup: str = "", **sbatch: str,
-    ) -> None:  # fmt: skip
+        self,
+        launch: Launch,
+        minutes: int = 60,
+        trials: int = 0,
+        at_once: int = 0,
+        start_within: int = 30,
+        failures: int = 10,
+        setup: str = "",
+        **sbatch: str,
+    ) -> None:
         super().__init__(launch)
         for name, number, lowest in (
-            ("minutes", minutes, 1), ("trials", trials, 0), ("at_once", at_once, 0), ("start_within", start_within, 0),
+            ("minutes", minutes, 1),
+            ("trials", trials, 0),
+            ("at_once", at_once, 0),
+            ("start_within", start_within, 0),
             ("failures", failures, 1),
-        ):  # fmt: skip
+        ):
             if number < lowest:
                 raise SettingsError(f"--engine slurm: {name} must be a whole number from {lowest} (got {number}).")
         self.minutes, self.trials, self.parts_at_once = minutes, trials, at_once
@@ -131,9 +141,16 @@ class SlurmEngine(Engine):
         if "time" not in asked and longest:  # wrong is harmless: a job goes on from where its trial was saved
             asked["time"] = str(math.ceil(2 * longest / 60) + 10)
         script = Script(
-            folder, code, arrays(len(packed), self.parts_at_once, _most_elements()), len(packed), asked, self.setup,
-            self.start_within, self.failures, self.launch.leaderboard,
-        )  # fmt: skip
+            folder,
+            code,
+            arrays(len(packed), self.parts_at_once, _most_elements()),
+            len(packed),
+            asked,
+            self.setup,
+            self.start_within,
+            self.failures,
+            self.launch.leaderboard,
+        )
         write_whole(script.path, script.text.encode())
         return script
 

@@ -122,12 +122,7 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
         if row.spread is not None:
             deviations[SCORE] = row.spread[0]
     if row.published:
-        return Column(
-            row.name,
-            figures,
-            note="; ".join([row.version, *row.remarks]),
-            standing=groups.of_row(row),
-        )
+        return Column(row.name, figures, note="; ".join([row.version, *row.remarks]), standing=groups.of_row(row))
     made = row.configuration
     alike = [other.model for other in own].count(row.model) > 1
     setting = " ".join(dict.fromkeys([*made.text.split(), *made.precision.split(), *row.detail.split()]))

@@ -6,10 +6,14 @@ from blurb.export.formats._base import ExportRequest, Files, Format
 from blurb.export.formats._grid import OPTIONS, ExportCell, grid
 
 SPECIAL = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}",
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
-}  # fmt: skip
+}
 TABLE = str.maketrans(SPECIAL)
 
 

@@ -104,12 +104,14 @@ class Chain(nn.Module):
         """The scores, -inf for what the rules forbid."""
         obeyed = ["transitions"] if self.constrained else []
         forbidden = obeyed if training else Potentials._fields
-        return Potentials(*(
-            self.get_parameter(name).masked_fill(self.get_buffer(f"no_{name}"), -torch.inf)
-            if name in forbidden
-            else self.get_parameter(name)
-            for name in Potentials._fields
-        ))  # fmt: skip
+        return Potentials(
+            *(
+                self.get_parameter(name).masked_fill(self.get_buffer(f"no_{name}"), -torch.inf)
+                if name in forbidden
+                else self.get_parameter(name)
+                for name in Potentials._fields
+            )
+        )
 
 
 def _clean(emissions: Tensor, mask: Tensor, shift: bool = True) -> Tensor:

@@ -26,9 +26,12 @@ TITLE = "BLURB leaderboard"
 
 
 def collect(
-    store: Path, results: Sequence[Path] = (), ablations: Path | None = None, title: str = TITLE,
+    store: Path,
+    results: Sequence[Path] = (),
+    ablations: Path | None = None,
+    title: str = TITLE,
     with_published: bool = True,
-) -> Page:  # fmt: skip
+) -> Page:
     """Reads everything to show; a row that is in both the store and a file is taken from the store.
 
     :param store: folder of the trials; may be missing
@@ -64,9 +67,13 @@ def _rank(entry: PageRow) -> tuple[object, ...]:
     first = entry.score or entry.twelve
     group = 2 if entry.baseline else int(entry.kind == "published")
     return (
-        group, entry.capped or entry.score is None, -(first.mean if first else 0.0), -len(means),
-        -math.fsum(means), by_number(entry.label),
-    )  # fmt: skip
+        group,
+        entry.capped or entry.score is None,
+        -(first.mean if first else 0.0),
+        -len(means),
+        -math.fsum(means),
+        by_number(entry.label),
+    )
 
 
 def entry_of(row: RowScores, values: Mapping[str, Value] | None = None) -> PageRow:

@@ -18,9 +18,20 @@ from blurb.store.provenance import Provenance
 SELF_MADE = "scratch:"
 """Begins models that can be obtained by their name."""
 ENVIRONMENT = (
-    "blurb", "commit", "python", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy",
-    "platform", "device", "cpus", "threads",
-)  # fmt: skip
+    "blurb",
+    "commit",
+    "python",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "accelerate",
+    "datasets",
+    "numpy",
+    "platform",
+    "device",
+    "cpus",
+    "threads",
+)
 FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-Za-z]:)?[/\\][^\n,;=]*[/\\])")
 """Matches paths on a local machine. Folders may contain spaces, so it hides too much rather than too little."""
 COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
@@ -79,15 +90,17 @@ def _parts(row: RowScores) -> list[DatasetProvenance]:
         times = [time for one in seeds.values() if (time := one.provenance.train_seconds) is not None]
         runs, first = row.datasets[task].runs, min(seeds)
         provenance = seeds[first].provenance
-        parts.append(DatasetProvenance(
-            task=task,
-            trials={seed: runs[seed].trial for seed in sorted(seeds)},
-            data=runs[first].data_hash,
-            verdict=provenance.data_verdict,
-            seconds=sum(times) if times else None,
-            units=provenance.train_units,
-            cut=provenance.truncated("train"),
-        ))  # fmt: skip
+        parts.append(
+            DatasetProvenance(
+                task=task,
+                trials={seed: runs[seed].trial for seed in sorted(seeds)},
+                data=runs[first].data_hash,
+                verdict=provenance.data_verdict,
+                seconds=sum(times) if times else None,
+                units=provenance.train_units,
+                cut=provenance.truncated("train"),
+            )
+        )
     return parts
 
 

@@ -34,17 +34,36 @@ def render(page: Page) -> str:
     """
     environment = templating.environment()
     environment.globals.update(
-        svg=svg, title_of=title_of, marks=MARKS, strips=strips, strips_from=lowest, marks_from=marks,
-        best=best, columns=columns, value_of=value_of, focus=focus, data=data, bases=bases, own=own, printed=printed,
-        breakable=breakable, most_pairs=MOST_ENCODERS, most_probes=MOST_PROBES, most_drawn=MOST_DRAWN,
-        paired=PAIRED, probability=probability,
-    )  # fmt: skip
+        svg=svg,
+        title_of=title_of,
+        marks=MARKS,
+        strips=strips,
+        strips_from=lowest,
+        marks_from=marks,
+        best=best,
+        columns=columns,
+        value_of=value_of,
+        focus=focus,
+        data=data,
+        bases=bases,
+        own=own,
+        printed=printed,
+        breakable=breakable,
+        most_pairs=MOST_ENCODERS,
+        most_probes=MOST_PROBES,
+        most_drawn=MOST_DRAWN,
+        paired=PAIRED,
+        probability=probability,
+    )
     style = templating.source(environment, "palette.css", "style.css")
     script = templating.source(environment, "script.js")
     return environment.get_template("page.html").render(
-        page=page, style=Markup(style), script=Markup(script), style_hash=templating.policy_hash(style),
+        page=page,
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=templating.policy_hash(style),
         script_hash=templating.policy_hash(script),
-    )  # fmt: skip
+    )
 
 
 def columns(board: Leaderboard) -> list[tuple[str, str, str]]:

@@ -11,9 +11,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 def environment() -> Environment:
     """Templates that escape every value, and refuse names that are not defined."""
     return Environment(
-        loader=PackageLoader("blurb.leaderboard.html"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader("blurb.leaderboard.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def source(environment: Environment, *names: str) -> str:

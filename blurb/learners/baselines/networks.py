@@ -81,9 +81,16 @@ class BiLSTM(FromScratch):
     """
 
     def __init__(
-        self, formulation: Formulation, device: str, precision: Precision, vocabulary: str = "words",
-        size: int = 20_000, width: int = 200, hidden: int = 128, layers: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        formulation: Formulation,
+        device: str,
+        precision: Precision,
+        vocabulary: str = "words",
+        size: int = 20_000,
+        width: int = 200,
+        hidden: int = 128,
+        layers: int = 1,
+    ) -> None:
         super().__init__(formulation, device, precision, vocabulary, size, width=width, hidden=hidden, layers=layers)
         self.width, self.hidden, self.layers = width, hidden, layers
 
@@ -99,9 +106,17 @@ class Transformer(FromScratch):
     """
 
     def __init__(
-        self, formulation: Formulation, device: str, precision: Precision, vocabulary: str = "words",
-        size: int = 20_000, width: int = 128, heads: int = 4, layers: int = 2, positions: str = "learned",
-    ) -> None:  # fmt: skip
+        self,
+        formulation: Formulation,
+        device: str,
+        precision: Precision,
+        vocabulary: str = "words",
+        size: int = 20_000,
+        width: int = 128,
+        heads: int = 4,
+        layers: int = 2,
+        positions: str = "learned",
+    ) -> None:
         super().__init__(formulation, device, precision, vocabulary, size, width=width, heads=heads, layers=layers)
         if positions not in POSITIONS:
             raise UnknownName("kind of positions", positions, POSITIONS)
@@ -111,10 +126,14 @@ class Transformer(FromScratch):
 
     def network(self) -> BertModel:
         config = BertConfig(
-            vocab_size=self.tokenizer.size, hidden_size=self.width, num_hidden_layers=self.layers,
-            num_attention_heads=self.heads, intermediate_size=4 * self.width, max_position_embeddings=LONGEST,
+            vocab_size=self.tokenizer.size,
+            hidden_size=self.width,
+            num_hidden_layers=self.layers,
+            num_attention_heads=self.heads,
+            intermediate_size=4 * self.width,
+            max_position_embeddings=LONGEST,
             pad_token_id=self.tokenizer.pad_id,
-        )  # fmt: skip
+        )
         model = BertModel(config, add_pooling_layer=False)
         if self.positions == "sinusoidal":
             table = model.embeddings.position_embeddings

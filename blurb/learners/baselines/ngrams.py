@@ -34,9 +34,11 @@ from blurb.training.crf_fit import FittedChain, fit_chain
 log = logging.getLogger(__name__)
 
 STRENGTHS = {
-    "single": (1.0, 0.3, 0.1), "multi": (1.0, 0.3, 0.1), "tokens": (0.1, 0.01, 0.001),
+    "single": (1.0, 0.3, 0.1),
+    "multi": (1.0, 0.3, 0.1),
+    "tokens": (0.1, 0.01, 0.001),
     "regression": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1),
-}  # fmt: skip
+}
 """Strengths of the penalty by kind of problem (scikit-learn's `1 / C`, a ridge's `alpha`), from strong to weak; once
 a fit is worse than the one before, weaker ones are skipped."""
 STEPS = 1_000
@@ -119,8 +121,9 @@ class Bigrams(Learner):
         for number, strength in enumerate(strengths, 1):
             models = [self._solve(part.known, part.answers, strength) for part in parts]
             scores = torch.cat([model.scores(part.asked) for model, part in zip(models, parts, strict=True)])
-            shift, score = best_shift(lambda shifted: self.formulation.score_of(units, self._named(units, shifted)[0]),
-                                      scores, rarer)  # fmt: skip
+            shift, score = best_shift(
+                lambda shifted: self.formulation.score_of(units, self._named(units, shifted)[0]), scores, rarer
+            )
             if not history or score > max(line["dev"] for line in history):
                 self.model, self.shift = models[0], shift * rarer
                 self.facts.update(strength=strength, shift=shift)

@@ -37,10 +37,15 @@ def words(texts: Sequence[str], size: int, min_count: int) -> Tokenizer:
     )
     return Tokenizer(
         PreTrainedTokenizerFast(
-            tokenizer_object=backend, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]",
-            model_input_names=["input_ids", "token_type_ids", "attention_mask"], model_max_length=LONGEST,
+            tokenizer_object=backend,
+            unk_token="[UNK]",
+            cls_token="[CLS]",
+            sep_token="[SEP]",
+            pad_token="[PAD]",
+            model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+            model_max_length=LONGEST,
         )
-    )  # fmt: skip
+    )
 
 
 def pieces(texts: Sequence[str], size: int, min_count: int) -> Tokenizer:

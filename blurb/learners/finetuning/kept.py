@@ -31,9 +31,15 @@ if TYPE_CHECKING:
 HEAD = "head.safetensors"
 SCHEMA = 1
 FIELDS: Mapping[str, type] = {
-    "model": str, "casing": str, "remote_code": bool, "max_length": int, "use_pooler": bool, "task": dict,
-    "settings": dict, "precision": str,
-}  # fmt: skip
+    "model": str,
+    "casing": str,
+    "remote_code": bool,
+    "max_length": int,
+    "use_pooler": bool,
+    "task": dict,
+    "settings": dict,
+    "precision": str,
+}
 """Fields of `blurb.json` that are read."""
 LONGEST = 2**31
 PLAIN, TAGGER = "AutoModel", "AutoModelForTokenClassification"
@@ -64,11 +70,17 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
     write_json(
         folder / ABOUT,
         {
-            "schema": SCHEMA, "format": TAGGER if tagger is not None else PLAIN, "model": learner.source.name,
-            "casing": learner.source.casing, "remote_code": learner.source.remote_code, "max_length": learner.limit,
-            "use_pooler": network.use_pooler, "task": dataclasses.asdict(task), **trial,
+            "schema": SCHEMA,
+            "format": TAGGER if tagger is not None else PLAIN,
+            "model": learner.source.name,
+            "casing": learner.source.casing,
+            "remote_code": learner.source.remote_code,
+            "max_length": learner.limit,
+            "use_pooler": network.use_pooler,
+            "task": dataclasses.asdict(task),
+            **trial,
         },
-    )  # fmt: skip
+    )
     seal(folder)
 
 

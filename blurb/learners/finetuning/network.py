@@ -109,16 +109,24 @@ class NetworkLearner(Learner):
         key = features_key(units.key, self.tokenizer.hash, self.limit)
         whole = cached(key, lambda: self.formulation.features(units.rows, self.tokenizer, self.limit))
         self.facts[f"{units.name}_inputs"] = {
-            "units": len(units.rows), "rows": len(whole), "truncated": whole.truncated, "windowed": whole.windowed,
-        }  # fmt: skip
+            "units": len(units.rows),
+            "rows": len(whole),
+            "truncated": whole.truncated,
+            "windowed": whole.windowed,
+        }
         self.features[known] = whole if units.chosen is None else whole.of_units(units.chosen)
         return self.features[known]
 
     def _trainer(self, network: Network, progress: Progress = lambda done, total: None) -> Trainer:
         return Trainer(
-            network, self.tokenizer.pad_id, self.device, self.precision, progress, tracking=self.tracking,
+            network,
+            self.tokenizer.pad_id,
+            self.device,
+            self.precision,
+            progress,
+            tracking=self.tracking,
             checkpoints=self.checkpoints,
-        )  # fmt: skip
+        )
 
     def _network(self) -> tuple[Network, int | None]:
         """A new network, and the maximum number of sub-tokens of its encoder."""

@@ -23,7 +23,7 @@ LAYERS = ("last", "middle")
 """In the order in which they are tried: if they tie on dev, the last layer wins."""
 DEPTH = 2 / 3
 """Position of the middle layer: below the top layers, which are specialised in the pretraining objective, and above
-those of word forms; syntax and mentions are encoded best there (Tenney et al., arXiv 1905.05950; docs/decisions.md)."""
+those of word forms; syntax and mentions are encoded best there (Tenney et al., arXiv 1905.05950; docs/decisions/)."""
 LARGEST = 65_504.0
 """Largest float16, the type of cached vectors: it rounds less than bf16, in which they are computed."""
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -118,8 +118,9 @@ def fingerprint(features: Features) -> str:
     """A hash of everything that an encoder reads, so that tasks on the same texts share their vectors."""
     digest = hashlib.sha256()
     parts: Mapping[str, Ragged | npt.NDArray[np.int64] | None] = {
-        **{name: getattr(features, name) for name in RAGGED if name != "words"}, "entities": features.entities,
-    }  # fmt: skip
+        **{name: getattr(features, name) for name in RAGGED if name != "words"},
+        "entities": features.entities,
+    }
     for name, part in parts.items():
         for array in (part.values, part.offsets) if isinstance(part, Ragged) else () if part is None else (part,):
             digest.update(f"{name} {array.shape}".encode())

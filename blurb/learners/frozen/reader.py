@@ -61,9 +61,14 @@ class Reader:
     """
 
     def __init__(
-        self, source: Source, formulation: Formulation, device: torch.device, precision: Precision, train: Subset,
+        self,
+        source: Source,
+        formulation: Formulation,
+        device: torch.device,
+        precision: Precision,
+        train: Subset,
         facts: dict[str, Any],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.source = source
         self.formulation = formulation
         self.precision = precision
@@ -88,10 +93,14 @@ class Reader:
             rows = len(features) if features.word_ids is None else int(features.word_ids.offsets[-1])
             shape = (rows, self.frozen.size * (1 if features.word_ids is not None else len(names)))
             key = {
-                "weights": self.source.weights, "tokenizer": self.tokenizer.hash, "inputs": fingerprint(features),
-                "precision": self.precision, "layers": list(LAYERS), "vectors": list(names),
+                "weights": self.source.weights,
+                "tokenizer": self.tokenizer.hash,
+                "inputs": fingerprint(features),
+                "precision": self.precision,
+                "layers": list(LAYERS),
+                "vectors": list(names),
                 "word_pooling": self.formulation.settings.word_pooling if features.word_ids is not None else "",
-            }  # fmt: skip
+            }
 
             def fill(arrays: Sequence[Half], features: Features = features) -> None:
                 self.frozen.fill(features, names, arrays)
@@ -121,7 +130,9 @@ class Reader:
             wholes.append(whole)
             features.append(whole if units.chosen is None else whole.of_units(units.chosen))
         self.facts[f"{units.name}_inputs"] = {
-            "units": len(units.rows), "rows": sum(map(len, wholes)),
-            "truncated": sum(whole.truncated for whole in wholes), "windowed": sum(whole.windowed for whole in wholes),
-        }  # fmt: skip
+            "units": len(units.rows),
+            "rows": sum(map(len, wholes)),
+            "truncated": sum(whole.truncated for whole in wholes),
+            "windowed": sum(whole.windowed for whole in wholes),
+        }
         return features

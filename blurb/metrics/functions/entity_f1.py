@@ -113,6 +113,13 @@ def entity_f1(
 
 
 METRIC = Metric(
-    entity_f1, main="f1", hub="f1", counts=entity_counts, score=f1, mistakes=wrong,
-    sequence=True, tallies=frozenset({"true_positives", "predicted", "gold"}), low=0.0,
-)  # fmt: skip
+    entity_f1,
+    main="f1",
+    hub="f1",
+    counts=entity_counts,
+    score=f1,
+    mistakes=wrong,
+    sequence=True,
+    tallies=frozenset({"true_positives", "predicted", "gold"}),
+    low=0.0,
+)

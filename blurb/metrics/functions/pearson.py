@@ -129,6 +129,13 @@ def _of_moments(sums: Counts) -> Scores:
 
 
 METRIC = Metric(
-    pearson, main="pearson", hub="pearsonr", counts=_moments, score=_of_moments, mistakes=_distance,
-    aligned=_around_one_mean, dtype="float64", tallies=frozenset({"constant"}),
-)  # fmt: skip
+    pearson,
+    main="pearson",
+    hub="pearsonr",
+    counts=_moments,
+    score=_of_moments,
+    mistakes=_distance,
+    aligned=_around_one_mean,
+    dtype="float64",
+    tallies=frozenset({"constant"}),
+)

@@ -94,12 +94,5 @@ def _macro_f1(sums: Counts) -> Scores:
 
 
 METRIC = Metric(
-    token_macro_f1,
-    main="macro_f1",
-    hub="f1",
-    counts=_counts,
-    score=_macro_f1,
-    mistakes=wrong,
-    sequence=True,
-    low=0.0,
+    token_macro_f1, main="macro_f1", hub="f1", counts=_counts, score=_macro_f1, mistakes=wrong, sequence=True, low=0.0
 )

@@ -150,24 +150,33 @@ def of_record(record: Record) -> dict[str, Any]:
     :raises StoreError: if they cannot be understood
     """
     try:
-        made, metrics = record.provenance, record.metrics
+        provenance, metrics = record.provenance, record.metrics
         scores: dict[str, list[str]] = {split: list(metrics[split]) for split in SCORED}
         majority: dict[str, list[str]] = {split: list(metrics["majority"][split]) for split in SCORED}
         facts = TrialFacts(
-            str(metrics["metric"]), metrics["metrics_version"], scores, majority,
-            record.trial.data, made.data_verdict, record.trial.settings, made.declaration,
-            {name: made.environment.get(name) for name in ("device", "threads", "cpus")},
-            [made.predicted.learner, made.predicted.type] if made.predicted else None,
-        )  # fmt: skip
+            str(metrics["metric"]),
+            metrics["metrics_version"],
+            scores,
+            majority,
+            record.trial.data,
+            provenance.data_verdict,
+            record.trial.settings,
+            provenance.declaration,
+            {name: provenance.environment.get(name) for name in ("device", "threads", "cpus")},
+            [provenance.predicted.learner, provenance.predicted.type] if provenance.predicted else None,
+        )
         task = record.trial.task
         figures = [_number(metrics[split][name], task, name) for split in SCORED for name in scores[split]]
         given = metrics["majority"]
         figures += [_number(given[split][name], task, name) for split in SCORED for name in majority[split]]
         return {
-            "about": facts.text, "figures": figures, "started": str(made.started).encode(errors="replace").decode(),
-            "train_seconds": made.train_seconds, "predict_seconds": made.predict_seconds,
-            "predicted": made.predicted.seconds if made.predicted else None,
-        }  # fmt: skip
+            "about": facts.text,
+            "figures": figures,
+            "started": str(provenance.started).encode(errors="replace").decode(),
+            "train_seconds": provenance.train_seconds,
+            "predict_seconds": provenance.predict_seconds,
+            "predicted": provenance.predicted.seconds if provenance.predicted else None,
+        }
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise StoreError(f"{record.path} cannot be understood ({type(error).__name__}: {error}).") from error
 

@@ -76,13 +76,18 @@ def schema() -> pyarrow.Schema:
 
     return pa.schema(
         {
-            "key": pa.string(), "time": pa.int64(), "stamp": pa.binary(STAMP),
-            "about": pa.dictionary(pa.int32(), pa.string()), "figures": pa.list_(pa.float64()),
-            "started": pa.string(), "train_seconds": pa.float64(), "predict_seconds": pa.float64(),
+            "key": pa.string(),
+            "time": pa.int64(),
+            "stamp": pa.binary(STAMP),
+            "about": pa.dictionary(pa.int32(), pa.string()),
+            "figures": pa.list_(pa.float64()),
+            "started": pa.string(),
+            "train_seconds": pa.float64(),
+            "predict_seconds": pa.float64(),
             "predicted": pa.float64(),
         },
         metadata={"blurb-index": VERSION},
-    )  # fmt: skip
+    )
 
 
 def batch_of(entries: Sequence[Mapping[str, Any]]) -> pyarrow.RecordBatch:

@@ -83,21 +83,21 @@ class Index:
                 self.folder.mkdir()
                 self._entries, self._rivals = {}, {}  # what was only in memory is read again, and written
         self.refresh()
-        found: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         missing: list[Row] = []
         for key in keys:
             entry = self.find(key, every_file)
             if entry is not None:
-                found[key] = entry
+                entries[key] = entry
             elif (row := self._of_folder(store, key, tell)) is not None:
                 missing.append(row)
                 if len(missing) == AT_ONCE:
-                    found |= self._learn(missing)
+                    entries |= self._learn(missing)
                     missing = []
         if missing:
-            found |= self._learn(missing)
+            entries |= self._learn(missing)
         self._merge()
-        return found
+        return entries
 
     def note(self, path: Path) -> None:
         """Adds a trial that was sealed just now. Never an error: what the index lacks is read from its folder."""
@@ -119,25 +119,25 @@ class Index:
 
         :param patient: stop with False if one went meanwhile, as what it had is then in one that was not listed
         """
-        found: dict[str, tuple[State, Segment | None]] = {}
+        states: dict[str, tuple[State, Segment | None]] = {}
         for name, state in listed(self.folder).items():
             known = self._segments.get(name)
             if known and known[0] == state:
-                found[name] = known
+                states[name] = known
                 continue
             try:
-                found[name] = state, unpacked(read_bytes(self.folder / name))
+                states[name] = state, unpacked(read_bytes(self.folder / name))
             except OSError as error:  # merged meanwhile, or not for everybody to read
                 if patient and isinstance(error, FileNotFoundError):
                     return False
-                found[name] = state, None
-        gone = self._segments.keys() - found.keys()  # into a merged one; else their entries would stay for ever
+                states[name] = state, None
+        gone = self._segments.keys() - states.keys()  # into a merged one; else their entries would stay for ever
         if gone:
             self._entries, self._rivals = {}, {}
-        for name, (state, segment) in found.items():
+        for name, (state, segment) in states.items():
             if segment is not None and (gone or self._segments.get(name) != (state, segment)):
                 self._take(segment)
-        self._segments = found
+        self._segments = states
         return True
 
     def _take(self, segment: Segment) -> None:

@@ -50,13 +50,13 @@ class Writer:
 
 def listed(folder: Path) -> dict[str, State]:
     """The segments in a folder with their states."""
-    found = {}
+    states = {}
     with contextlib.suppress(OSError), os.scandir(folder) as files:
         for file in files:
             if file.name.endswith(SUFFIX) and not file.name.startswith("."):
                 with contextlib.suppress(OSError):
-                    found[file.name] = _state(file.stat())
-    return found
+                    states[file.name] = _state(file.stat())
+    return states
 
 
 def merge(folder: Path, merged: Mapping[str, State], parts: Sequence[tuple[Segment, Sequence[int]]]) -> None:

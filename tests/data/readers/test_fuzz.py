@@ -16,10 +16,40 @@ from blurb.messages.errors import DataError
 from tests.data.samples import HOC_LABELS, READERS, SAMPLES, put
 
 PARTS = [
-    b"\t", b"\n", b"\r\n", b"B", b"I", b"O", b"I-PAR", b"-DOCSTART-", b"@DRUG$", b"@GENE$", b"@CHEMICAL$", b"@DISEASE$",
-    b"1", b"0", b"yes", b"CPR:3", b"DDI-int", b"2.5", b" ", b"\xff", b"\xc3\xa9", b"\xe2\x80\xa8", b"\x00", b'"', b"{",
-    b"}", b"[", b"]", b":", b",", b"x", HOC_LABELS.encode(), b"1_s0",
-]  # fmt: skip
+    b"\t",
+    b"\n",
+    b"\r\n",
+    b"B",
+    b"I",
+    b"O",
+    b"I-PAR",
+    b"-DOCSTART-",
+    b"@DRUG$",
+    b"@GENE$",
+    b"@CHEMICAL$",
+    b"@DISEASE$",
+    b"1",
+    b"0",
+    b"yes",
+    b"CPR:3",
+    b"DDI-int",
+    b"2.5",
+    b" ",
+    b"\xff",
+    b"\xc3\xa9",
+    b"\xe2\x80\xa8",
+    b"\x00",
+    b'"',
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b":",
+    b",",
+    b"x",
+    HOC_LABELS.encode(),
+    b"1_s0",
+]
 
 
 def _check(name: str, content: bytes) -> None:

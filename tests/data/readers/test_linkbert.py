@@ -23,25 +23,35 @@ def converted(task: Task, rows: list[Example]) -> list[dict[str, Any]]:
     """What that conversion does: docs/benchmark.md, "LinkBERT's files"."""
     if task.type in ("ner", "pico"):
         letter = {"ner": lambda tag: tag[0], "pico": lambda tag: tag.replace("I-", "B-")}[task.type]
-        return [{"tokens": row["tokens"], "ner_tags": [letter(tag) for tag in row["tags"]], "id": row["id"]}
-                for row in rows]  # fmt: skip
+        return [
+            {"tokens": row["tokens"], "ner_tags": [letter(tag) for tag in row["tags"]], "id": row["id"]} for row in rows
+        ]
     if task.type == "relation":
-        return [{"id": row["id"], "sentence": row["text"], "label": "0" if "false" in row["label"] else row["label"]}
-                for row in rows]  # fmt: skip
+        return [
+            {"id": row["id"], "sentence": row["text"], "label": "0" if "false" in row["label"] else row["label"]}
+            for row in rows
+        ]
     if task.type == "similarity":
-        return [{"sentence1": row["text_a"], "sentence2": row["text_b"], "label": row["score"], "id": row["id"]}
-                for row in rows]  # fmt: skip
+        return [
+            {"sentence1": row["text_a"], "sentence2": row["text_b"], "label": row["score"], "id": row["id"]}
+            for row in rows
+        ]
     if task.type == "qa":
-        return [{"id": row["id"], "sentence1": row["question"], "sentence2": row["context"], "label": row["label"]}
-                for row in rows]  # fmt: skip
+        return [
+            {"id": row["id"], "sentence1": row["question"], "sentence2": row["context"], "label": row["label"]}
+            for row in rows
+        ]
     documents: dict[str, list[Example]] = {}
     for row in rows:
         documents.setdefault(row["doc_id"], []).append(row)
     return [
-        {"id": name, "sentence": " ".join(part["text"] for part in parts),
-         "label": [int(any(label in part["labels"] for part in parts)) for label in task.labels]}
+        {
+            "id": name,
+            "sentence": " ".join(part["text"] for part in parts),
+            "label": [int(any(label in part["labels"] for part in parts)) for label in task.labels],
+        }
         for name, parts in documents.items()
-    ]  # fmt: skip
+    ]
 
 
 def write(folder: Path, task: Task, source: Path) -> None:
@@ -62,10 +72,13 @@ def test_the_rows_are_blurbs(tmp_path: Path, task: Task) -> None:
         found = data.read_split(task, tmp_path / "linkbert", split)
         if task.name == "hoc":
             assert {row["id"]: row["labels"] for row in found} == {
-                name: [label for label in task.labels if any(label in row["labels"] for row in expected
-                                                             if row["doc_id"] == name)]
+                name: [
+                    label
+                    for label in task.labels
+                    if any(label in row["labels"] for row in expected if row["doc_id"] == name)
+                ]
                 for name in {row["doc_id"] for row in expected}
-            }  # fmt: skip
+            }
         elif task.name in ("jnlpba", "ebm-pico"):
             assert found == [{**row, "doc_id": None} for row in expected]
         else:
@@ -115,10 +128,16 @@ def test_bad_lines_are_named(tmp_path: Path, name: str, line: str, message: str)
 
 @pytest.mark.parametrize("name", ["gad", "ebm-pico", "bc5-chem", "biosses", "hoc", "pubmedqa"])
 @settings(max_examples=40, deadline=None)
-@given(content=st.binary(max_size=100) | st.dictionaries(
-    st.sampled_from(["id", "sentence", "sentence1", "sentence2", "label", "tokens", "ner_tags"]),
-    st.none() | st.text(max_size=4) | st.integers() | st.lists(st.text(max_size=2) | st.integers(0, 1), max_size=10),
-).map(lambda record: json.dumps(record).encode()))  # fmt: skip
+@given(
+    content=st.binary(max_size=100)
+    | st.dictionaries(
+        st.sampled_from(["id", "sentence", "sentence1", "sentence2", "label", "tokens", "ner_tags"]),
+        st.none()
+        | st.text(max_size=4)
+        | st.integers()
+        | st.lists(st.text(max_size=2) | st.integers(0, 1), max_size=10),
+    ).map(lambda record: json.dumps(record).encode())
+)
 def test_any_bytes_are_rows_or_an_error(tmp_path_factory: pytest.TempPathFactory, name: str, content: bytes) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "x"
     path.write_bytes(content)

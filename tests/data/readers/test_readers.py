@@ -48,20 +48,15 @@ def test_line_endings_and_a_byte_order_mark_do_not_change_the_hash(tmp_path: Pat
 
 def test_ner_sentences_are_numbered_and_tags_get_their_type(tmp_path: Path) -> None:
     assert _read(tmp_path, "bc5-chem") == [
-        {
-            "id": "train.0", "doc_id": None, "tokens": ["Kalo", "mi", "."],
-            "tags": ["B-Chemical", "I-Chemical", "O"],
-        },
+        {"id": "train.0", "doc_id": None, "tokens": ["Kalo", "mi", "."], "tags": ["B-Chemical", "I-Chemical", "O"]},
         {"id": "train.1", "doc_id": None, "tokens": ["tra", "nex"], "tags": ["B-Chemical", "B-Chemical"]},
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("header", ["-DOCSTART- 95369245", "-DOCSTART- (95369245)"])
 def test_document_headers_end_a_sentence_and_are_none(tmp_path: Path, header: str) -> None:
     rows = _read(tmp_path, "jnlpba", f"a\tO\n{header}\n\nb\tB\n\n\n\nc\tO\n")
-    assert [(row["doc_id"], row["tokens"]) for row in rows] == [
-        (None, ["a"]), ("95369245", ["b"]), ("95369245", ["c"]),
-    ]  # fmt: skip
+    assert [(row["doc_id"], row["tokens"]) for row in rows] == [(None, ["a"]), ("95369245", ["b"]), ("95369245", ["c"])]
 
 
 def test_a_header_without_a_name_names_no_document(tmp_path: Path) -> None:
@@ -70,15 +65,18 @@ def test_a_header_without_a_name_names_no_document(tmp_path: Path) -> None:
 
 def test_a_sentence_does_not_carry_an_entity_into_the_next(tmp_path: Path) -> None:
     assert [row["tags"] for row in _read(tmp_path, "bc2gm", "a\tB\n\nb\tB\nc\tI\n")] == [
-        ["B-GENE"], ["B-GENE", "I-GENE"],
-    ]  # fmt: skip
+        ["B-GENE"],
+        ["B-GENE", "I-GENE"],
+    ]
 
 
 def test_pico_keeps_its_tags_and_a_document_without_full_stop_ends_at_the_next_header(tmp_path: Path) -> None:
     rows = _read(tmp_path, "ebm-pico")
     assert [(row["doc_id"], row["tags"]) for row in rows] == [
-        ("123", ["I-PAR", "I-PAR", "O"]), ("123", ["I-OUT"]), ("77", ["O", "O"]),
-    ]  # fmt: skip
+        ("123", ["I-PAR", "I-PAR", "O"]),
+        ("123", ["I-OUT"]),
+        ("77", ["O", "O"]),
+    ]
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\x0b", "\x0c", "\x1c", "\x85", "\r"])
@@ -117,9 +115,11 @@ def test_spans_count_code_points(tmp_path: Path) -> None:
 def test_hoc_names_its_labels(tmp_path: Path) -> None:
     first, second = _read(tmp_path, "hoc")
     assert first == {
-        "id": "123_s0", "doc_id": "123", "text": "kalo mi .",
+        "id": "123_s0",
+        "doc_id": "123",
+        "text": "kalo mi .",
         "labels": ["avoiding immune destruction", "sustaining proliferative signaling"],
-    }  # fmt: skip
+    }
     assert second["labels"] == ["sustaining proliferative signaling"]
 
 
@@ -133,8 +133,10 @@ def test_pubmedqa_joins_the_contexts_and_never_shows_the_answer(tmp_path: Path) 
 def test_bioasq_reads_quote_characters_as_text_and_takes_blank_passages(tmp_path: Path) -> None:
     rows = _read(tmp_path, "bioasq")
     assert [(row["id"], row["question"], row["context"], row["label"]) for row in rows] == [
-        ("5a", 'kalo "mi ?', 'tra " nex " vor', "yes"), ("5b", "dun ?", " ", "no"), ("5c", "sey", "", "yes"),
-    ]  # fmt: skip
+        ("5a", 'kalo "mi ?', 'tra " nex " vor', "yes"),
+        ("5b", "dun ?", " ", "no"),
+        ("5c", "sey", "", "yes"),
+    ]
 
 
 def test_the_hash_is_that_of_canonical_json() -> None:

@@ -23,9 +23,22 @@ from blurb.tasks import Task
 
 def declare(kind: str, labels: tuple[str, ...], layout: Mapping[str, Any], **options: Any) -> Task:
     return Task(
-        name="mine", title="", type=kind, files={}, reader="blurb.data.readers.task_file:read", labels=labels,
-        metric="", seeds=1, max_length=1, unit="", licence="", homepage="", citation="", layout=layout, **options,
-    )  # type: ignore[arg-type]  # fmt: skip
+        name="mine",
+        title="",
+        type=kind,
+        files={},
+        reader="blurb.data.readers.task_file:read",
+        labels=labels,
+        metric="",
+        seeds=1,
+        max_length=1,
+        unit="",
+        licence="",
+        homepage="",
+        citation="",
+        layout=layout,
+        **options,
+    )  # type: ignore[arg-type]
 
 
 def rows_of(tmp_path: Path, name: str) -> tuple[Task, list[Example]]:
@@ -51,8 +64,10 @@ def test_conll_of_the_demo_comes_back(tmp_path: Path, name: str, scheme: str) ->
     letters = {"L": "E", "U": "S"} if scheme == "iobes" else {}
     for row in rows:
         written = tagging.convert(row["tags"], "bio", scheme)
-        lines += [f"{word} NN {letters.get(tag[0], tag[0]) + tag[1:]}" for word, tag in
-                  zip(row["tokens"], written, strict=True)]  # fmt: skip
+        lines += [
+            f"{word} NN {letters.get(tag[0], tag[0]) + tag[1:]}"
+            for word, tag in zip(row["tokens"], written, strict=True)
+        ]
         lines.append("")
     path.write_text("\n".join(lines), encoding="utf-8")
     mine = declare("ner", task.labels, {"kind": "conll", "scheme": scheme})
@@ -104,13 +119,18 @@ def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
         ("qa", {"kind": "jsonl"}, "[]\n", ":1: expected one JSON object per line"),
         ("qa", {"kind": "jsonl"}, "{\n", ":1: not valid JSON"),
         ("qa", {"kind": "tsv"}, "id\tquestion\tcontext\tlabel\n7\ta\tb\tGene\n7\tc\td\tGene\n", ":3: the id '7'"),
-        ("relation", {"kind": "jsonl"}, '{"text": "a b", "label": "Gene", "head": {"start": 0, "end": 1, "type": "X"}, '
-         '"tail": {"start": 2, "end": 9, "type": "X"}}\n', ":1: tail must be"),
+        (
+            "relation",
+            {"kind": "jsonl"},
+            '{"text": "a b", "label": "Gene", "head": {"start": 0, "end": 1, "type": "X"}, '
+            '"tail": {"start": 2, "end": 9, "type": "X"}}\n',
+            ":1: tail must be",
+        ),
         ("relation", {"kind": "jsonl", "dummies": ["@A$"]}, '{"text": "@A$", "label": "Gene"}\n', "found 1"),
         ("similarity", {"kind": "tsv"}, "text_a\ttext_b\tscore\na\tb\t9\n", ":2: expected a score from 0 to 4"),
         ("document", {"kind": "jsonl"}, '{"text": "a", "labels": "Gene"}\n', ":1: labels must be a list of strings"),
     ],
-)  # fmt: skip
+)
 def test_bad_lines_are_named(tmp_path: Path, kind: str, layout: dict[str, Any], text: str, message: str) -> None:
     path = tmp_path / "x"
     path.write_text(text)

@@ -33,9 +33,11 @@ def dies(job: Job, tell: Callable[[TrialProgress], None]) -> TrialOutcome:
 
 
 def run(
-    jobs: list[Job], workers: int = 1, on_finished: OnFinished = lambda outcome: None,
+    jobs: list[Job],
+    workers: int = 1,
+    on_finished: OnFinished = lambda outcome: None,
     on_progress: OnProgress = lambda job, news: None,
-) -> list[TrialOutcome]:  # fmt: skip
+) -> list[TrialOutcome]:
     return LocalEngine(Launch(workers)).run_sweep(Sweep(Path(), jobs), on_finished, on_progress)
 
 
@@ -147,9 +149,10 @@ def test_every_lane_has_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     gpus = ["cuda:0", "cuda:1"]
     jobs = placed(["auto", "cuda", "cuda:1", "cpu"])
     assert [[processes.on_gpu(job, gpus, lane).device for job in jobs] for lane in range(3)] == [
-        ["cuda:0", "cuda:0", "cuda:1", "cpu"], ["cuda:1", "cuda:1", "cuda:1", "cpu"],
         ["cuda:0", "cuda:0", "cuda:1", "cpu"],
-    ]  # fmt: skip
+        ["cuda:1", "cuda:1", "cuda:1", "cpu"],
+        ["cuda:0", "cuda:0", "cuda:1", "cpu"],
+    ]
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     assert processes.gpus_for(jobs) == gpus

@@ -36,10 +36,19 @@ def _cluster() -> Iterator[None]:
 
 
 def planned(store: Path, *names: str, chosen: str = "gad,biosses", seeds: int | None = None) -> plan.Planned:
-    return plan.prepare(plan.Request(
-        sources=[building.resolve(name) for name in names], tasks=tasks.select(chosen), protocol=protocol.load("smoke"),
-        data=demo.prepare(), store=store, precision="fp32", device="cpu", suite="demo", seeds=seeds,
-    ))  # fmt: skip
+    return plan.prepare(
+        plan.Request(
+            sources=[building.resolve(name) for name in names],
+            tasks=tasks.select(chosen),
+            protocol=protocol.load("smoke"),
+            data=demo.prepare(),
+            store=store,
+            precision="fp32",
+            device="cpu",
+            suite="demo",
+            seeds=seeds,
+        )
+    )
 
 
 def test_the_tables_are_those_of_one_process(tmp_path: Path) -> None:

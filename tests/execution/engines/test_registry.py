@@ -23,8 +23,19 @@ from blurb.execution.job_queue import JobQueue
 from blurb.messages.errors import BlurbError, SettingsError, UnknownName
 
 PACKAGE = Path(blurb.__file__).parent
-DEMO = ["run", "baseline:majority", "baseline:constant", "--suite", "demo", "--tasks", "gad,biosses", "--precision",
-        "fp32", "--device", "cpu"]  # fmt: skip
+DEMO = [
+    "run",
+    "baseline:majority",
+    "baseline:constant",
+    "--suite",
+    "demo",
+    "--tasks",
+    "gad,biosses",
+    "--precision",
+    "fp32",
+    "--device",
+    "cpu",
+]
 BACKWARDS = """
 from pathlib import Path
 
@@ -162,13 +173,16 @@ def _documentation(tree: ast.Module) -> set[int]:
     """Ids of the strings that stand alone, and of the words of options (`help=`, and the third of `option(...)`)."""
     alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     helps = {
-        id(each) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "help"
+        id(each)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.keyword) and node.arg == "help"
         for each in ast.walk(node.value)
-    }  # fmt: skip
+    }
     words = {
-        id(node.args[2]) for node in ast.walk(tree)
+        id(node.args[2])
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "option" and len(node.args) > 2
-    }  # fmt: skip
+    }
     return alone | helps | words
 
 

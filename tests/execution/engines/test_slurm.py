@@ -171,8 +171,22 @@ def test_a_part_that_is_not_there(site: Path) -> None:
 def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
     site: Path, checkpoint: Callable[[str], Path]
 ) -> None:
-    arguments = ["run", str(checkpoint("bert_uncased")), "--suite", "demo", "--tasks", "gad", "--protocol", "smoke",
-                 "--precision", "fp32", "--set", "epochs=40", "--device", "cpu"]  # fmt: skip
+    arguments = [
+        "run",
+        str(checkpoint("bert_uncased")),
+        "--suite",
+        "demo",
+        "--tasks",
+        "gad",
+        "--protocol",
+        "smoke",
+        "--precision",
+        "fp32",
+        "--set",
+        "epochs=40",
+        "--device",
+        "cpu",
+    ]
     assert blurb(*arguments, "--engine", "slurm,start_within=0").returncode == 0
     (folder,) = sweeps.folders(Path("runs"))
     about = {**os.environ, "SLURM_ARRAY_TASK_ID": "0", "SLURM_ARRAY_JOB_ID": "7"}

@@ -18,12 +18,43 @@ import pyarrow
 import pyarrow.parquet
 
 ODD: tuple[Any, ...] = (
-    None, True, False, -1, 0, 3, 2**31, 10**30, 10**400, 1e308, -1e308, float("nan"), float("inf"), "", "x", "\x00",
+    None,
+    True,
+    False,
+    -1,
+    0,
+    3,
+    2**31,
+    10**30,
+    10**400,
+    1e308,
+    -1e308,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "\x00",
     "a\nb",
-    "\x1b]0;title\x07\x1b[31m", "../../x", "/dev/zero", "evil.py:T", "evil:T", "evil.T", "٩", "\ud800", "é" * 300,
-    "A" * 200_000, "nan",
-    "1e999", "$(touch ran)", [], {}, [[1]], {"x": {"y": 1}}, ["a", 1, None], {"auto_map": {"AutoModel": "evil.T"}},
-)  # fmt: skip
+    "\x1b]0;title\x07\x1b[31m",
+    "../../x",
+    "/dev/zero",
+    "evil.py:T",
+    "evil:T",
+    "evil.T",
+    "٩",
+    "\ud800",
+    "é" * 300,
+    "A" * 200_000,
+    "nan",
+    "1e999",
+    "$(touch ran)",
+    [],
+    {},
+    [[1]],
+    {"x": {"y": 1}},
+    ["a", 1, None],
+    {"auto_map": {"AutoModel": "evil.T"}},
+)
 """Values that stand where others should."""
 KEYS = ("zz", "", "trust_remote_code", "auto_map", "\x1b[31m", "../x")
 BYTES = (
@@ -39,11 +70,30 @@ BYTES = (
     b"evil.py:T",
 )
 TOML = (
-    "nan", "-inf", "-1", "0", "1" + "0" * 40, "true", "''", "[]", "{}", "[[1]]", "'x'", "'evil.py:T'",
-    '"\\u001b[31m"', '"\\u0000"', "2024-01-01",
-    "['a', 1]", "{a = {b = 1}}", "'../../../etc/passwd'", "'/dev/zero'", "'" + "y" * 5000 + "'", "07:00:00",
-    "[" * 400 + "]" * 400, "9" * 5000,
-)  # fmt: skip
+    "nan",
+    "-inf",
+    "-1",
+    "0",
+    "1" + "0" * 40,
+    "true",
+    "''",
+    "[]",
+    "{}",
+    "[[1]]",
+    "'x'",
+    "'evil.py:T'",
+    '"\\u001b[31m"',
+    '"\\u0000"',
+    "2024-01-01",
+    "['a', 1]",
+    "{a = {b = 1}}",
+    "'../../../etc/passwd'",
+    "'/dev/zero'",
+    "'" + "y" * 5000 + "'",
+    "07:00:00",
+    "[" * 400 + "]" * 400,
+    "9" * 5000,
+)
 KINDS = (
     "gone",
     "a folder",
@@ -151,10 +201,15 @@ def of_text(content: bytes, rng: random.Random) -> bytes:
         line, cells = lines[number], lines[number].split(b"\t")
         cells[rng.randrange(len(cells))] = rng.choice((*BYTES, b"", b"9" * 5000, b"x" * 100_000, b"\xe2\x80\xa8"))
         choices = (
-            b"", line + b"\tmore", b"\t".join(line.split(b"\t")[:-1]), b"\t".join(cells), line + b"\n" + line,
-            line.replace(b" ", b"\r"), b'"' + line,
+            b"",
+            line + b"\tmore",
+            b"\t".join(line.split(b"\t")[:-1]),
+            b"\t".join(cells),
+            line + b"\n" + line,
+            line.replace(b" ", b"\r"),
+            b'"' + line,
             line[::-1],
-        )  # fmt: skip
+        )
         lines[number] = rng.choice(choices)
     return b"\n".join(lines)
 
@@ -186,10 +241,18 @@ def of_parquet(content: bytes, rng: random.Random) -> bytes:
     name, rows = rng.choice(table.column_names), table.num_rows
     place = table.column_names.index(name)
     others: tuple[Any, ...] = (
-        pyarrow.nulls(rows), [7] * rows, ["\x1b[31mevil:T"] * rows, [1e308] * rows, [float("nan")] * rows,
-        [[["x"]]] * rows, ["train"] * rows,
-        ["y" * 5000] * rows, [{"a": 1}] * rows, [b"\xff\xfe"] * rows, pyarrow.array(["x"] * rows).dictionary_encode(),
-    )  # fmt: skip
+        pyarrow.nulls(rows),
+        [7] * rows,
+        ["\x1b[31mevil:T"] * rows,
+        [1e308] * rows,
+        [float("nan")] * rows,
+        [[["x"]]] * rows,
+        ["train"] * rows,
+        ["y" * 5000] * rows,
+        [{"a": 1}] * rows,
+        [b"\xff\xfe"] * rows,
+        pyarrow.array(["x"] * rows).dictionary_encode(),
+    )
     changes: tuple[Callable[[], pyarrow.Table], ...] = (
         lambda: table.drop_columns([name]),
         lambda: table.slice(0, rng.choice((0, 2))),
@@ -204,10 +267,15 @@ def of_parquet(content: bytes, rng: random.Random) -> bytes:
 
 
 BY_SUFFIX: dict[str, Callable[[bytes, random.Random], bytes]] = {
-    ".json": of_json, ".csv": of_csv, ".tsv": of_text, ".txt": of_text, ".toml": of_toml,
+    ".json": of_json,
+    ".csv": of_csv,
+    ".tsv": of_text,
+    ".txt": of_text,
+    ".toml": of_toml,
     ".safetensors": of_safetensors,
-    ".parquet": of_parquet, ".jsonl": of_text,
-}  # fmt: skip
+    ".parquet": of_parquet,
+    ".jsonl": of_text,
+}
 
 
 def mutate(file: Path, rng: random.Random) -> str:

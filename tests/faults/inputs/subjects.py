@@ -128,26 +128,35 @@ max_drop = 0.5
 min_score = 3.0
 """
 SETTINGS = {
-    "task.toml": (TASK, lines("""
+    "task.toml": (
+        TASK,
+        lines("""
     doctor {0}
     tasks show {0}
     run {B} --tasks ./{0} --data . --dry-run
     run {B} --tasks ./{0} --data .
     data stats --data . --tasks ./{0}
     data verify --data . --tasks ./{0}
-    """)),
-    "protocol.toml": (PROTOCOL, lines("""
+    """),
+    ),
+    "protocol.toml": (
+        PROTOCOL,
+        lines("""
     doctor {0}
     protocols show {0}
     run {B} {DEMO} --protocol {0} --dry-run
     run scratch:tiny {DEMO} --protocol {0} --dry-run --device cpu
-    """)),
-    "blurb-check.toml": (RULES, lines("""
+    """),
+    ),
+    "blurb-check.toml": (
+        RULES,
+        lines("""
     doctor {0}
     {CHECK}
     check {A} --baseline {B} --rules {0}
-    """)),
-}  # fmt: skip
+    """),
+    ),
+}
 EXTRA = {
     "model.safetensors.index.json": {
         "metadata": {},
@@ -227,9 +236,12 @@ class Subjects:
             marker,
             next(folder.glob("runs/.index/*.arrow")),
         ] * 3
-        for path in (trial.with_name(f".{trial.name}.lease"), folder / "runs" / ".rows.lease",
-        trial.with_name(trial.name + ".failed.json"),
-                     folder / "runs" / ".blurb-tables.lease"):  # fmt: skip
+        for path in (
+            trial.with_name(f".{trial.name}.lease"),
+            folder / "runs" / ".rows.lease",
+            trial.with_name(trial.name + ".failed.json"),
+            folder / "runs" / ".blurb-tables.lease",
+        ):
             files.append(path)
         file = rng.choice(files)
         if not file.exists():

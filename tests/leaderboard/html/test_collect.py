@@ -247,10 +247,17 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
     """Provenance as the worker writes it: a fake would say what the page expects, whatever the worker does."""
     small = {"epochs": 1, "batch_size": 2, "max_train": 4, "max_eval": 2, "max_length": 16}
     request = plan.Request(
-        sources=[building.resolve(str(checkpoint("bert_uncased")), name="real")], tasks=[tasks.get("biosses")],
-        protocol=protocol.load("smoke"), data=demo.prepare(), store=tmp_path, precision="fp32", device="cpu",
-        overrides=small, seeds=1, suite="demo",
-    )  # fmt: skip
+        sources=[building.resolve(str(checkpoint("bert_uncased")), name="real")],
+        tasks=[tasks.get("biosses")],
+        protocol=protocol.load("smoke"),
+        data=demo.prepare(),
+        store=tmp_path,
+        precision="fp32",
+        device="cpu",
+        overrides=small,
+        seeds=1,
+        suite="demo",
+    )
     (outcome,) = plan.run([plan.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
     assert outcome.message == ""
     (row,) = from_store.read(Store(tmp_path))

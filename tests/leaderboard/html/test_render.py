@@ -98,8 +98,17 @@ def test_columns_can_be_sorted_by_button(page: reading.Page) -> None:
     (main,) = page.all("table", class_="main")
     heads = [one for one in main.children if one.tag == "th" and "aria-sort" in one.attributes]
     assert [head.text.strip() for head in heads][:10] == [
-        "Row", "Score", "blurb-12", "NER", "PICO", "RE", "STS", "Doc", "QA", "BC5-chem",
-    ]  # fmt: skip
+        "Row",
+        "Score",
+        "blurb-12",
+        "NER",
+        "PICO",
+        "RE",
+        "STS",
+        "Doc",
+        "QA",
+        "BC5-chem",
+    ]
     assert all(any(child.tag == "button" for child in head.children) for head in heads)
     assert {head.attributes["aria-sort"] for head in heads} == {"none"}  # one's own rows come first
 
@@ -181,10 +190,16 @@ def test_compare_never_opens_with_one_encoder_under_two_protocols_if_there_is_a_
 
 
 def test_stars_are_for_rows_of_one_protocol() -> None:
-    rows = [protocols(entry(name, level=level), protocol) for name, level, protocol in (
-        ("a", 70.0, "quick@2"), ("b", 60.0, "quick@2"), ("c", 80.0, "standard-short"), ("d", 90.0, "sketch"),
-        ("e", 89.0, "sketch"),
-    )]  # fmt: skip
+    rows = [
+        protocols(entry(name, level=level), protocol)
+        for name, level, protocol in (
+            ("a", 70.0, "quick@2"),
+            ("b", 60.0, "quick@2"),
+            ("c", 80.0, "standard-short"),
+            ("d", 90.0, "sketch"),
+            ("e", 89.0, "sketch"),
+        )
+    ]
     found = board("blurb", rows)
     starred = {found.entries[place].model for place in best(found)["score"]}
     assert starred == {"a"}  # the best of two; c is alone, and `sketch` has no rank
@@ -227,8 +242,9 @@ def test_two_suites_are_two_boards() -> None:
     demo = replace(entry("demo row"), row=replace(row, configuration=replace(row.configuration, suite="demo")))
     page = reading.Page(render(Page("x", [board("blurb", [entry("a"), entry("b")]), board("demo", [demo])])))
     assert [one.text.strip() for one in page.all("h2", class_="suite")] == [
-        "The BLURB datasets", "The synthetic demo suite",
-    ]  # fmt: skip
+        "The BLURB datasets",
+        "The synthetic demo suite",
+    ]
     ids = [one.attributes["id"] for one in page.elements if "id" in one.attributes]
     assert len(ids) == len(set(ids))
 

@@ -24,9 +24,7 @@ def places(picture: str) -> dict[int, tuple[float, float, float]]:
 def test_a_lane_a_mean_and_a_dot_a_row_at_its_place() -> None:
     entries = [OURS, *map(entry_of, published.shipped())]
     found = strips(entries, 0)
-    assert [one.title for one in found] == [
-        "Score", "blurb-12", "NER", "PICO", "RE", "STS", "Doc", "QA"
-    ]  # fmt: skip
+    assert [one.title for one in found] == ["Score", "blurb-12", "NER", "PICO", "RE", "STS", "Doc", "QA"]
     low = lowest(entries)
     for strip, kind in zip(found[2:], ("ner", "pico", "relation", "similarity", "document", "qa"), strict=True):
         dots = places(strip.picture)

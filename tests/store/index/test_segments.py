@@ -18,20 +18,33 @@ from blurb.store.store import Store
 from tests.store import fakes
 
 FACTS = TrialFacts(
-    "f1", 3, {"dev": ["f1", "gold"], "test": ["f1", "gold"]}, {"dev": ["f1"], "test": ["f1"]}, "d" * 64,
-    "identical", {"head": "linear", "lr": 1e-05}, None, {"device": "cpu", "threads": 1, "cpus": 2},
+    "f1",
+    3,
+    {"dev": ["f1", "gold"], "test": ["f1", "gold"]},
+    {"dev": ["f1"], "test": ["f1"]},
+    "d" * 64,
+    "identical",
+    {"head": "linear", "lr": 1e-05},
+    None,
+    {"device": "cpu", "threads": 1, "cpus": 2},
     ["encoder", "ner"],
-)  # fmt: skip
+)
 
 
 def row(number: int = 0, facts: TrialFacts = FACTS, **changes: Any) -> dict[str, Any]:
     figures = [0.1 + number / 10, 7.0, 1 / 3, 8.0, 0.01, 0.02]
     return {
-        "key": f"m/ncbi-disease/{number:016x}", "time": 1_700_000_000_123_456_789 + number,
+        "key": f"m/ncbi-disease/{number:016x}",
+        "time": 1_700_000_000_123_456_789 + number,
         "stamp": bytes([number]) * 16,
-        "about": facts.text, "figures": figures, "started": "2026-01-31T12:00:00Z", "train_seconds": 1.5,
-        "predict_seconds": None, "predicted": 2.5, **changes,
-    }  # fmt: skip
+        "about": facts.text,
+        "figures": figures,
+        "started": "2026-01-31T12:00:00Z",
+        "train_seconds": 1.5,
+        "predict_seconds": None,
+        "predicted": 2.5,
+        **changes,
+    }
 
 
 def test_entries_come_back_exactly() -> None:

@@ -255,9 +255,15 @@ def test_odd_times_of_a_stranger_are_no_error(store: Store, started: Any) -> Non
     assert list(fresh(store).look(store, [key], pytest.fail, every_file=True)) == [key]
 
 
-@pytest.mark.parametrize(("file", "name", "value"), [("metrics", "dev", [1]), ("metrics", "test", {"f1": "x"}),
-                                                     ("provenance", "facts", {"train_seconds": 10**400}),
-                                                     ("metrics", "majority", None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("file", "name", "value"),
+    [
+        ("metrics", "dev", [1]),
+        ("metrics", "test", {"f1": "x"}),
+        ("provenance", "facts", {"train_seconds": 10**400}),
+        ("metrics", "majority", None),
+    ],
+)
 def test_what_cannot_be_understood_is_told(store: Store, file: str, name: str, value: Any) -> None:
     key = finish(store)
     path = store.root / key / f"{file}.json"
