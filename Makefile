@@ -15,7 +15,7 @@ help:
 	@echo "make quick ROOM=metrics  linter and quick tests of one folder below blurb/ (half a minute)"
 	@echo "make test      set up, then linters, type checks and tests (under 10 minutes on two cores)"
 	@echo "make test-all  the same with the slow tests"
-	@echo "make mutants   thirty faults made by hand, each of which a test must notice (two minutes)"
+	@echo "make mutants   thirty faults made by hand, each of which a test must notice (three minutes)"
 	@echo "make wheel     build the wheel and try README and the guides with it, in a fresh environment and an empty folder"
 	@echo "make chaos     kill commands hundreds of times, fill disks, damage files (docs/reliability.md; an hour or two)"
 	@echo "make docs      set up, then write the documentation as a site to build/docs"

@@ -4,7 +4,7 @@
 
 The checkout is never touched. Without a fault the named tests must pass in the copy, as otherwise it would be no fault
 that they see. Exit code 1 if a fault survives, or if its text no longer stands exactly once in its file: then write the
-test that is missing, or the fault for the code as it is now. Two minutes.
+test that is missing, or the fault for the code as it is now. Three minutes.
 """
 
 from __future__ import annotations

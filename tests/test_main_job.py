@@ -58,7 +58,7 @@ def _run(source: Source, chosen: Sequence[tasks.Task], folder: Path) -> RowScore
         suite="demo",
     )
     outcomes = plan.run([plan.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
-    assert [outcome.message for outcome in outcomes if outcome.status != "done"] == []
+    assert [outcome.message for outcome in outcomes if outcome.status not in ("done", "already done")] == []
     (result,) = tables.rebuild(Store(folder / "runs"), folder / "leaderboard.csv")
     return result
 
