@@ -174,7 +174,9 @@ def test_what_is_in_the_place_of_a_model_is_told(hub: Hub, checkpoint: Checkpoin
     with (tmp_path / "model" / "model.safetensors").open("ab") as file:
         file.write(b"x")
     (tmp_path / "model" / "config.json").unlink()
-    with pytest.raises(ModelError, match=r"no more as it was downloaded \(config.json, model.safetensors\); remove it"):
+    with pytest.raises(
+        ModelError, match=r"has changed since it was downloaded \(config.json, model.safetensors\); remove it"
+    ):
         download_models(["org/model"], tmp_path)
     (tmp_path / "model" / RECORD).write_text('{"repository": 1}', encoding="utf-8")
     with pytest.raises(ModelError, match=f"{RECORD} is not as blurb models download writes it; remove that file"):

@@ -184,7 +184,7 @@ def test_what_no_try_heals(
 
 
 def test_a_server_that_never_ends_is_left(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "MOST", 1_000)
+    monkeypatch.setattr(download, "MOST_BYTES", 1_000)
     server.ways = ["endless"]
     with pytest.raises(DataError, match="more than the expected 1,000 bytes"):
         fetch(wanted(server, pinned=False), tmp_path)

@@ -76,7 +76,7 @@ def test_a_file_that_changed_is_read_again(folder: Path, reads: Counter[tuple[st
 def test_memory_is_bounded_and_the_hashes_stay(
     folder: Path, reads: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_sources, "MOST", 1)
+    monkeypatch.setattr(data_sources, "MOST_BYTES", 1)
     origins = [DataSource(name, folder) for name in ("gad", "biosses")]
     for _ in range(3):
         for origin in origins:

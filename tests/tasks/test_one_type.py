@@ -115,7 +115,7 @@ def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Callable[[str
     run("tasks", "new", "claims-of-mine", "--type", "claims", *files)
     assert 'labels = ["fails", "holds"]  # classes' in (folder / "claims-of-mine.toml").read_text(encoding="utf-8")
     task = tasks.load("./claims-of-mine.toml")
-    assert scratch._texts(task, {"claim": "a", "evidence": "b", "label": "holds"}) == ["a", "b"]
+    assert list(scratch._texts(task, [{"claim": "a", "evidence": "b", "label": "holds"}])) == ["a", "b"]
     assert "24" in run("data", "stats", "--tasks", "./claims-of-mine.toml")
     given = ["--tasks", "./claims-of-mine.toml", "--protocol", "smoke", "--device", "cpu"]
     run("run", str(checkpoint("bert_uncased")), "--name", "tuned", *given, "--seeds", "2")
