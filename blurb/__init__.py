@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module("blurb.api"), name)
     if not isinstance(value, type):
-        value = importlib.import_module("blurb.api.front").spoken(value)
+        value = importlib.import_module("blurb.api.argument_checks").spoken(value)
     globals()[name] = value
     return value
 

@@ -55,9 +55,9 @@ class Comparison:
     @property
     def remarks(self) -> tuple[str, ...]:
         """All that differs between the rows, and what is not known of both."""
-        from blurb.results import meeting
+        from blurb.results import comparability
 
-        return tuple(meeting.remarks(self.first, self.other))
+        return tuple(comparability.remarks(self.first, self.other))
 
     def __getitem__(self, name: str) -> ScoreComparison:
         """The line of a dataset, a task type or `score`."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.api.alone import alone
+from blurb.api.generator_lock import generator_lock
 from blurb.data import raw
 from blurb.data.raw import Input, Raw
 
@@ -105,14 +105,14 @@ def load_model(
     :param trust_remote_code: allow the Python files of its checkpoint
     :raises ModelError: if there is none, or it is damaged
     """
-    from blurb.learners import kept
+    from blurb.learners import saved_models
     from blurb.store import plugins
 
     plugins.load_all([{"head": head, "pooling": pooling}])
     folder = Path(trial)
-    folder = folder if (folder / kept.ABOUT).is_file() else folder / kept.FOLDER
-    with alone():  # a network is built with random weights before it gets its own
-        return KeptModel(*kept.load(folder, device, trust_remote_code))
+    folder = folder if (folder / saved_models.ABOUT).is_file() else folder / saved_models.FOLDER
+    with generator_lock():  # a network is built with random weights before it gets its own
+        return KeptModel(*saved_models.load(folder, device, trust_remote_code))
 
 
 def predict(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blurb.api.alone import alone
+from blurb.api.generator_lock import generator_lock
 from blurb.api.throttled import Throttled
 from blurb.messages.errors import BlurbError, Tell, safe_message, tell_damage
 from blurb.planning.options import RunOptions, TrainOptions
@@ -31,7 +31,7 @@ def execute(options: RunOptions) -> Results:
 
     :raises BlurbError: before anything is trained; `Several` if several things are wrong
     """
-    with alone(options.progress):
+    with generator_lock(options.progress):
         return _executed(options)
 
 

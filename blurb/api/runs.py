@@ -95,9 +95,9 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
 
 
 def _damaged_model(path: Path) -> list[str]:
-    from blurb.learners import kept
+    from blurb.learners import saved_models
 
-    return [kept.FOLDER] if (path / kept.FOLDER).is_dir() and not kept.is_kept(path) else []
+    return [saved_models.FOLDER] if (path / saved_models.FOLDER).is_dir() and not saved_models.is_kept(path) else []
 
 
 def _without_scores(row: PlannedRow) -> RowScores:

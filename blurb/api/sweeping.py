@@ -155,7 +155,7 @@ def _run(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[
 
 def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[str] | None) -> Sequence[Job]:
     """The jobs to run, or with None for `allow` to look at; of what may not run here, a message if others may."""
-    from blurb.execution import parts, sweeps
+    from blurb.execution import sweep_parts, sweeps
 
     if sweep is None:
         problems: list[BlurbError] = []
@@ -167,7 +167,7 @@ def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[
     # A sweep ends with its last trial, which someone else may have finished while this job was queued.
     if sweep.is_dir() and not (sweep / sweeps.JOBS).exists():
         return []
-    return sweeps.read(sweep, allow) if part is None else parts.jobs_of(sweep, [part], allow or ())
+    return sweeps.read(sweep, allow) if part is None else sweep_parts.jobs_of(sweep, [part], allow or ())
 
 
 def _check_places(jobs: Sequence[Job]) -> None:

@@ -66,14 +66,14 @@ def command(
     """
     from blurb import api, tasks
     from blurb.data import raw
-    from blurb.learners import kept
+    from blurb.learners import saved_models
     from blurb.messages.errors import ErrorCollector, SettingsError
     from blurb.results import references
     from blurb.system.files import write_whole
 
     if sum(map(bool, (file, texts, data))) != 1:
         raise SettingsError("Give either FILE, --text or --data.")
-    alone = (Path(trial) / kept.ABOUT).is_file()
+    alone = (Path(trial) / saved_models.ABOUT).is_file()
     if task is not None and task.endswith(tasks.SUFFIX):
         tasks.load(task)
     wrong = ErrorCollector()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from blurb import names
 from blurb.execution import sweeps
-from blurb.learners import kept
+from blurb.learners import saved_models
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, followed
 from blurb.store import planned_rows as rows
 from blurb.store import provenance, row_contents
@@ -172,17 +172,17 @@ def _copy(store: Store, path: Path, target: Path, model: str) -> None:
     with leases.held(store.lease(target), wait=False) as lease:
         store.recover(target)
         if store.is_done(target):
-            if kept.is_kept(path) and not kept.is_kept(target):
+            if saved_models.is_kept(path) and not saved_models.is_kept(target):
                 with store.aside(target) as aside:
-                    kept.copy_as(model, path / kept.FOLDER, aside / kept.FOLDER)
-                    shutil.rmtree(target / kept.FOLDER, ignore_errors=True)  # damaged, or not there
-                    (aside / kept.FOLDER).rename(target / kept.FOLDER)
+                    saved_models.copy_as(model, path / saved_models.FOLDER, aside / saved_models.FOLDER)
+                    shutil.rmtree(target / saved_models.FOLDER, ignore_errors=True)  # damaged, or not there
+                    (aside / saved_models.FOLDER).rename(target / saved_models.FOLDER)
             return
         with store.writing(target, lease) as aside:
-            left_out = shutil.ignore_patterns("DONE.json", kept.FOLDER)
+            left_out = shutil.ignore_patterns("DONE.json", saved_models.FOLDER)
             shutil.copytree(path, aside, ignore=left_out, dirs_exist_ok=True, copy_function=copy_file)
-            if (path / kept.FOLDER).is_dir():
-                kept.copy_as(model, path / kept.FOLDER, aside / kept.FOLDER)
+            if (path / saved_models.FOLDER).is_dir():
+                saved_models.copy_as(model, path / saved_models.FOLDER, aside / saved_models.FOLDER)
             write_json(aside / provenance.FILE, {**read_json(aside / provenance.FILE), "model": model})
 
 

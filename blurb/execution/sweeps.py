@@ -23,7 +23,7 @@ from blurb.execution.allowed import NotAllowed
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
 from blurb.execution.options import Keep
-from blurb.learners import PREFIX, in_trial, kept
+from blurb.learners import PREFIX, in_trial, saved_models
 from blurb.messages.errors import SettingsError, StoreError, Tell, UnknownName, tell_damage
 from blurb.store import rescore
 from blurb.store.plugins import Typed
@@ -277,7 +277,7 @@ def end_if_done(folder: Path) -> bool:
 def is_done(job: Job) -> bool:
     """Whether nothing is left to do of a job; writes nothing."""
     there = rescore.is_current(Store(job.store), job.path)
-    return there and (job.keep == "none" or kept.is_kept(job.path))
+    return there and (job.keep == "none" or saved_models.is_kept(job.path))
 
 
 def is_begun(job: Job) -> bool:

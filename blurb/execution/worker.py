@@ -25,7 +25,7 @@ from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.progress import Reporter, TrialProgress
 from blurb.execution.units import predictions_of, units_of
 from blurb.inputs import cache
-from blurb.learners import building, kept
+from blurb.learners import building, saved_models
 from blurb.learners.base import Subset
 from blurb.messages.errors import BlurbError, DataError, SettingsError, TrainingError, safe_message
 from blurb.messages.redaction import redacted
@@ -80,7 +80,7 @@ def _execute(
     path = job.path
     store.recover(path)
     done = rescore.is_done(store, path)
-    if done and (job.keep == "none" or kept.is_kept(path)):
+    if done and (job.keep == "none" or saved_models.is_kept(path)):
         checkpoints.remove(path)  # of a process that was killed before it did
         return "already done"
 
@@ -203,7 +203,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
     _write_history(aside / "history.csv", history)
     if job.keep != "none":
         about = {"trial": trial.hash, "settings": dict(trial.settings), "precision": trial.precision}
-        trial.kind.load("save")(learner, aside / kept.FOLDER, about)
+        trial.kind.load("save")(learner, aside / saved_models.FOLDER, about)
 
 
 def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool:
@@ -225,8 +225,8 @@ def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool
         _run(job, aside, reporter, lease)
         lease.check()
         if read_predictions(aside / PREDICTIONS) == read_predictions(path / PREDICTIONS):
-            shutil.rmtree(path / kept.FOLDER, ignore_errors=True)  # it is damaged, or would not be made again
-            (aside / kept.FOLDER).rename(path / kept.FOLDER)
+            shutil.rmtree(path / saved_models.FOLDER, ignore_errors=True)  # it is damaged, or would not be made again
+            (aside / saved_models.FOLDER).rename(path / saved_models.FOLDER)
             store.note(path)  # its folder has changed
         elif job.keep == "replace":
             store.put(aside, path, lease, replace=True)

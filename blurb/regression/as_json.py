@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 
 from blurb.records import Count, Probability, Rule
 from blurb.regression.decision import DatasetDecision, Decision, Outcome
-from blurb.results.meeting import ACROSS
+from blurb.results.comparability import ACROSS
 from blurb.tasks import SCORED
 
 Words = Annotated[str, "outcome", Rule("enum", [one.words for one in Outcome])]

@@ -10,10 +10,10 @@ from html import escape
 from blurb.messages.text import probability
 from blurb.regression import hints
 from blurb.regression.rules import Limit, Rules
-from blurb.results import meeting
+from blurb.results import comparability
+from blurb.results.comparability import Use
 from blurb.results.comparison import SCORE, ScoreComparison, compare_rows, flips, has_paired
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.meeting import Use
 from blurb.results.row_scores import RowScores, in_order
 from blurb.results.score import dataset_weights
 from blurb.statistics.holm import holm
@@ -127,9 +127,10 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
     A dataset is a regression if its mean dropped by more than `max_drop`, is below `min_score`, or dropped by more than
     runs of one encoder differ: at the level of the rules, corrected over all required datasets and the score (Holm), so
     that the level holds for the whole check. (Both rows have the same test examples, which are no source of chance
-    under this null hypothesis.) It cannot be judged if it is missing or incomplete, if the two rows do not meet
-    (`blurb.results.meeting`), or if the variance between runs is unknown and no `max_drop` is set. Two probes have no
-    runs; a paired test over test examples compares them. The score cannot be judged if one of its datasets cannot.
+    under this null hypothesis.) It cannot be judged if it is missing or incomplete, if the two rows are not
+    comparable (`blurb.results.comparability`), or if the variance between runs is unknown and no `max_drop` is set. Two
+    probes have no runs; a paired test over test examples compares them. The score cannot be judged if one of its
+    datasets cannot.
     """
     wanted = _planned(baseline, rules.split) if rules.required is None else rules.required
     required = list(dict.fromkeys([*wanted, *rules.limits]))
@@ -151,7 +152,7 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules) -> Decision:
     if SCORE not in required and rules.overall != Limit():
         why = "the score needs all thirteen datasets in both rows"
         findings.insert(0, DatasetDecision(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
-    remarks = tuple(meeting.remarks(candidate, baseline)) if findings else ()
+    remarks = tuple(comparability.remarks(candidate, baseline)) if findings else ()
     with_examples = bool(candidate.records and baseline.records)
     return Decision(candidate.name, baseline.name, rules, tuple(findings), remarks, with_examples)
 
@@ -177,8 +178,8 @@ def _unfit(line: ScoreComparison | None, name: str, candidate: RowScores, baseli
             return f"{what} has {there} of {dataset.planned} seeds"
     if line.other is None:
         return ""
-    for one in meeting.obstacles(candidate, baseline, Use.CHECK, name, rules.split):
-        if not meeting.is_passed(one, rules.across):
+    for one in comparability.obstacles(candidate, baseline, Use.CHECK, name, rules.split):
+        if not comparability.is_passed(one, rules.across):
             return one.text("the candidate", "the baseline") + one.hint
     return ""
 

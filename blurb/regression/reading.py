@@ -11,7 +11,7 @@ from blurb import regression
 from blurb import tasks as known
 from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.regression import Rules
-from blurb.results.meeting import ACROSS
+from blurb.results.comparability import ACROSS
 from blurb.tasks import Split
 
 

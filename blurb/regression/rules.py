@@ -49,7 +49,7 @@ class Rules:
     :param overall: limits of the score
     :param limits: dataset -> its own limits
     :param required: datasets that must be present; None: those that the baseline has or planned
-    :param across: what may differ all the same (`blurb.results.meeting.ACROSS`); never of a file, as it must be typed
+    :param across: what may differ all the same (`comparability.ACROSS`); never of a file, as it must be typed
     """
 
     split: Split = "dev"

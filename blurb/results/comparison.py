@@ -14,8 +14,8 @@ from typing import Annotated, TypedDict
 from blurb import tasks
 from blurb.messages.text import probability, signed
 from blurb.records import Count, Probability
-from blurb.results import meeting, predictions
-from blurb.results.meeting import Reason, Use
+from blurb.results import predictions
+from blurb.results.comparability import Reason, Use, is_passed, obstacles
 from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights, type_weights
 from blurb.statistics import bootstrap, permutation
@@ -153,7 +153,7 @@ def compare_rows(
 
     :param with_units: include the variance from the choice of test examples, if both rows have predictions
     :param only: compare only these datasets; None: all datasets of either row
-    :param across: what to pass over (`meeting.ACROSS`)
+    :param across: what to pass over (`comparability.ACROSS`)
     """
     there = {*first.means(split), *other.means(split), *_elsewhere(first, split), *_elsewhere(other, split)}
     names = [task.name for task in tasks.all() if task.name in there]
@@ -178,9 +178,7 @@ def _dataset(
     if mine is None or theirs is None:
         return ScoreComparison(name, mine, theirs, runs, Comparison(None), reason="missing in one row")
     plain = ScoreComparison(name, mine, theirs, runs, Comparison(mine - theirs))
-    apart = [
-        one for one in meeting.obstacles(first, other, Use.COMPARE, name, split) if not meeting.is_passed(one, across)
-    ]
+    apart = [one for one in obstacles(first, other, Use.COMPARE, name, split) if not is_passed(one, across)]
     known = [one for one in apart if one.reason is not Reason.UNKNOWN]
     if known:
         return replace(plain, incomparable=known[0].reason, reason=known[0].text())

@@ -1,8 +1,8 @@
 """Which rows share a ranking: the groups within which there are ranks, a best figure and bold print.
 
 Rows of one group were made alike: by learners of one kind, their recipe, a protocol and overrides. Within a group a
-column is ranked among figures on the same data, scored alike (`blurb.results.meeting`). The published rows are by other
-code, on data of theirs; the protocols that follow a paper share their ranking, at the defaults.
+column is ranked among figures on the same data, scored alike (`blurb.results.comparability`). The published rows are by
+other code, on data of theirs; the protocols that follow a paper share their ranking, at the defaults.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from blurb import learners
 from blurb.messages.text import distinct
 from blurb.protocols.protocol import without_rank
+from blurb.results.comparability import SHORT
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.meeting import SHORT
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
 from blurb.tasks import TWELVE
 

@@ -15,9 +15,9 @@ from functools import cached_property
 from blurb import learners, tasks
 from blurb.learners import RowKind
 from blurb.messages.text import distinct
-from blurb.results import meeting, notes
+from blurb.results import comparability, notes
+from blurb.results.comparability import Reason, Use
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.meeting import Reason, Use
 from blurb.results.score import Spread, blurb_12, blurb_score, spread, type_means, type_weights
 from blurb.store.record import Record
 from blurb.store.trial import Configuration, short_weights
@@ -146,7 +146,7 @@ class RowScores:
 
     def _mixed(self, names: Iterable[str]) -> bool:
         """Whether some of these datasets are the release and others, of which it is known, are not."""
-        known = [self.datasets[name].known("verdict") for name in names if meeting.can_be_identical(name)]
+        known = [self.datasets[name].known("verdict") for name in names if comparability.can_be_identical(name)]
         return len({verdict == {"identical"} for verdict in known if verdict}) > 1
 
     @property
@@ -187,10 +187,10 @@ class RowScores:
     def comparable_with(self, other: RowScores, use: Use, task: str = "", split: Split = "test") -> Reason | None:
         """Why this row does not meet another one; None if it does.
 
-        :param use: the more is concluded, the more must be equal (`blurb.results.meeting`)
+        :param use: the more is concluded, the more must be equal (`blurb.results.comparability`)
         :param task: a dataset, of which data, metric and scored examples must be equal, too
         """
-        return meeting.comparable_with(self, other, use, task, split)
+        return comparability.comparable_with(self, other, use, task, split)
 
     @property
     def missing(self) -> list[str]:

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli import cli
 from blurb.execution import worker
-from blurb.learners import kept
-from blurb.learners.finetuning import kept as finetuned
+from blurb.learners import saved_models
+from blurb.learners.finetuning import saved_models as finetuned
 from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
 from blurb.store.record import read_predictions
 from tests.checkpoints import KINDS
@@ -236,7 +236,7 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
     assert (trial / "DONE.json").read_bytes() == before
     assert not (trial / "model").exists()
     assert not blurb.run(folder, "biosses", **options, keep_model="replace").failed
-    assert kept.is_kept(trial)
+    assert saved_models.is_kept(trial)
 
 
 def test_other_predictions_do_not_replace_the_stored_ones(

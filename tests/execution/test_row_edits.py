@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from blurb.execution import row_edits
-from blurb.learners import kept
-from blurb.learners.finetuning import kept as finetuned
+from blurb.learners import saved_models
+from blurb.learners.finetuning import saved_models as finetuned
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.store import planned_rows as rows
 from blurb.store import row_contents
@@ -113,16 +113,17 @@ def test_a_renamed_row_has_all_its_trials_under_the_new_name(store: Store) -> No
 
 def keep(path: Path, content: str = "weights", model: str = "m") -> None:
     """A kept model in the folder of a trial, with its seal."""
-    (path / kept.FOLDER).mkdir()
-    write_json(path / kept.FOLDER / kept.ABOUT, {"model": model, "max_length": 128})
-    (path / kept.FOLDER / finetuned.HEAD).write_text(content)
-    seal(path / kept.FOLDER)
+    (path / saved_models.FOLDER).mkdir()
+    write_json(path / saved_models.FOLDER / saved_models.ABOUT, {"model": model, "max_length": 128})
+    (path / saved_models.FOLDER / finetuned.HEAD).write_text(content)
+    seal(path / saved_models.FOLDER)
 
 
 def model_of(path: Path) -> tuple[str, str]:
     """The name in a kept model, which must be whole, and its weights."""
-    assert kept.is_kept(path)
-    return read_json(path / kept.FOLDER / kept.ABOUT)["model"], (path / kept.FOLDER / finetuned.HEAD).read_text()
+    assert saved_models.is_kept(path)
+    folder = path / saved_models.FOLDER
+    return read_json(folder / saved_models.ABOUT)["model"], (folder / finetuned.HEAD).read_text()
 
 
 def test_a_kept_model_comes_along_under_the_new_name(store: Store) -> None:
@@ -139,9 +140,9 @@ def test_a_kept_model_comes_along_under_the_new_name(store: Store) -> None:
 def test_a_kept_model_that_is_damaged_stays_so(store: Store) -> None:
     path = store.path("m", "hoc", OWN[0].hash)
     keep(path)
-    (path / kept.FOLDER / finetuned.HEAD).write_text("other")
+    (path / saved_models.FOLDER / finetuned.HEAD).write_text("other")
     row_edits.rename(store, pick(store, "m"), "new")
-    assert damage(store.path("new", "hoc", OWN[0].hash) / kept.FOLDER) == [finetuned.HEAD]
+    assert damage(store.path("new", "hoc", OWN[0].hash) / saved_models.FOLDER) == [finetuned.HEAD]
 
 
 @pytest.mark.parametrize("there", ["", "whole", "damaged"])
@@ -151,7 +152,7 @@ def test_a_trial_that_is_there_already_gets_the_kept_model_if_it_has_none(store:
     if there:
         keep(target, "its own", "n")
     if there == "damaged":
-        (target / kept.FOLDER / finetuned.HEAD).unlink()
+        (target / saved_models.FOLDER / finetuned.HEAD).unlink()
     rows.write(store, row("x", SHARED[0]))
     keep(finish(store, "x", SHARED[0], 0.5), model="x")
     row_edits.rename(store, pick(store, "x"), "n")

@@ -12,9 +12,9 @@ from scipy import stats
 
 from blurb import tasks
 from blurb.results import comparison, from_store, results_csv, tables
+from blurb.results.comparability import Reason
 from blurb.results.comparison import Verdict, compare_rows
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.meeting import Reason
 from blurb.results.row_scores import Origin, RowScores
 from blurb.store.record import read_predictions
 from blurb.store.store import Store

@@ -1,4 +1,4 @@
-"""Which rows share a ranking. The oracle is the rule of docs/leaderboard.md, "What may meet"."""
+"""Which rows share a ranking. The oracle is the rule of docs/leaderboard.md, "Comparability"."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from blurb.results.row_scores import RowScores
 from blurb.store.store import Store
 from tests.conftest import ROOT
 from tests.results import invented, played
-from tests.results.test_meeting import CASES, row
+from tests.results.test_comparability import CASES, row
 
 RESULTS = ROOT / "docs" / "results"
 SHARED = {

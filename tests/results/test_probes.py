@@ -22,7 +22,7 @@ from blurb.regression import Outcome, Rules
 from blurb.regression.decision import decide
 from blurb.regression.rules import Limit
 from blurb.results import comparison, from_store
-from blurb.results.meeting import Reason
+from blurb.results.comparability import Reason
 from blurb.results.references import of_file
 from blurb.results.row_scores import RowScores
 from blurb.results.tables import rebuild

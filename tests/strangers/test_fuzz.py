@@ -17,7 +17,7 @@ import blurb
 from blurb import tasks
 from blurb.cli import cli
 from blurb.execution import sweeps
-from blurb.learners import kept
+from blurb.learners import saved_models
 from blurb.store.store import Store
 from blurb.system.files import seal
 from tests.strangers.evil import Evil
@@ -133,10 +133,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         output=tmp_path_factory.mktemp("fuzz") / "runs",
         progress=False,
     )
-    return results.trial(results.rows[0].model, "biosses") / kept.FOLDER
+    return results.trial(results.rows[0].model, "biosses") / saved_models.FOLDER
 
 
-@pytest.mark.parametrize("file", [kept.ABOUT, "config.json", "tokenizer_config.json", "tokenizer.json"])
+@pytest.mark.parametrize("file", [saved_models.ABOUT, "config.json", "tokenizer_config.json", "tokenizer.json"])
 def test_no_text_of_a_kept_model_is_loaded(file: str, trained: Path, evil: Evil, tmp_path: Path) -> None:
     folder = shutil.copytree(trained, tmp_path / "model")
     evil.lay(folder)

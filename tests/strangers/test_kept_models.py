@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 import blurb
 from blurb.cli import cli
 from blurb.heads import heads
-from blurb.learners import kept
+from blurb.learners import saved_models
 from blurb.messages.errors import BlurbError, ModelError
 from blurb.system.files import seal
 from tests.strangers.evil import Evil
@@ -50,7 +50,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         progress=False,
     )
     heads.typed.clear()
-    return results.trial(results.rows[0].model, "biosses") / kept.FOLDER
+    return results.trial(results.rows[0].model, "biosses") / saved_models.FOLDER
 
 
 @pytest.fixture
@@ -65,9 +65,9 @@ def model(trained: Path, tmp_path: Path, evil: Evil) -> Iterator[Path]:
 
 def alter(folder: Path, change: Any) -> None:
     """Alters `blurb.json`, and seals the folder as whoever makes a model would."""
-    about = json.loads((folder / kept.ABOUT).read_text(encoding="utf-8"))
+    about = json.loads((folder / saved_models.ABOUT).read_text(encoding="utf-8"))
     change(about)
-    (folder / kept.ABOUT).write_text(json.dumps(about), encoding="utf-8")
+    (folder / saved_models.ABOUT).write_text(json.dumps(about), encoding="utf-8")
     seal(folder)
 
 

@@ -11,7 +11,7 @@ from blurb.analysis.differences import answers, entities
 from blurb.analysis.differences._base import OUTCOMES, Difference, Differences, Side, grouped, in_order
 from blurb.analysis.differences.texts import of_example
 from blurb.messages.errors import SettingsError
-from blurb.results.meeting import Reason
+from blurb.results.comparability import Reason
 from blurb.store.record import Record
 from blurb.tasks import Split
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.execution import parts, sweeps
+from blurb.execution import sweep_parts, sweeps
 from blurb.execution.engine import Engine, Launch
 from blurb.execution.engines._packing import pack
 from blurb.execution.engines._slurm_script import Script, SlurmError, arrays, check_path, offsets
@@ -98,7 +98,7 @@ class SlurmEngine(Engine):
 
     @classmethod
     def is_queued(cls, folder: Path) -> bool:
-        return bool(_alive(parts.read(folder)["submitted"]))
+        return bool(_alive(sweep_parts.read(folder)["submitted"]))
 
     @classmethod
     def started_this(cls) -> bool:
@@ -135,7 +135,7 @@ class SlurmEngine(Engine):
         # A job ends when its time is over, whatever its trial is doing, and the next one goes on. Parts are of the
         # name: another packing of the same trials is another sweep, and jobs that are queued keep theirs.
         folder, code = sweeps.write(store, [replace(job, resume=True) for job in jobs], {"parts": packed})
-        parts.write(folder, packed)
+        sweep_parts.write(folder, packed)
         asked = dict(self.sbatch)
         longest = max(sum(jobs[index].predicted for index in part) for part in packed)
         if "time" not in asked and longest:  # wrong is harmless: a job goes on from where its trial was saved
@@ -192,7 +192,7 @@ def submit(script: Script) -> list[str]:
         command = ["sbatch", "--parsable", f"--array={block}", str(script.path), str(offset)]
         result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode:
-            before = parts.read(script.folder)["submitted"]
+            before = sweep_parts.read(script.folder)["submitted"]
             raise SlurmError(
                 f"sbatch: {result.stderr.strip() or result.stdout.strip()} Submitted before: "
                 f"{', '.join(before) or 'nothing'}.",
@@ -200,15 +200,15 @@ def submit(script: Script) -> list[str]:
                 "larger minutes=N there are fewer and longer jobs.",
             )
         taken = offset + int(re.split("[-%]", block)[1]) + 1
-        parts.note_submitted(script.folder, result.stdout.strip().split(";")[0], taken)
-    return list(parts.read(script.folder)["submitted"])
+        sweep_parts.note_submitted(script.folder, result.stdout.strip().split(";")[0], taken)
+    return list(sweep_parts.read(script.folder)["submitted"])
 
 
 def _check_over(folder: Path, trials: set[Path]) -> None:
     """Raises a SlurmError if jobs of a sweep are queued or running that have some of these trials."""
-    noted = parts.read(folder)
+    noted = sweep_parts.read(folder)
     taken = noted["taken"]
-    queued = {job.path.absolute() for job in parts.jobs_of(folder, range(taken))} if taken else set()
+    queued = {job.path.absolute() for job in sweep_parts.jobs_of(folder, range(taken))} if taken else set()
     alive = [] if trials.isdisjoint(queued) else _alive(noted["submitted"])
     if alive:
         raise SlurmError(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import combinations, islice
 
 from blurb.leaderboard.html.model import PageRow, PairwiseComparison, PairwiseComparisons
-from blurb.results import comparison, meeting
-from blurb.results.meeting import Use
+from blurb.results import comparability, comparison
+from blurb.results.comparability import Use
 from blurb.results.row_scores import RowScores
 from blurb.results.score import datasets_by_type
 from blurb.statistics.student import t_critical
@@ -80,7 +80,7 @@ def _compare_pair(
             intervals.append((None, None, ""))
         else:
             intervals.append((_half(line.comparison), line.p, line.reason))
-    told = tuple("; ".join(meeting.remarks(*sides)) for sides in ((row, against), (against, row)))
+    told = tuple("; ".join(comparability.remarks(*sides)) for sides in ((row, against), (against, row)))
     return PairwiseComparison(first, other, intervals, told)  # type: ignore[arg-type]
 
 

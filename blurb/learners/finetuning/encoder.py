@@ -99,7 +99,7 @@ class EncoderLearner(NetworkLearner):
         return super().fit(train, dev, seed, progress)
 
     def restore(self, state: Mapping[str, Tensor], limit: int, use_pooler: bool) -> None:
-        """Takes the weights of a model that was fitted before (`blurb.learners.finetuning.kept`).
+        """Takes the weights of a model that was fitted before (`blurb.learners.finetuning.saved_models`).
 
         :param state: of the network
         :param limit: maximum number of sub-tokens of its inputs

@@ -22,7 +22,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.execution import parts, sweeps
+from blurb.execution import sweep_parts, sweeps
 from blurb.execution.engines import _slurm_script
 from blurb.execution.engines._slurm_script import SlurmError
 from blurb.messages.errors import BlurbError, StoreError
@@ -147,7 +147,7 @@ def test_a_site_that_refuses_is_quoted_and_what_it_took_is_known(site: Path) -> 
     assert "QOSMaxSubmitJobPerUserLimit" in found.stderr
     assert "Submitted before: 1" in found.stderr
     (folder,) = sweeps.folders(Path("runs"))
-    assert json.loads((folder / parts.PARTS).read_text())["submitted"] == ["1"]
+    assert json.loads((folder / sweep_parts.PARTS).read_text())["submitted"] == ["1"]
 
 
 def test_without_slurm_nothing_is_submitted(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,10 +161,10 @@ def test_without_slurm_nothing_is_submitted(site: Path, monkeypatch: pytest.Monk
 def test_a_part_that_is_not_there(site: Path) -> None:
     assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
     (folder,) = sweeps.folders(Path("runs"))
-    assert len(parts.jobs_of(folder, [1], ())) == 2
+    assert len(sweep_parts.jobs_of(folder, [1], ())) == 2
     for number in (2, -1):
         with pytest.raises(StoreError, match=f"has no part {number}: it has 2 parts"):
-            parts.jobs_of(folder, [number], ())
+            sweep_parts.jobs_of(folder, [number], ())
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.tokenizer_files import FILES as TOKENIZER_FILES
-from blurb.learners.kept import ABOUT
+from blurb.learners.saved_models import ABOUT
 from blurb.messages.errors import ModelError
 from blurb.system.files import NO_FILE, damage, read_json, seal, write_json
 

@@ -1,4 +1,4 @@
-"""What may meet: one place says whether two rows may be ranked, checked or compared with each other.
+"""Comparability: one place says whether two rows may be ranked, checked or compared with each other.
 
 A use asks for more the more it concludes. To *rank* rows says that one is better, and to *check* a row that it became
 worse: both need rows that were made alike. To *compare* two rows shows their difference, whatever made them; only the

@@ -1,4 +1,4 @@
-"""What may meet, use by use. The oracle is the rule of docs/leaderboard.md, "What may meet", written as a table."""
+"""Comparability, use by use. The oracle is the rule of docs/leaderboard.md, "Comparability", written as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blurb.cli import cli
 from blurb.regression import Outcome, Rules, decide
 from blurb.regression.rules import Limit
 from blurb.results import leaderboard_csv, published, results_csv
-from blurb.results.meeting import Reason, Use
+from blurb.results.comparability import Reason, Use
 from blurb.results.references import of_file
 from blurb.results.row_scores import RowScores
 from blurb.store.trial import Configuration

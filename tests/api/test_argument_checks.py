@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import blurb
-from blurb.api import front
+from blurb.api import argument_checks
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.system.files import of_system
@@ -36,7 +36,7 @@ FIRST = {
 def test_every_annotation_is_known(name: str) -> None:
     for parameter in inspect.signature(getattr(blurb, name)).parameters.values():
         for kind in str(parameter.annotation).split("|"):
-            assert re.sub(r"Sequence\[(.+)\]", r"\1", kind.strip()) in front.KINDS
+            assert re.sub(r"Sequence\[(.+)\]", r"\1", kind.strip()) in argument_checks.KINDS
 
 
 def calls() -> Iterator[tuple[str, str, Any]]:
@@ -53,7 +53,7 @@ def test_a_wrong_value(name: str, parameter: str, value: Any, tmp_path: Path, mo
     given = {**FIRST[name], parameter: value}
     if name == "run" and parameter != "dry_run":
         given["dry_run"] = True
-    wrong = front.wrong(function, given)
+    wrong = argument_checks.wrong(function, given)
     if not wrong and parameter in ("dry_run", "progress", "output", "leaderboard"):
         return  # a valid value, with which a trial would run
     if wrong:

@@ -8,20 +8,20 @@ from contextlib import contextmanager
 
 import click
 
-_one_at_a_time = threading.RLock()
+_lock = threading.RLock()
 
 
 @contextmanager
-def alone(progress: bool = False) -> Iterator[None]:
+def generator_lock(progress: bool = False) -> Iterator[None]:
     """Trials, and networks that are built, of one thread at a time; the log of a trial is the process's, too.
 
     :param progress: whether to say that a thread waits
     """
-    if not _one_at_a_time.acquire(blocking=False):
+    if not _lock.acquire(blocking=False):
         if progress:
             click.secho("Another thread of this process runs trials; this one waits for it.", fg="yellow", err=True)
-        _one_at_a_time.acquire()
+        _lock.acquire()
     try:
         yield
     finally:
-        _one_at_a_time.release()
+        _lock.release()
