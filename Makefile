@@ -8,13 +8,14 @@ STAMP := $(VENV)/.installed
 # Byte code is kept whatever the shell says: without it each process compiles the tests anew, ten seconds of each worker.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo docs quick test test-all mutants wheel chaos bench lint clean
+.PHONY: help install demo docs quick test test-costly test-all mutants wheel chaos bench lint clean
 
 help:
 	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
 	@echo "make quick ROOM=metrics  linter and quick tests of one folder below blurb/ (half a minute)"
-	@echo "make test      set up, then linters, type checks and tests (under 10 minutes on two cores)"
-	@echo "make test-all  the same with the slow tests"
+	@echo "make test      set up, then linters, type checks and the tests of parts (under 8 minutes on two cores)"
+	@echo "make test-costly  the tests that start processes or train, which CI runs after these (a quarter of an hour)"
+	@echo "make test-all  everything, with the slow tests that CI runs every night"
 	@echo "make mutants   thirty faults made by hand, each of which a test must notice (three minutes)"
 	@echo "make wheel     build the wheel and try README and the guides with it, in a fresh environment and an empty folder"
 	@echo "make chaos     kill commands hundreds of times, fill disks, damage files (docs/reliability.md; an hour or two)"
@@ -46,13 +47,16 @@ lint: $(STAMP)
 quick: $(STAMP)
 	@test -d "tests/$(or $(ROOM),-)" || { echo "ROOM= one of: $(notdir $(patsubst %/,%,$(filter-out %__/,$(wildcard tests/*/))))"; exit 2; }
 	$(BIN)/ruff check --quiet $(wildcard blurb/$(ROOM)) tests/$(ROOM)
-	$(BIN)/python -m pytest $(PARALLEL) -q --durations=3 -m "not slow" tests/$(ROOM)
+	$(BIN)/python -m pytest $(PARALLEL) -q --durations=3 -m "not slow and not costly" tests/$(ROOM)
 
 mutants: $(STAMP)
 	$(BIN)/python -m benchmarks.mutants
 
 test: lint
-	$(BIN)/python -m pytest $(PARALLEL) --durations=15 -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) --durations=15 -m "not slow and not costly"
+
+test-costly: $(STAMP)
+	$(BIN)/python -m pytest $(PARALLEL) --durations=15 -m "costly and not slow"
 
 test-all: lint
 	$(BIN)/python -m pytest $(PARALLEL)

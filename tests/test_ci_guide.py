@@ -38,6 +38,7 @@ def scripts() -> list[str]:
     return found
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("script", scripts(), ids=["workflow", "action", "gitlab"])
 @pytest.mark.parametrize(("baseline", "code"), [("baseline:majority", 0), ("better", 1)])
 def test_the_steps_run(tmp_path: Path, script: str, baseline: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +102,7 @@ def test_every_command_of_the_guide_exits_as_it_says(rows: Path) -> None:
     }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("typed", "code"),
     [

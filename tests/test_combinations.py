@@ -136,6 +136,7 @@ def test_the_cover_is_one_and_is_small() -> None:
     assert len(COVER) < len(every) / 2
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("task", "combination"), cases())
 def test_a_legal_combination_takes_a_step(
     task: str, combination: Combination, planned: Callable[[str, Combination], Job]
@@ -144,6 +145,7 @@ def test_a_legal_combination_takes_a_step(
     assert (outcome.status, outcome.message) == ("done", "")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("task", [*TAGGED, *RELATIONS, *OTHERS])
 def test_the_rest_is_refused_with_a_reason_and_what_is_nothing_to_a_task_changes_no_trial(
     task: str, planned: Callable[[str, Combination], Job]

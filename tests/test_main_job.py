@@ -71,6 +71,7 @@ def test_the_demo_has_a_complete_score(whole: RowScores) -> None:
     assert set(whole.datasets) == set(ALL)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", FEW)
 def test_a_task_is_learned_and_not_trivial(row: RowScores, name: str) -> None:
     _check_learned(row, name)

@@ -22,6 +22,7 @@ def blurb(*arguments: str) -> Result:
     return CliRunner().invoke(cli, [*RUN, *arguments])
 
 
+@pytest.mark.costly
 def test_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = blurb("--tasks", "gad,biosses,pubmedqa")
@@ -38,6 +39,7 @@ def test_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (tmp_path / "runs" / "results.csv").read_bytes() == before
 
 
+@pytest.mark.costly
 def test_a_row_of_probes_that_all_failed_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What learned is known of what was planned; it was asked of finished trials alone."""
 
@@ -73,6 +75,7 @@ def test_the_demo_has_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.Monkey
     assert row.score is not None
 
 
+@pytest.mark.costly
 def test_what_it_refuses_comes_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for arguments, message in (

@@ -40,6 +40,7 @@ def journeys() -> list[list[str]]:
     return [[line.split(" #")[0].strip() for line in block.splitlines()] for block in blocks]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("commands", journeys(), ids=lambda commands: commands[-1][:30])
 def test_a_journey(commands: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nltk_data = pytest.importorskip("nltk.data")

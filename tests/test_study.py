@@ -93,6 +93,7 @@ def test_what_is_committed_is_done(tmp_path: Path) -> None:
     assert sorted(one["value"] for one in records.read(path)) == ["1", "1", "1", "1", "1", "2"]
 
 
+@pytest.mark.costly
 def test_pairs_that_the_reference_separates() -> None:
     """Oracle: scipy's test on each pair, and a count by hand."""
     reference = {"a": [80.0, 81.0, 80.5], "b": [70.0, 71.0, 70.4], "c": [70.2, 70.9, 70.1], "d": [50.0, 50.5, 51.0]}

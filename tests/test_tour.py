@@ -11,6 +11,7 @@ import pytest
 TOUR = Path(__file__).parent.parent / "docs" / "tour.ipynb"
 
 
+@pytest.mark.costly
 def test_the_tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

@@ -50,6 +50,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.costly
 def test_the_wheel_has_every_file_of_the_package(built: Path, tracked: set[str]) -> None:
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = {name for name in wheel.namelist() if name.startswith("blurb/")}
@@ -63,6 +64,7 @@ def test_the_sdist_has_every_file_of_the_package(built: Path, tracked: set[str])
     assert {name for name in names if name.startswith("blurb/")} == tracked
 
 
+@pytest.mark.costly
 def test_every_module_is_imported_from_the_wheel(built: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         wheel.extractall(tmp_path / "site")

@@ -98,6 +98,7 @@ def run(tmp_path: Path, *arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output + str(result.exception or "")
 
 
+@pytest.mark.costly
 def test_text_only_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("gad", "ncbi-disease", "pubmedqa"):
@@ -155,6 +156,7 @@ def test_which_trial(store: Store, tmp_path: Path) -> None:
     assert "Did you mean '1 as 0'" in of(str(folder), "--kind", "1 as  0")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("inputs", ["original", "dummies"])
 def test_a_trial_shows_the_originals_if_it_ran_on_them(
     inputs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -40,6 +40,7 @@ def test_the_vocabulary_of_bert_splits_the_terms_of_table_1_as_printed(minilm: P
     }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("task", "mean"), [("ncbi-disease", 34.6), ("gad", 42.6), ("biosses", 78.2), ("pubmedqa", 330)]
 )
@@ -52,6 +53,7 @@ def test_lengths_of_the_real_files_with_the_vocabulary_of_bert(
     assert found.mean_length == pytest.approx(mean, abs=0.05 if mean < 100 else 0.5)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 def test_counts_are_those_of_the_features_of_training(kind: str, checkpoint: Builder, data: Path) -> None:
     tokenizer = Checkpoint(checkpoint(kind)).tokenizer
@@ -102,6 +104,7 @@ def test_unknown_tokens_are_counted_and_shown(checkpoint: Builder, data: Path) -
     assert count(tokenizer, formulations.bind(task), examples, 512).unknown == 2
 
 
+@pytest.mark.costly
 def test_a_tokenizer_alone_is_enough_and_equal_vocabularies_are_told(
     checkpoint: Builder, data: Path, tmp_path: Path
 ) -> None:

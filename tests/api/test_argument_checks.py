@@ -85,6 +85,7 @@ def test_messages_have_keywords() -> None:
 SEEDS = {"suite": "demo", "protocol": "smoke", "seeds": 2, "progress": False, "leaderboard": None}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("model", ["scratch:tiny", "baseline:bigrams"])
 def test_threads_give_the_figures_of_one_thread(model: str, tmp_path: Path) -> None:
     def figures(name: str, out: dict[str, Any]) -> None:
@@ -103,6 +104,7 @@ def test_threads_give_the_figures_of_one_thread(model: str, tmp_path: Path) -> N
     assert all(found == alone["alone"] for found in together.values())
 
 
+@pytest.mark.costly
 def test_a_model_that_is_loaded_beside_a_run_changes_no_figure(tmp_path: Path) -> None:
     kept = blurb.run(
         "scratch:tiny",

@@ -40,6 +40,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, blurb.Result
     return folder, results
 
 
+@pytest.mark.costly
 def test_both_doors_lead_to_the_same_figures(
     played: tuple[Path, blurb.Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ def played(checkpoint: Callable[[str], Path], tmp_path_factory: pytest.TempPathF
     return fine_tuned(checkpoint("bert_uncased"), ",".join(TYPES), tmp_path_factory.mktemp("kept"))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("task", TYPES)
 def test_the_kept_model_predicts_what_the_trial_stored(played: blurb.Results, task: str, tmp_path: Path) -> None:
     trial = played.trial("m", task)
@@ -67,6 +68,7 @@ def test_the_kept_model_predicts_what_the_trial_stored(played: blurb.Results, ta
 FAST = ("roberta", "modernbert")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=[] if kind in FAST else pytest.mark.slow) for kind in KINDS])
 def test_taggers_of_every_architecture(kind: str, checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     """Kept as AutoModelForTokenClassification, transformers gives our scores; else our own format does."""
@@ -90,6 +92,7 @@ def test_taggers_of_every_architecture(kind: str, checkpoint: Callable[[str], Pa
         assert torch.allclose(tagger(ids).logits, ours, atol=1e-5)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("task", "settings"),
     [
@@ -121,6 +124,7 @@ def test_rows_of_the_embedding_that_training_left_out_are_there(
     assert 0 < int(changed.sum()) < len(before)
 
 
+@pytest.mark.costly
 def test_raw_text(played: blurb.Results, tmp_path: Path) -> None:
     text = "Naïve α-patients   had cystic fibrosis, too."
     (found,) = blurb.predict(played.trial("m", "ncbi-disease"), text)
@@ -168,6 +172,7 @@ def test_inputs_that_lack_something(played: blurb.Results, task: str, given: Any
         blurb.predict(played.trial("m", task), [given])
 
 
+@pytest.mark.costly
 def test_the_command(played: blurb.Results, tmp_path: Path) -> None:
     trial = played.trial("m", "ncbi-disease")
     asked = CliRunner().invoke(cli, ["predict", str(trial), "--text", "cystic fibrosis"], catch_exceptions=False)
@@ -207,6 +212,7 @@ def test_a_model_that_is_damaged_or_missing(played: blurb.Results, tmp_path: Pat
         blurb.load_model(tmp_path)
 
 
+@pytest.mark.costly
 def test_a_finished_trial_gets_its_model_later(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     folder = checkpoint("bert_uncased")
     results = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none")
@@ -221,6 +227,7 @@ def test_a_finished_trial_gets_its_model_later(checkpoint: Callable[[str], Path]
     assert (trial / "model" / "SEAL.json").stat().st_mtime_ns == made
 
 
+@pytest.mark.costly
 def test_in_another_environment_a_finished_trial_keeps_its_word(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +246,7 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
     assert saved_models.is_kept(trial)
 
 
+@pytest.mark.costly
 def test_other_predictions_do_not_replace_the_stored_ones(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

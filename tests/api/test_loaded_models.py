@@ -31,6 +31,7 @@ def loaded(folder: Path, kind: str = "AutoModel", **options: Any) -> tuple[Any, 
     return model, transformers.AutoTokenizer.from_pretrained(folder)
 
 
+@pytest.mark.costly
 def test_a_loaded_model_scores_what_its_folder_does(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     folder = checkpoint("bert_uncased")
     model, tokenizer = loaded(folder)

@@ -29,6 +29,7 @@ NO_TABLE = "has no table of token embeddings, .*choose an encoder of text"
 NO_TEXT = "is not a text-only model: .*choose an encoder of text"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "message"),
     [

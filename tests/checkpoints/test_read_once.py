@@ -85,6 +85,7 @@ def expected(folder: Path) -> Opens:
     return once + others + weights
 
 
+@pytest.mark.costly
 def test_a_real_encoder(minilm: Path, tmp_path: Path, opened: Callable[[Path], Opens]) -> None:
     """Resolved as for a run, and loaded as for two trials, with the looks at its weights before and after each."""
     folder = Path(shutil.copytree(minilm, tmp_path / "minilm"))

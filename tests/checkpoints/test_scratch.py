@@ -25,6 +25,7 @@ print(source.weights, source.tokenizer)
 """
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("parallel", ["true", pytest.param("false", marks=pytest.mark.slow)])
 def test_the_demo_suite_gives_the_committed_checkpoint_in_every_process(tmp_path: Path, parallel: str) -> None:
     """Whoever changes it raises `scratch.VERSION` and commits the new hashes: all rows of scratch:tiny run again."""

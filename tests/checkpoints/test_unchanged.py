@@ -103,6 +103,7 @@ def test_files_are_hashed_once_while_nothing_changes(moving: Path, monkeypatch: 
         check(source)
 
 
+@pytest.mark.costly
 def test_trials_that_wait_stop_when_their_weights_are_overwritten(moving: Path, tmp_path: Path) -> None:
     """The first trial is done with the old ones, the second is not run with the new ones; both models stand alone."""
     asked = {**SMOKE, "seeds": 2, "leaderboard": None}

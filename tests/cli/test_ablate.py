@@ -22,6 +22,7 @@ def ablate(axis: str, folder: Path, *arguments: str) -> Result:
     return CliRunner().invoke(cli, [*command, *places, "--device", "cpu", "--precision", "fp32", *arguments])
 
 
+@pytest.mark.costly
 def test_both_tables_are_written_and_nothing_is_trained_twice(tmp_path: Path) -> None:
     arguments = ("--tasks", "bc5-chem", "--seeds", "2")
     first = ablate("tagging", tmp_path, *arguments)
@@ -56,6 +57,7 @@ def test_both_tables_are_written_and_nothing_is_trained_twice(tmp_path: Path) ->
     assert {path: path.read_bytes() for path in (tmp_path / "tables").iterdir()} == tables
 
 
+@pytest.mark.costly
 def test_the_numbers_are_those_of_plain_runs(tmp_path: Path) -> None:
     common = ["--tasks", "gad", "--seeds", "2"]
     run = [
@@ -90,6 +92,7 @@ def test_the_numbers_are_those_of_plain_runs(tmp_path: Path) -> None:
     assert (bilstm["cell"], bilstm["published_difference"]) == ("head=bilstm", "-0.54")
 
 
+@pytest.mark.costly
 def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) -> None:
     places = ["--output", str(tmp_path / "runs"), "--out", str(tmp_path / "tables"), "--device", "cpu"]
     demo_suite = ["ablate", "scratch:tiny", "--suite", "demo", *places]
@@ -111,6 +114,7 @@ def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) 
     assert "PubMedBERT" not in page
 
 
+@pytest.mark.costly
 def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +151,7 @@ def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
     ]
 
 
+@pytest.mark.costly
 def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
     result = ablate("head", tmp_path, "--tasks", "gad", "--seeds", "1", "--set", "lr=1e30")
     assert result.exit_code == 1

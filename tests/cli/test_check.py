@@ -51,6 +51,7 @@ def blurb(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
     return lambda *arguments: CliRunner().invoke(cli, [*arguments, "--output", str(folder / "runs")])
 
 
+@pytest.mark.costly
 def test_equal_checkpoints_pass(blurb: Callable[..., Result]) -> None:
     result = blurb("check", "equal", "--baseline", "old", "--split", "test")
     assert result.exit_code == 0, result.output
@@ -112,6 +113,7 @@ def test_one_run_is_judged_by_a_maximum_drop_or_by_the_variance_of_the_others(bl
     assert blurb("check", "fell", "--baseline", "old", "--max-drop", "2").exit_code == 1
 
 
+@pytest.mark.costly
 def test_a_csv_file_is_a_baseline(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
     for name in ("leaderboard.csv", "results.csv"):
         reference = f"{folder / name}:old quick"
@@ -194,6 +196,7 @@ def test_rows_are_named(folder: Path, blurb: Callable[..., Result]) -> None:
     assert "no such file" in str(blurb("check", "equal", "--baseline", "none.csv").exception)
 
 
+@pytest.mark.costly
 def test_compare(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
     plot = tmp_path / "forest.png"
     result = blurb("compare", "fell", "old", "without", "--plot", str(plot))
@@ -227,6 +230,7 @@ def test_check_loads_no_torch(folder: Path) -> None:
     assert done.stderr.split()[0] == "1", done.stderr
 
 
+@pytest.mark.costly
 def test_run_checks_what_it_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     common = ["run", "--suite", "demo", "--tasks", "gad,hoc", "--protocol", "smoke"]
@@ -312,6 +316,7 @@ def test_a_row_is_found_beside_its_checkpoint_and_rows_of_one_name_are_told_apar
     assert CliRunner().invoke(cli, ["check", names[0], "--baseline", names[1]]).exit_code == 0
 
 
+@pytest.mark.costly
 def test_a_checkpoint_passes_against_its_own_table(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
     for name in ("old", "equal", "fell"):
         reference = f"{folder / 'results.csv'}:{name}"
@@ -344,6 +349,7 @@ def test_an_error_of_ours_is_no_regression(blurb: Callable[..., Result], monkeyp
     assert blurb("check", "fell", "--baseline", "old").exit_code == 2
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("runs", [3, 10])
 def test_under_the_null_the_whole_answer_is_seldom_red(runs: int) -> None:
     """All datasets and the score together: the level is that of the answer, not of each line in it."""

@@ -90,6 +90,7 @@ def test_plans_of_two_machines_are_one_plan_in_the_merged_table(store: Store, tm
 ODD = [float("nan"), float("inf"), -float("inf"), 7.0, 1.01, -0.01, 1e30, None, "0.8", True]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("side", ["cand", "good"])
 @pytest.mark.parametrize("value", ODD, ids=map(str, ODD))
 def test_a_figure_that_there_cannot_be_is_damage(value: Any, side: str, store: Store) -> None:
@@ -184,6 +185,7 @@ def test_what_a_table_leaves_empty_is_not_equal(store: Store, tmp_path: Path) ->
         assert check("odd.csv:cand", "--baseline", "good", "--max-drop", "99", "--across", "unknown")[0] == 0
 
 
+@pytest.mark.costly
 def test_a_pipe_that_nobody_reads_is_no_regression(store: Store) -> None:
     """As with `set -o pipefail` and `| head -1`."""
     command = [sys.executable, "-m", "blurb", "check", "cand", "--baseline", "good"]

@@ -175,6 +175,7 @@ def shell(store: Path) -> Callable[..., list[str]]:
     return run
 
 
+@pytest.mark.costly
 def test_names_with_blanks_stay_whole_in_bash(shell: Callable[..., list[str]]) -> None:
     """Oracle: bash itself, with the function that click writes."""
     script = r"""

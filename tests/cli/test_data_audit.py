@@ -48,6 +48,7 @@ def test_a_leak_that_was_put_in_is_found_in_every_format(tmp_path: Path) -> None
     assert [line["count"] for line in lines] == [str(found["count"])]
 
 
+@pytest.mark.costly
 def test_the_whole_suite_with_a_model_and_originals_without_its_text(
     checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:

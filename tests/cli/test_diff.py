@@ -124,6 +124,7 @@ def test_the_page_escapes_everything() -> None:
     assert page.count("<mark>&lt;script&gt;") == 2
 
 
+@pytest.mark.costly
 def test_a_trial_that_is_run_again_gives_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As docs/long-runs.md says to check one; a network, as nothing else here depends on its seed."""
     monkeypatch.chdir(tmp_path)

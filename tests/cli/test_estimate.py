@@ -70,6 +70,7 @@ def test_with_jobs_it_is_the_time_of_the_schedule(asked: list[tuple[object, ...]
     assert asked[0][3] == threads_of(2)
 
 
+@pytest.mark.costly
 def test_a_run_says_it_first_and_its_own_trials_correct_the_next_one(asked: list[tuple[object, ...]]) -> None:
     first = run(*SMOKE, "--tasks", "gad")
     assert first.exit_code == 0
@@ -103,6 +104,7 @@ def test_what_is_done_needs_no_estimate(asked: list[tuple[object, ...]]) -> None
     assert asked == []  # nor does a baseline need a calibration
 
 
+@pytest.mark.costly
 def test_an_encoder_that_cannot_be_timed_is_no_reason_not_to_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +146,7 @@ def test_a_budget_that_makes_no_sense_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.costly
 def test_a_budget_says_what_it_chose_and_what_the_others_take(
     asked: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +166,7 @@ def test_a_budget_says_what_it_chose_and_what_the_others_take(
     assert sum(line.startswith(" run") for line in some.splitlines()) == 1
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("given", "rungs"), [("10000h", None), ("180m", slice(2, None))])
 def test_the_rung_that_was_chosen_is_not_predicted_twice(
     asked: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch, given: str, rungs: slice | None

@@ -69,6 +69,7 @@ def half_written(folder: Path) -> list[Path]:
     return found + list(folder.rglob("*.failed.json"))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("number", "group", "jobs", "code"),
     [
@@ -94,6 +95,7 @@ def test_a_first_signal_ends_a_run_within_seconds(
     assert half_written(tmp_path) == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("number", "jobs", "code", "again"),
     [

@@ -39,6 +39,7 @@ def done(folder: Path) -> dict[str, float]:
     }
 
 
+@pytest.mark.costly
 def test_a_killed_sweep_resumes_to_the_same_tables(tmp_path: Path) -> None:
     sweep = ["run", "scratch:tiny", *SMOKE, "--tasks", "biosses", "--seeds", "4"]
     code, _, err = blurb(sweep, tmp_path / "whole")
@@ -73,6 +74,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.costly
 def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
     path = next(finished.glob("runs/scratch-tiny/hoc/*/spec.json")).parent
     spec, provenance = (json.loads((path / f"{name}.json").read_text()) for name in ("spec", "provenance"))
@@ -93,6 +95,7 @@ def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
     assert len(history) == 2
 
 
+@pytest.mark.costly
 def test_the_tagging_scheme_belongs_to_trials_of_tags_alone(finished: Path, tmp_path: Path) -> None:
     arguments = ["run", "scratch:tiny", "baseline:majority", *SMOKE, "--tasks", "bc2gm,biosses", "--tagging", "BILOU"]
     code, _, err = blurb(arguments, tmp_path)
@@ -130,6 +133,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.costly
 def test_the_demo_suite_has_every_relation_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
@@ -155,6 +159,7 @@ def test_the_search_of_the_paper_is_listed(tmp_path: Path) -> None:
     assert "11 trials" in out
 
 
+@pytest.mark.costly
 def test_a_searched_setting_may_not_concern_every_task(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         "seeds = 1\n[all]\nbatch_size = 16\nepochs = 1\nmax_train = 64\nmax_eval = 64\n"
@@ -168,6 +173,7 @@ def test_a_searched_setting_may_not_concern_every_task(tmp_path: Path) -> None:
     assert line["protocol"].startswith("mine@")
 
 
+@pytest.mark.costly
 def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         "seeds = 2\n[all]\nbatch_size = 16\nepochs = 1\nmax_train = 64\nmax_eval = 64\n[search]\nlr = [1e-9, 1e-3]\n"
@@ -195,6 +201,7 @@ def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:
     assert trials == hashes
 
 
+@pytest.mark.costly
 def test_a_failing_trial_does_not_stop_the_others(tmp_path: Path) -> None:
     arguments = ["run", "scratch:tiny", *SMOKE, "--tasks", "gad,biosses", "--set", "lr=1e30", "--precision", "fp32"]
     code, _, err = blurb(arguments, tmp_path)
@@ -204,6 +211,7 @@ def test_a_failing_trial_does_not_stop_the_others(tmp_path: Path) -> None:
     assert not done(tmp_path)
 
 
+@pytest.mark.costly
 def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path) -> None:
     arguments = ["run", "scratch:tiny", "baseline:majority", *SMOKE, "--tasks", "biosses,hoc,bc2gm", "--jobs", "2"]
     code, _, err = blurb(arguments, tmp_path)

@@ -68,6 +68,7 @@ def test_start_up_loads_nothing_heavy(tmp_path: Path) -> None:
     assert [found for _, found in loaded(LIGHT, HEAVY, tmp_path)] == [[]] * len(LIGHT)
 
 
+@pytest.mark.costly
 def test_refusals_that_need_no_model_load_none(tmp_path: Path) -> None:
     lines = [["run", "scratch:tiny", "--suite", "demo", *typed.split()] for typed in REFUSED]
     for told, found in loaded(lines, ("torch", "transformers"), tmp_path):

@@ -131,6 +131,7 @@ def test_there_is_no_store(tmp_path: Path) -> None:
         assert "no store at" in str(run(*command, "--output", str(tmp_path / "none")).exception)
 
 
+@pytest.mark.costly
 def test_what_failed_is_passed_over_until_it_is_tried_again(store: Store) -> None:
     (first, second, *_) = trials(store)
     for one in (first, second):
@@ -219,6 +220,7 @@ def test_a_flipped_bit_is_found(store: Store) -> None:
     assert "spec.json, predictions.parquet" in " ".join(run("runs", "verify").output.split())
 
 
+@pytest.mark.costly
 def test_what_verify_finds_the_same_command_repairs(store: Store) -> None:
     """Although sizes and times, which the index believes, are as they were."""
     import os

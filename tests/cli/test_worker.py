@@ -69,6 +69,7 @@ def test_a_part_and_then_the_others(begun: Path) -> None:
     assert "no part" not in late.output
 
 
+@pytest.mark.costly
 def test_places_of_this_machine(begun: Path, tmp_path: Path) -> None:
     """The data lies elsewhere; and other data is refused, as it would be another trial."""
     (folder,) = sweeps.folders(begun)

@@ -96,6 +96,7 @@ def test_any_bytes(picked: tuple[str, str], content: bytes, model: Path) -> None
     _check(*picked, content, model)
 
 
+@pytest.mark.costly
 @settings(max_examples=300, deadline=None)
 @given(picked=st.sampled_from(PICKED), data=st.data())
 def test_a_good_file_with_a_stretch_replaced(picked: tuple[str, str], data: st.DataObject, model: Path) -> None:
@@ -119,6 +120,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.costly
 @settings(max_examples=100, deadline=None)
 @given(value=JSON, entry=JSON)
 def test_any_json(value: object, entry: object, model: Path) -> None:

@@ -31,6 +31,7 @@ NAMES = (
 MARKS = {"participants": "I-PAR", "interventions": "I-INT", "outcomes": "I-OUT"}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_prepared_files_are_blurbs_byte_for_byte(name: str, test_data: Path, tmp_path: Path) -> None:
     if name == "chemprot":
@@ -61,6 +62,7 @@ def test_the_one_original_document_of_ebm_pico(
     assert text == dict(_documents((real_data / "ebmnlp" / "test.tsv").read_text(encoding="utf-8")))["10070173"]
 
 
+@pytest.mark.costly
 def test_ebm_picos_documents_taken_apart_are_put_together_again(
     real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

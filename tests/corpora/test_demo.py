@@ -64,6 +64,7 @@ def units(suite: dict[str, str], name: str, split: str) -> list[str]:
     return [" ".join(token for token, _ in sentence) for sentence in sentences(suite, name, split)]
 
 
+@pytest.mark.costly
 def test_every_file_of_the_layout_is_there(suite: dict[str, str]) -> None:
     tables = {f"{name}/{split}.tsv" for name in (*NER, "ebmnlp", *TABLES) for split in SPLITS}
     pubmedqa = {"pqal_fold0/train_set.json", "pqal_fold0/dev_set.json", "test_set.json"}

@@ -99,6 +99,7 @@ def wanted(server: Server, pinned: bool = True) -> Download:
     return Download(f"{server.base}/file", "deep/file.bin", *((len(CONTENT), DIGEST) if pinned else ()))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize(
     "ways",
@@ -160,6 +161,7 @@ def test_an_interrupted_fetch_is_continued_by_the_next(server: Server, tmp_path:
     assert server.ranges[-1] == f"bytes={len(CONTENT) // 2}-"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("ways", "pinned", "message", "tries"),
     [
@@ -296,6 +298,7 @@ def test_the_command_says_what_can_be_fetched_again(
     assert (tmp_path / path).read_bytes() == whole
 
 
+@pytest.mark.costly
 @pytest.mark.real
 def test_the_command_fetches_checks_and_says_what_is_left(
     server: Server, tmp_path: Path, test_data: Path, monkeypatch: pytest.MonkeyPatch

@@ -23,6 +23,7 @@ XML = """<document id="D.d1"><sentence id="D.d1.s0" text="{text}">
 <pair id="D.d1.s0.p0" e1="D.d1.s0.e1" e2="D.d1.s0.e0" ddi="{ddi}" {type}/></sentence></document>"""
 
 
+@pytest.mark.costly
 @pytest.mark.real
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("name", ["chemprot", "ddi"])
@@ -107,6 +108,7 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
         list(chemprot.read(tmp_path, tasks.get("chemprot"), "train"))
 
 
+@pytest.mark.costly
 @pytest.mark.real
 def test_an_original_has_a_hash_of_its_own_and_the_verdict_of_its_dummified_form(test_data: Path) -> None:
     task = tasks.get("ddi")

@@ -131,6 +131,7 @@ def test_arbitrary_bytes(content: bytes) -> None:
     check(content)
 
 
+@pytest.mark.costly
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_a_correct_file_with_a_stretch_replaced(draw: st.DataObject) -> None:

@@ -122,6 +122,7 @@ def test_inputs_have_ids_of_the_vocabulary_and_no_padding(checkpoint: Callable[[
     assert ids.max() < source.checkpoint.size.vocabulary
 
 
+@pytest.mark.costly
 def test_it_is_measured_once_and_what_is_missing_is_added(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +150,7 @@ def test_it_is_measured_once_and_what_is_missing_is_added(
     assert torch.get_num_threads() == threads
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["roberta", "modernbert", "deberta", "t5", "bertweet"])
 def test_any_architecture_can_be_measured(
     kind: str, checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -19,6 +19,7 @@ from blurb.system.cache import home
 from tests.cost.settings import lengths, request
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("task", "overrides"),
     [("bc2gm", {}), ("hoc", {"document_unit": "abstract"}), ("ddi", {}), ("biosses", {"max_length": 24})],

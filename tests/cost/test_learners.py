@@ -46,6 +46,7 @@ def of(asked: plan.Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Co
     return trial.cost
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("task", "overrides"),
     [

@@ -66,6 +66,7 @@ LEAKS = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", [task.name for task in tasks.select("all") if task.name not in ("ebm-pico", "bioasq")])
 def test_test_inputs_in_train(corpora: Corpora, name: str) -> None:
     corpus = corpora(name)
@@ -240,6 +241,7 @@ def test_odd_characters(corpora: Corpora, name: str) -> None:
         assert sum("\ufffd" in row["text"] for row in rows) == ODD[name]["replacement character"]
 
 
+@pytest.mark.costly
 def test_sentences_in_two_corpora(corpora: Corpora) -> None:
     pair = [corpora("bc2gm"), corpora("jnlpba")]
     found = {one.task: one for one in shared(pair)}
@@ -257,6 +259,7 @@ def test_bc5_shares_no_long_test_sentence_with_its_other_half(corpora: Corpora) 
     assert list(shared([corpora("bc5-chem"), corpora("bc5-disease")])) == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "long", "apart", "end"), [("gad", 10, 0, 4)])
 def test_windows_of_gad(corpora: Corpora, read: Read, name: str, long: int, apart: int, end: int) -> None:
     _check_windows(corpora(name), read, long, apart, end)
@@ -277,6 +280,7 @@ def _check_windows(corpus: Corpus, read: Read, long: int, apart: int, end: int) 
     assert found == {kind: count for kind, count in expected.items() if count}  # and none is lost by the window
 
 
+@pytest.mark.costly
 def test_every_entity_of_bc5_has_sub_tokens_of_its_own(corpora: Corpora, read: Read) -> None:
     corpus = corpora("bc5-chem")
     readings = {"test": read(corpus.task, corpus.splits["test"])}
@@ -309,6 +313,7 @@ def test_the_document_that_stands_twice_in_the_original_of_ncbi_disease(test_dat
     assert found["ids"] == ["8528200"]
 
 
+@pytest.mark.costly
 def test_no_text_of_a_corpus_is_in_the_output(real_data: Path, corpora: Corpora, tmp_path: Path) -> None:
     names = "gad,hoc,biosses,bc2gm,jnlpba,ddi"
     arguments = ["data", "audit", "--data", str(real_data), "--tasks", names]

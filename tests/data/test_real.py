@@ -129,6 +129,7 @@ def test_load_of_a_real_dataset(real_data: Path) -> None:
     assert [len(found.splits[split]) for split in SPLITS] == [64, 16, 20]
 
 
+@pytest.mark.costly
 def test_the_substitute_of_ebm_pico_is_not_taken_for_it(test_data: Path, real_data: Path, tmp_path: Path) -> None:
     (tmp_path / "ebmnlp").mkdir()
     for split, source in (

@@ -127,6 +127,7 @@ def test_a_baseline_has_no_sub_tokens() -> None:
     assert "a baseline has no tokenizer" in str(result.exception)
 
 
+@pytest.mark.costly
 def test_the_same_in_all_formats(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     arguments = ["data", "stats", "--data", str(demo.prepare()), "--model", str(checkpoint("bert_uncased"))]
     records = json.loads(CliRunner().invoke(cli, [*arguments, "--format", "json"]).stdout)
@@ -213,6 +214,7 @@ def test_statistics_of_the_real_files(real_rows: Rows, name: str, split: Split) 
         assert 100 * majority_score(task, real_rows(name, "train"), rows[split]) == pytest.approx(majority, abs=1e-4)
 
 
+@pytest.mark.costly
 @pytest.mark.real
 @pytest.mark.parametrize(
     "name",

@@ -123,6 +123,7 @@ def test_several_at_once(copy: Path) -> None:
     assert all(any(what in one for one in found) for what in told)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("breaks", [None, _vocabulary], ids=["alone", "with another vocabulary"])
 def test_what_the_weights_do_not_fill_is_neither_run_nor_built(
     copy: Path, monkeypatch: pytest.MonkeyPatch, breaks: Callable[[Path], tuple[str, str]] | None

@@ -41,6 +41,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
     return found
 
 
+@pytest.mark.costly
 def test_a_command_reads_every_corpus_once(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Counter[tuple[str, str]]
 ) -> None:
@@ -85,6 +86,7 @@ def test_memory_is_bounded_and_the_hashes_stay(
     assert list(data_sources._kept) == origins[1:]  # the last one stays: the seeds of a task follow one another
 
 
+@pytest.mark.costly
 def test_a_worker_maps_what_the_command_has_read(folder: Path, reads: Counter[tuple[str, str]]) -> None:
     origins = [DataSource("gad", folder), DataSource("bc2gm", folder)]
     known = {origin.task: data_sources.load_data(origin) for origin in origins}

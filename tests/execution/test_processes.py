@@ -45,6 +45,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_workers_of_a_command(strange: Path, jobs: str) -> None:
     done = run(strange, "run", *ASKED, "--jobs", jobs)
@@ -52,6 +53,7 @@ def test_workers_of_a_command(strange: Path, jobs: str) -> None:
     assert not (strange.parent / "ran").exists()
 
 
+@pytest.mark.costly
 def test_the_job_of_slurm(strange: Path) -> None:
     """The line of the script that starts a worker, in the working folder, which is where sbatch was called."""
     done = run(strange, "run", *ASKED, "--engine", "slurm", "--print")

@@ -32,6 +32,7 @@ def test_steps_are_told_seldom_and_epochs_at_once(monkeypatch: pytest.MonkeyPatc
     assert told[-1].epoch == 1
 
 
+@pytest.mark.costly
 def test_a_trial_tells_its_steps_and_what_its_history_has(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     source = building.resolve(str(checkpoint("bert_uncased")), name="m")
     (job,) = plan.prepare(request(source, "gad", tmp_path, epochs=2)).final

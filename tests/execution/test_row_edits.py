@@ -273,6 +273,7 @@ def killed_at(step: int) -> Iterator[list[str]]:
             yield steps
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_kill_at_any_step_leaves_a_store_that_can_be_read_and_finished(
     store: Store, tmp_path: Path, action: str

@@ -91,6 +91,7 @@ def failure_of(job: Job) -> Path:
     return job.path.with_name(f"{job.path.name}.failed.json")
 
 
+@pytest.mark.costly
 def test_a_trial_leaves_its_files_sealed_and_nothing_else(job: Callable[..., Job], suite: Path) -> None:
     one = job(max_train=0, max_eval=0)
     begun = int(time.time())
@@ -137,6 +138,7 @@ def test_a_trial_leaves_its_files_sealed_and_nothing_else(job: Callable[..., Job
     assert re.search(rf"INFO blurb: trial {one.path.name}: baseline:majority on gad, seed 1$", log, re.MULTILINE)
 
 
+@pytest.mark.costly
 def test_a_drawn_part_is_of_the_right_size_and_the_same_for_one_seed(job: Callable[..., Job], suite: Path) -> None:
     def drawn(one: Job) -> tuple[list[str], list[str]]:
         assert execute(one).status == "done"
@@ -156,6 +158,7 @@ def test_a_drawn_part_is_of_the_right_size_and_the_same_for_one_seed(job: Callab
     assert shared[0] == shared[1]  # `eval_seed` draws dev and test, whatever the seed
 
 
+@pytest.mark.costly
 def test_an_encoder_repeats_its_trial_to_the_byte(
     job: Callable[..., Job], checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -187,6 +190,7 @@ def test_an_encoder_repeats_its_trial_to_the_byte(
     assert not (tmp_path / "one" / "trackers").exists()
 
 
+@pytest.mark.costly
 def test_the_metrics_alone_are_damaged_and_nothing_is_trained_again(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +203,7 @@ def test_the_metrics_alone_are_damaged_and_nothing_is_trained_again(
     assert (one.path / "metrics.json").read_bytes() == right
 
 
+@pytest.mark.costly
 def test_any_error_is_that_of_one_trial_and_is_gone_when_it_succeeds(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +232,7 @@ def test_any_error_is_that_of_one_trial_and_is_gone_when_it_succeeds(
     assert not failure_of(one).exists()
 
 
+@pytest.mark.costly
 def test_an_interrupt_ends_it_and_leaves_nothing(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
     one = job()
 
@@ -239,6 +245,7 @@ def test_an_interrupt_ends_it_and_leaves_nothing(job: Callable[..., Job], monkey
     assert list(one.path.parent.iterdir()) == []
 
 
+@pytest.mark.costly
 def test_data_that_changed_since_the_plan_fail(job: Callable[..., Job], suite: Path, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     demo.write(folder)
@@ -252,6 +259,7 @@ def test_data_that_changed_since_the_plan_fail(job: Callable[..., Job], suite: P
     assert execute(job(folder=folder)).status == "done"  # planned anew
 
 
+@pytest.mark.costly
 def test_a_store_of_another_schema_is_left_as_it_is(job: Callable[..., Job]) -> None:
     one = job()
     execute(one)
@@ -263,6 +271,7 @@ def test_a_store_of_another_schema_is_left_as_it_is(job: Callable[..., Job]) -> 
     assert {path: path.read_bytes() for path in one.store.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.costly
 def test_of_two_that_are_given_one_trial_the_second_passes_it_over(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,6 +301,7 @@ def test_of_two_that_are_given_one_trial_the_second_passes_it_over(
     assert execute(one).status == "already done"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("ends", [True, False])
 def test_a_trial_that_was_taken_over_is_the_others(
     job: Callable[..., Job], ends: bool, monkeypatch: pytest.MonkeyPatch
@@ -316,6 +326,7 @@ def test_a_trial_that_was_taken_over_is_the_others(
     assert lease.read_bytes() == other.content()
 
 
+@pytest.mark.costly
 def test_who_lost_its_lease_stops_training(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
     one = job()
     lease = Store(one.store).lease(one.path)
@@ -335,6 +346,7 @@ def test_who_lost_its_lease_stops_training(job: Callable[..., Job], monkeypatch:
     assert list(one.path.parent.iterdir()) == []
 
 
+@pytest.mark.costly
 def test_a_trial_that_another_finished_meanwhile_is_counted_once(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,6 +390,7 @@ def test_a_history_is_whatever_a_learner_tried(history: list[dict[str, Any]], te
     assert (tmp_path / "history.csv").read_bytes() == text.encode()
 
 
+@pytest.mark.costly
 def test_a_trial_names_its_folder_by_model_task_and_hash(job: Callable[..., Job], tmp_path: Path) -> None:
     odd = replace(MAJORITY, name="org/model:x")
     one = job(odd)

@@ -88,6 +88,7 @@ def test_a_broken_card_is_left_as_it_is(folder: Path, content: str) -> None:
     assert out.read_text() == content
 
 
+@pytest.mark.costly
 def test_the_score_is_on_the_card_when_all_thirteen_are_there(tmp_path: Path) -> None:
     fill(tmp_path)
     out = tmp_path / "README.md"

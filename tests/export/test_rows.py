@@ -97,6 +97,7 @@ def test_a_store_without_trials_is_an_error(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.costly
 def test_nothing_heavy_is_loaded(store: Store, tmp_path: Path) -> None:
     names = ["latex", "markdown", "model-index", "eval-results", "bibtex"]
     lines = [["export", name, "beta", "--output", str(store.root), "--out", str(tmp_path / name)] for name in names]

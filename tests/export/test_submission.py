@@ -87,6 +87,7 @@ def score(name: str, answers: dict[str, Any], gold: dict[str, Any]) -> float:
     return float(f1_score(right, said, labels=positive, average="micro"))
 
 
+@pytest.mark.costly
 @pytest.mark.real
 def test_every_dataset_round_trips_on_the_real_ids(
     tmp_path: Path, real_rows: Callable[[str, Split], list[Example]]

@@ -76,6 +76,7 @@ def test_the_table_of_the_paper(tmp_path: Path) -> None:
     assert lines[-1][1:] == totals
 
 
+@pytest.mark.costly
 def test_numbers_are_those_of_the_leaderboard(tmp_path: Path) -> None:
     fill(tmp_path)
     tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")

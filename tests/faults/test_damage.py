@@ -37,6 +37,7 @@ DAMAGE: dict[str, Damage] = {
 }
 
 
+@pytest.mark.costly
 def test_a_file_of_a_finished_trial(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """`run` repairs it: the tables are the same, and the other trials are untouched."""
     cases = [(file, kind) for file in (*FILES, "DONE.json") for kind in DAMAGE]

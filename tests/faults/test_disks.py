@@ -16,6 +16,7 @@ from tests.faults.sweep import Undisturbed, assert_kept, chances, finished, reco
 FULL, LOST, READ_ONLY = "No space left on device", "Stale file handle", "Read-only file system"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("fault", "reason"), [("full_from", FULL), ("lost_from", LOST)])
 def test_a_disk_that_fails_in_the_middle(fault: str, reason: str, undisturbed: Undisturbed, tmp_path: Path) -> None:
     """From some change of the disk on. What was finished stays, and when the disk is back the sweep is completed."""
@@ -57,6 +58,7 @@ def test_a_store_that_cannot_be_written(undisturbed: Undisturbed, tmp_path: Path
     assert contents(folder) == there
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("room", [pytest.param(60, id="60 KB"), pytest.param(150, marks=pytest.mark.slow, id="150 KB")])
 def test_a_disk_that_is_really_full(room: int, undisturbed: Undisturbed, tmp_path: Path) -> None:
     """A file system of its own with so many KB, where the system lets one be mounted; writes end in the middle."""

@@ -15,6 +15,7 @@ from tests.faults.commands import Command, blurb
 from tests.faults.sweep import Undisturbed, assert_kept, chances, finished, record, rounds, sweep
 
 
+@pytest.mark.costly
 def test_killed_before_any_change_of_the_disk(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """Each command is killed before a change that is drawn, or after half of a file, and the next one goes on."""
     rng, kills, sweeps = chances("changes"), 0, 0
@@ -66,6 +67,7 @@ def test_killed_at_any_time(name: str, more: list[str], share: float, tmp_path: 
     record(f"killed at any time, {name}", kills=kills, sweeps=sweeps)
 
 
+@pytest.mark.costly
 def test_parts_of_a_sweep_that_are_killed_and_queued_again(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """As the jobs of an array: each works on its part of the sweep, and is started again until it says 0."""
     rng, kills, sweeps = chances("parts"), 0, 0
@@ -104,6 +106,7 @@ def parts(undisturbed: Undisturbed, folder: Path, rng: random.Random) -> int:
     return kills
 
 
+@pytest.mark.costly
 def test_a_copy_that_was_taken_while_the_store_was_written(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """As a machine in a cloud keeps its store: what the copy has of a trial is whole, or the trial is run again."""
     rng, copies = chances("copies"), rounds(short=2, share=0.05)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.faults.child import ASKED_FOR_LOCK, Faults
 from tests.faults.commands import Command, blurb
 from tests.faults.sweep import Undisturbed, assert_kept, chances, finished, record, rounds, sweep
@@ -14,6 +16,7 @@ SILENCE = 1.5
 YEAR = 365 * 86_400.0
 
 
+@pytest.mark.costly
 def test_machines_that_are_killed_and_whose_clocks_are_wrong(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """None can ask whether a process of another lives: the trials of a dead one are taken over when it was silent."""
     rng, kills, sweeps = chances("machines"), 0, 0
@@ -39,6 +42,7 @@ def test_machines_that_are_killed_and_whose_clocks_are_wrong(undisturbed: Undist
     record("several machines, killed, wrong clocks", kills=kills, sweeps=sweeps)
 
 
+@pytest.mark.costly
 def test_many_workers(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """Each trial is run once; the tables are those of one process."""
     folder, number = tmp_path / "here", 68 if rounds(0) else 8
@@ -56,6 +60,7 @@ def test_many_workers(undisturbed: Undisturbed, tmp_path: Path) -> None:
     record("workers at a time", workers=number, trials=undisturbed.trials)
 
 
+@pytest.mark.costly
 def test_two_commands_on_a_disk_without_locks(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """They divide the sweep, and neither asks for a lock."""
     folder = tmp_path / "here"
@@ -67,6 +72,7 @@ def test_two_commands_on_a_disk_without_locks(undisturbed: Undisturbed, tmp_path
     undisturbed.assert_same(folder)
 
 
+@pytest.mark.costly
 def test_two_sweeps_at_a_time(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """They share a row; both are there at the end, as if one had run after the other."""
     other = sweep(models=("baseline:majority", "baseline:bigrams"))

@@ -43,6 +43,7 @@ class FitsHalf(TooLarge):
 """
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("head", "reason"),
     [("Raises", "a head that raises"), ("NotFinite", "not finite"), ("TooLarge", "Out of memory for a single input")],
@@ -63,6 +64,7 @@ def test_a_trial_that_fails_is_told_and_the_others_are_run(head: str, reason: st
     assert "scratch:tiny" not in results
 
 
+@pytest.mark.costly
 def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path) -> None:
     """Too little memory costs time, as long as one example fits."""
     (tmp_path / "heads.py").write_text(HEADS)
@@ -70,6 +72,7 @@ def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path) -> None:
     assert code == 0, said
 
 
+@pytest.mark.costly
 def test_a_hub_that_never_answers(tmp_path: Path) -> None:
     """It takes the connection and is silent: the command gives up, and says what was asked for."""
     with socket.create_server(("127.0.0.1", 0)) as hub:

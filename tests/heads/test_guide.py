@@ -29,6 +29,7 @@ def reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "guide_head:MyHead"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["single", "tokens"])
 def test_the_head_of_the_guide_learns(reference: str, kind: str) -> None:
     heads.load(reference)

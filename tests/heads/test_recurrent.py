@@ -86,6 +86,7 @@ def test_bilstm_reads_sequences_by_their_final_states() -> None:
     assert torch.allclose(head.predict(features, mask)[1][0], expected, atol=1e-6)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("text", "kind"), [("bilstm", "single"), ("bilstm", "tokens"), ("crf", "tokens"), ("bilstm-crf", "tokens")]
 )

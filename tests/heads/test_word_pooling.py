@@ -14,6 +14,7 @@ from blurb.planning.hashed_settings import relevant
 from blurb.protocols import protocol
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_against_a_loop(pooling: str) -> None:
     generator = torch.Generator().manual_seed(0)

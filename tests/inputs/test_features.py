@@ -117,6 +117,7 @@ def test_another_version_of_the_transforms_is_built_anew(home: Path, monkeypatch
     assert build.calls == 1
 
 
+@pytest.mark.costly
 def test_a_damaged_file_is_rebuilt_and_never_read_wrongly(home: Path) -> None:
     """Cut and overwritten in every way that a seeded generator finds: the features are the right ones all the same."""
     cache.cached({"units": "a"}, Builder())

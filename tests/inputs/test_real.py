@@ -41,6 +41,7 @@ def _long(rows: list[Example]) -> list[Example]:
     return [row for row in rows if len(_text(row)) >= 540]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "average"), [("ncbi-disease", 34.6), ("gad", 42.6), ("biosses", 78.2), ("hoc", 40.1), ("pubmedqa", 330.0)]
 )
@@ -61,6 +62,7 @@ def test_no_pair_of_biosses_is_cut_at_512(real_rows: Rows, tokenizer: Tokenizer)
     assert formulation.features(rows, tokenizer, 151).truncated > 0  # the count counts
 
 
+@pytest.mark.costly
 def test_the_longest_sentence_has_364_sub_tokens(real_rows: Rows, tokenizer: Tokenizer) -> None:
     longest = {}
     for name in ("bc5-chem", "ncbi-disease", "bc2gm", "jnlpba", "ebm-pico", "hoc"):
@@ -70,6 +72,7 @@ def test_the_longest_sentence_has_364_sub_tokens(real_rows: Rows, tokenizer: Tok
     assert longest["jnlpba"] == max(longest.values()) == 364
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "number"), [("ddi", 2_669), ("chemprot", 512)])
 def test_relations_over_256_keep_both_dummies(real_rows: Rows, tokenizer: Tokenizer, name: str, number: int) -> None:
     rows = _long(_rows(real_rows, name))
@@ -88,6 +91,7 @@ def test_relations_over_256_keep_both_dummies(real_rows: Rows, tokenizer: Tokeni
             assert all(kept.count(sought[kind]) >= kinds.count(kind) for kind in kinds)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "length", "entities"),
     [("ncbi-disease", 512, 960), ("ncbi-disease", 24, 960), ("bc5-disease", 40, 4_424), ("bc2gm", 48, 6_325)],
@@ -108,6 +112,7 @@ def test_every_gold_entity_is_scored_whatever_the_window(
     assert figures["f1"] == figures["strict_f1"] == 1.0
 
 
+@pytest.mark.costly
 def test_every_word_of_the_test_sets_has_a_sub_token(real_rows: Rows, tokenizer: Tokenizer) -> None:
     rows = real_rows("jnlpba", "test") + real_rows("ebm-pico", "test")
     features = formulations.bind(tasks.get("jnlpba")).features(rows, tokenizer, 512)

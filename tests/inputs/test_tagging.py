@@ -81,6 +81,7 @@ def test_what_is_written_is_legal_and_marks_the_words_of_the_entities(
     assert [tag != "O" for tag in written] == [word in inside for word in range(length)]
 
 
+@pytest.mark.costly
 @settings(max_examples=400, deadline=None)
 @given(anything())
 def test_a_sequence_comes_back_if_and_only_if_it_is_legal(given_: tuple[str, list[str]]) -> None:
@@ -106,6 +107,7 @@ def test_legal_sequences_survive_another_scheme(given_: tuple[list[Span], int], 
 # Illegal sequences
 
 
+@pytest.mark.costly
 @settings(max_examples=400, deadline=None)
 @given(anything())
 def test_illegal_sequences_are_read_as_the_metric_reads_them(given_: tuple[str, list[str]]) -> None:
@@ -116,6 +118,7 @@ def test_illegal_sequences_are_read_as_the_metric_reads_them(given_: tuple[str, 
     assert found["gold"] == found["predicted"] == found["true_positives"] == len(spans(sequence, scheme))
 
 
+@pytest.mark.costly
 @settings(max_examples=400, deadline=None)
 @given(anything())
 def test_repair_keeps_the_type_of_every_word(given_: tuple[str, list[str]]) -> None:
@@ -124,6 +127,7 @@ def test_repair_keeps_the_type_of_every_word(given_: tuple[str, list[str]]) -> N
         assert [tag[1:] for tag in convert(sequence, scheme, target)] == [tag[1:] for tag in sequence]
 
 
+@pytest.mark.costly
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(["io", "bio"]).flatmap(anything))
 def test_io_and_bio_are_read_as_by_the_default_of_seqeval(given_: tuple[str, list[str]]) -> None:

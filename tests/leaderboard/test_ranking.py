@@ -65,6 +65,7 @@ def test_ranks_are_as_wide_as_the_intervals_leave_them() -> None:
     ]
 
 
+@pytest.mark.costly
 def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
     result = blurb("show", "--output", str(folder / "runs"), "--format", "csv", "--no-published")
     rows = list(csv.DictReader(result.output.splitlines()))
@@ -207,6 +208,7 @@ def _add(path: Path, number: int) -> None:
     published.add(path, published.Printed("s", "v", f"model {number}", {"gad": 1.0 + number}))
 
 
+@pytest.mark.costly
 def test_sixteen_processes_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "external.csv"
     context = multiprocessing.get_context("fork")

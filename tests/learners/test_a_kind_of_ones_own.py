@@ -65,6 +65,7 @@ def done(command: str, *more: str, code: int = 0) -> str:
     return result.output
 
 
+@pytest.mark.costly
 def test_the_tables_name_it(place: Path) -> None:
     rows = {row.learner: row for row in blurb.load_results("runs").rows}
     assert set(rows) == {"knn", "probe", "encoder", "baseline"}
@@ -137,12 +138,14 @@ def test_it_is_exported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         figures(ExportRequest(Path("runs"), [tasks.get("gad")]))
 
 
+@pytest.mark.costly
 def test_two_processes_run_it(place: Path) -> None:
     text = done("run scratch:tiny --suite demo --protocol knn.toml --tasks ddi,chemprot --device cpu --jobs 2")
     assert "failed" not in text
     assert len(list(place.glob("runs/*/ddi/*/DONE.json")) + list(place.glob("runs/*/chemprot/*/DONE.json"))) == 2
 
 
+@pytest.mark.costly
 def test_a_change_of_its_code_runs_it_again(place: Path) -> None:
     file = place / "my_knn.py"
     before = file.read_text()

@@ -51,6 +51,7 @@ def learned(task: str, data: Path, most: int = 0, **settings: Any) -> tuple[Bigr
 once = cache(learned)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("task", TASKS)
 def test_it_beats_the_majority_and_gives_the_same_twice(task: str, data: Path) -> None:
     learner, dev, (predicted, scores) = once(task, data)
@@ -150,6 +151,7 @@ def test_a_window_ends_with_its_sentence() -> None:
     assert WindowFeatures(0).transform([one]).shape[1] < together.shape[1]
 
 
+@pytest.mark.costly
 def test_a_chain_lies_on_the_same_scores(data: Path) -> None:
     plain, _, (predicted, _) = learned("ncbi-disease", data)
     chained, _, (others, confidence) = learned("ncbi-disease", data, head="crf,constrained=true")
@@ -163,6 +165,7 @@ def test_a_chain_lies_on_the_same_scores(data: Path) -> None:
     assert not any(b[0] == "I" and a[1:] != b[1:] for row in others for a, b in zip(["O", *row], row, strict=False))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("tagging", ["io", "bioul"])
 def test_other_tags_are_answered_in_bio(tagging: str, data: Path) -> None:
     learner, _, (predicted, _) = learned("ncbi-disease", data, tagging=tagging)

@@ -77,6 +77,7 @@ def test_a_seed_decides_everything(name: str, data: Path) -> None:
     assert scores != other
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", BOTH)
 def test_it_learns_what_a_word_decides(name: str, data: Path) -> None:
     """Examples whose answer is one word of theirs; the same words in dev."""

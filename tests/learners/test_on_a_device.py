@@ -99,6 +99,7 @@ def _step(network: Network, batch: Batch) -> tuple[torch.Tensor, tuple[torch.Ten
         return loss, network.eval().predict(batch)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "task", "settings"),
     [pytest.param(*one, id=" ".join([one[0], one[1], *map(str, one[2].values())])) for one in _combinations()],

@@ -75,6 +75,7 @@ def facts(job: Job) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("task", KINDS)
 def test_every_kind_of_task_has_one(task: str, checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     job = planned(checkpoint("bert_uncased"), tmp_path, task)
@@ -90,6 +91,7 @@ def test_every_kind_of_task_has_one(task: str, checkpoint: Callable[[str], Path]
     assert execute(job).status == "already done"
 
 
+@pytest.mark.costly
 def test_its_predictions_are_those_of_scikit_learn(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +131,7 @@ def test_its_predictions_are_those_of_scikit_learn(
         assert found == pytest.approx(1 / (1 + np.exp(-logits)), abs=2e-3)
 
 
+@pytest.mark.costly
 def test_cached_vectors_give_the_same_trial(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +154,7 @@ def test_cached_vectors_give_the_same_trial(
     assert predictions(job) == first
 
 
+@pytest.mark.costly
 def test_a_full_disk_costs_time_and_says_so(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +172,7 @@ def test_a_full_disk_costs_time_and_says_so(
     assert "vectors of test: held in memory" in (job.path / "log.txt").read_text()
 
 
+@pytest.mark.costly
 def test_a_trial_that_was_stopped_goes_on(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,6 +246,7 @@ def test_a_protocol_of_ones_own(text: str, message: str, tmp_path: Path) -> None
         of_protocol.load(str(path))
 
 
+@pytest.mark.costly
 def test_a_chain_above_it(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     plain = planned(checkpoint("bert_uncased"), tmp_path, "ncbi-disease")
     chained = planned(checkpoint("bert_uncased"), tmp_path, "ncbi-disease", head="crf")
@@ -275,6 +281,7 @@ def test_many_dev_units_choose_instead(
     assert record.score("dev") == pytest.approx(best)
 
 
+@pytest.mark.costly
 def test_of_documents_that_are_scored_documents_are_counted(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

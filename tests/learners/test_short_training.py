@@ -46,6 +46,7 @@ def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[s
     return job.trial.hash, read_json(Store(store).path(source.name, task, job.trial.hash) / "provenance.json")["facts"]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("task", "pooling"),
     [
@@ -128,6 +129,7 @@ def test_a_sample_of_dev() -> None:
     assert set(part.chosen) <= set(range(0, 30, 2))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("model", ["encoder", "baseline"])
 def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
     checkpoint: Callable[[str], Path], tmp_path: Path, model: str

@@ -61,6 +61,7 @@ def test_what_follows_from_an_error_stands_before_its_fix() -> None:
     assert str(followed(StoreError("Cut."), "It is left out")) == "Cut. It is left out."
 
 
+@pytest.mark.costly
 def test_no_message_is_cut_apart() -> None:
     """No `str(error)` or message is split, and no error is told by its words; that of Python's TOML is not ours."""
     cut = []

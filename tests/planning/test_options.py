@@ -36,6 +36,7 @@ def test_shorthands_are_settings() -> None:
     assert {*SHORTHANDS, *LIMITED} <= set(FIELDS)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", [RUN, ABLATE], ids=["run", "ablate"])
 def test_a_shorthand_is_the_setting(command: list[str]) -> None:
     short = trials(command, "--lr", "3e-5", "--batch-size", "8", "--epochs", "2", "--limit", "20")

@@ -254,6 +254,7 @@ def test_trials_of_other_hashes_stay_and_only_those_of_one_kind_make_a_row(tmp_p
     assert len(rows.read(Store(store))) == 2
 
 
+@pytest.mark.costly
 def test_damage_is_run_again_and_metrics_alone_are_computed_again(tmp_path: Path) -> None:
     """With baselines, really run; the bytes on disk say what was written anew."""
     asked = request(tmp_path, MAJORITY, CONSTANT, tasks_="gad,biosses")

@@ -142,6 +142,7 @@ def test_contradictions_are_in_the_list() -> None:
         assert texts.count(part) == 1, part
 
 
+@pytest.mark.costly
 def test_what_is_typed_wrongly_is_told_without_torch_and_with_what_files_show(
     broken: Callable[..., Path], here: Path
 ) -> None:
@@ -287,6 +288,7 @@ def test_an_engine_that_is_not_here_is_told_before_anything_is_written(
     assert "sbatch is not here" in str(told[0])
 
 
+@pytest.mark.costly
 def test_what_is_done_needs_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {**DEMO, "tasks": "gad"}
     assert len(blurb.run("baseline:majority", **given).rows) == 1

@@ -168,6 +168,7 @@ def write(store: Store, model: str, planned: Trial, rng: random.Random) -> None:
     played.finish(store, model, planned, formulations.bind(task, {}), columns)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(4))
 def test_tables_are_those_of_a_walk_whatever_happens(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -119,6 +119,7 @@ def test_probes_are_told_apart_by_their_units(folder: Path) -> None:
     assert [line.p for line in same] == [1.0, 1.0]
 
 
+@pytest.mark.costly
 def test_a_whole_row_of_probes_has_a_judged_score(tmp_path: Path) -> None:
     store = Store(tmp_path)
     probe(store, "good", dict.fromkeys(NAMES, 0.9))

@@ -106,6 +106,7 @@ def test_two_sets_of_runs_of_one_encoder_are_not_told_apart(runs: int, run_sd: f
     assert drops / worlds <= 0.07 + max(0, slack), drops / worlds
 
 
+@pytest.mark.costly
 def test_a_paired_randomisation_is_scipys_permutation_test() -> None:
     random = np.random.default_rng(7)
     for _ in range(5):

@@ -160,6 +160,7 @@ READS = """def {name}(self, units, tokenizer, max_length):
 """
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("learner", ["smoke", "probe"])
 def test_versions_of_a_formulation_share_no_features(
     learner: str,
@@ -247,6 +248,7 @@ def test_a_module_that_is_not_installed_says_how_to_name_its_file(trial: Callabl
         trial(head="my_package.my_head:MyHead")
 
 
+@pytest.mark.costly
 def test_workers_load_it_and_an_edit_runs_again(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
     (tmp_path / "heads").mkdir()
     file = tmp_path / "heads" / "my_head.py"

@@ -107,6 +107,7 @@ def same(one: Job, other: Job) -> bool:
     return all((one.path / name).read_bytes() == (other.path / name).read_bytes() for name in SAME)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("task", "settings"),
     [
@@ -131,6 +132,7 @@ def test_a_trial_goes_on_from_within_an_epoch(planned: Planned, task: str, setti
     assert "resumed" not in read_json(plain.path / "provenance.json")["facts"]
 
 
+@pytest.mark.costly
 def test_networks_that_start_from_nothing_go_on_too(planned: Planned) -> None:
     source = building.resolve("baseline:bilstm,width=8,hidden=4")
     job, plain = planned(task="gad", source=source), planned("plain", task="gad", source=source, resume=False)
@@ -156,6 +158,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.costly
 def test_a_killed_process_costs_the_epoch_at_hand(planned: Planned, tmp_path: Path) -> None:
     job, plain = planned(), planned("plain", resume=False)
     (tmp_path / "script.py").write_text(KILLED)
@@ -169,6 +172,7 @@ def test_a_killed_process_costs_the_epoch_at_hand(planned: Planned, tmp_path: Pa
     assert same(job, plain)
 
 
+@pytest.mark.costly
 def test_without_the_option_a_checkpoint_is_not_read_and_goes_with_the_trial(planned: Planned) -> None:
     checkpoint = stopped(planned(), 6)
     job = planned(resume=False)
@@ -177,6 +181,7 @@ def test_without_the_option_a_checkpoint_is_not_read_and_goes_with_the_trial(pla
     assert not checkpoint.parent.exists()
 
 
+@pytest.mark.costly
 def test_one_that_is_damaged_costs_time_only(planned: Planned) -> None:
     job, plain = planned(), planned("plain", resume=False)
     with (stopped(job, 6) / "optimizer.safetensors").open("r+b") as file:
@@ -190,6 +195,7 @@ def test_one_that_is_damaged_costs_time_only(planned: Planned) -> None:
     assert list(checkpoints.all_of(job.path)) == []
 
 
+@pytest.mark.costly
 def test_what_fails_for_good_leaves_none(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     job = planned()
     stopped(job, 6)
@@ -202,6 +208,7 @@ def test_what_fails_for_good_leaves_none(planned: Planned, monkeypatch: pytest.M
     assert list(checkpoints.all_of(job.path)) == []
 
 
+@pytest.mark.costly
 def test_another_failure_leaves_it(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     job = planned()
     checkpoint = stopped(job, 6)

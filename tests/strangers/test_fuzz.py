@@ -75,6 +75,7 @@ def look(evil: Evil, where: object, *commands: list[str]) -> None:
         assert "Traceback" not in found.output, (where, command, found.output)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("file", ["spec.json", "provenance.json", "metrics.json"])
 def test_no_text_of_any_file_is_loaded(file: str, runs: Path, evil: Evil) -> None:
     """Of a trial, whose declaration has all fields."""
@@ -103,6 +104,7 @@ def test_no_text_of_a_row_is_loaded(runs: Path, evil: Evil) -> None:
         file.write_text(json.dumps(before), encoding="utf-8")
 
 
+@pytest.mark.costly
 def test_no_text_of_a_sweep_is_loaded(evil: Evil, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its owner joins it: what is hashed is asked for then, and of the trials nothing is loaded."""
     asked = ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", "--precision", "fp32"]
@@ -136,6 +138,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return results.trial(results.rows[0].model, "biosses") / saved_models.FOLDER
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("file", [saved_models.ABOUT, "config.json", "tokenizer_config.json", "tokenizer.json"])
 def test_no_text_of_a_kept_model_is_loaded(file: str, trained: Path, evil: Evil, tmp_path: Path) -> None:
     folder = shutil.copytree(trained, tmp_path / "model")
@@ -194,6 +197,7 @@ def test_no_text_of_a_file_of_settings_is_loaded(kind: str, evil: Evil, runs: Pa
             look(evil, (kind, number), *commands)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("file", ["spec.json", "provenance.json", "metrics.json", "DONE.json"])
 def test_odd_values_in_a_store_are_told(file: str, runs: Path, evil: Evil) -> None:
     """Each value in turn, and each odd one somewhere; with a declaration, as it has most of the fields."""

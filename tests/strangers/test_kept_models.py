@@ -71,12 +71,14 @@ def alter(folder: Path, change: Any) -> None:
     seal(folder)
 
 
+@pytest.mark.costly
 def test_an_ordinary_one_answers(model: Path) -> None:
     found = run("predict", "model", "--text", "a\tb")
     assert found.exit_code == 0, found.output
     assert json.loads(found.output)["prediction"] is not None
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("field", ["head", "pooling", "type", "metric", "reader", "original", "builder"])
 def test_no_text_of_it_is_loaded(field: str, model: Path, evil: Evil) -> None:
     for reference in [*evil.references, "model/evil.py:T", "this:s"]:

@@ -58,6 +58,7 @@ def trial(model: str, task: str) -> Path:
     return path
 
 
+@pytest.mark.costly
 def test_the_check_passes_where_nothing_was_touched(here: Path) -> None:
     assert check() == 0
 
@@ -81,6 +82,7 @@ def test_a_specification_that_was_altered_and_sealed_again_is_damage(here: Path)
     assert check() == 2
 
 
+@pytest.mark.costly
 def test_an_altered_trial_is_replaced_by_the_next_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was moved aside, found whole there, put back, moved aside, ... for ever."""
     path = trial("baseline-bigrams", "gad")

@@ -88,6 +88,7 @@ def alter(runs: Path, change: Change, reference: str) -> None:
     shutil.rmtree(runs / ".index", ignore_errors=True)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("field", CHANGES)
 @pytest.mark.parametrize("place", range(4), ids=["name", "relative", "absolute", "module"])
 def test_no_command_that_looks_at_a_store_runs_what_it_names(field: str, place: int, runs: Path, evil: Evil) -> None:

@@ -114,6 +114,7 @@ def test_a_sweep_of_a_stranger_runs_nothing(
     assert not list(Path("runs").rglob("DONE.json"))
 
 
+@pytest.mark.costly
 def test_trials_of_a_sweep_of_ones_own_name_no_code(evil: Evil, checkpoint: Callable[[str], Path]) -> None:
     """Whoever writes to the store may alter the trials of a sweep that may run: names are all that they have."""
     folder = plan(str(checkpoint("bert_uncased")))
@@ -123,6 +124,7 @@ def test_trials_of_a_sweep_of_ones_own_name_no_code(evil: Evil, checkpoint: Call
     assert not evil.has_run()
 
 
+@pytest.mark.costly
 def test_who_planned_it_is_not_asked_and_others_once(
     tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,6 +328,7 @@ def test_a_note_of_somebody_else_allows_nothing(
         sweeps.read(folder, ())
 
 
+@pytest.mark.costly
 def test_workers_of_a_command_load_what_it_was_given(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
     """`--jobs 2`: processes of its own, and a table afterwards, in a home where nothing was allowed before."""
     (tmp_path / "mine.py").write_text(HEAD, encoding="utf-8")

@@ -47,6 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("how", ["option", "set", "protocol", "module", "python"])
 def test_what_a_person_names_may_name_code(how: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It trains, and the figures are shown afterwards by a process that knows nothing of it."""

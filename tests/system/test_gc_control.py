@@ -8,6 +8,8 @@ from pathlib import Path
 
 LATER = """
 import gc, weakref
+
+import pytest
 from blurb.system import gc_control as garbage
 
 class Learner:
@@ -52,10 +54,12 @@ assert gone() is None and gc.get_freeze_count() == 0
 """
 
 
+@pytest.mark.costly
 def test_what_the_caller_of_run_has_is_collected(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", IN_A_NOTEBOOK, str(tmp_path / "runs")], check=True)
 
 
+@pytest.mark.costly
 def test_a_command_settles(tmp_path: Path) -> None:
     code = "import gc, sys\nfrom blurb.cli import main\ntry: main()\nfinally: print(gc.get_freeze_count())\n"
     command = [sys.executable, "-c", code, "run", "baseline:majority", "--suite", "demo", "--tasks", "biosses"]

@@ -102,6 +102,7 @@ COUNTS = """
 """
 
 
+@pytest.mark.costly
 def test_of_many_processes_one_is_inside_also_if_some_are_killed_there(tmp_path: Path) -> None:
     (tmp_path / "count").write_text("0")
     all_of_them = [process(COUNTS, tmp_path, dies) for dies in (0, 0, 0, 0, 0, 2, 5, 5)]
@@ -163,6 +164,7 @@ def test_a_process_number_that_is_used_again_is_another_process(path: Path) -> N
         assert lease is not None
 
 
+@pytest.mark.costly
 def test_a_process_that_slept_loses_its_lease_and_touches_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "LIMIT", 0.6)
     owner = process(HOLDS, path)
@@ -309,6 +311,7 @@ def test_a_lease_that_is_gone_is_lost_for_good(path: Path) -> None:
     assert path.read_bytes() == content
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("lag", [3.0, 25.0, 60.0])
 def test_writes_that_are_seen_late_make_no_lease_stale(
     path: Path, clock: Clock, lag: float, monkeypatch: pytest.MonkeyPatch

@@ -64,6 +64,7 @@ def start() -> Iterator[Start]:
         process.wait()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("number", signals.SIGNALS)
 def test_a_step_ends_before_the_first_signal_is_heard(number: signal.Signals, start: Start) -> None:
     process = start(60, 1.5)
@@ -93,6 +94,7 @@ def test_a_second_signal_of_any_kind_ends_the_process_at_once(start: Start) -> N
     assert process.returncode == -signal.SIGINT
 
 
+@pytest.mark.costly
 def test_what_was_ignored_stays_ignored(start: Start) -> None:
     """A script starts its background commands so: Ctrl-C is not for them."""
     process = start(60, 1, ignored=True)

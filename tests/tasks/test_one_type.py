@@ -110,6 +110,7 @@ def run(*arguments: str) -> str:
     return result.output
 
 
+@pytest.mark.costly
 def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Callable[[str], Path]) -> None:
     files = [part for split in tasks.SPLITS for part in (f"--{split}", f"{split}.tsv")]
     run("tasks", "new", "claims-of-mine", "--type", "claims", *files)
@@ -147,6 +148,7 @@ def test_what_is_no_type_is_refused(folder: Path) -> None:
         types.get("nothing")
 
 
+@pytest.mark.costly
 def test_only_its_declaration_names_a_type() -> None:
     """No branch and no table by type, wherever: each would be an edit more for a new one."""
     top = Path(blurb.__file__).parent

@@ -29,6 +29,7 @@ def _fit(
     return trainer.fit(inputs, tiny.targets(inputs), tiny.settings(**settings), seed, evaluate)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["single", "tokens"])
 def test_it_learns(kind: OutputKind) -> None:
     trainer, inputs = tiny.trainer(tiny.network(kind)), tiny.features(120, words=kind == "tokens")

@@ -75,6 +75,7 @@ def assert_same(one: Found, other: Found) -> None:
     assert one[1:] == other[1:]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "settings",
     [

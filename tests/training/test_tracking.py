@@ -80,6 +80,7 @@ def run(folder: Path, *arguments: str) -> Path:
     return done.parent
 
 
+@pytest.mark.costly
 def test_a_tracker_is_told_of_epochs_and_figures_and_changes_nothing(tmp_path: Path, fake: type[Fake]) -> None:
     plain = run(tmp_path / "plain")
     assert fake.told == []  # off by default
@@ -102,6 +103,7 @@ def test_a_tracker_is_told_of_epochs_and_figures_and_changes_nothing(tmp_path: P
     assert (step, values) == (2, {f"test/{name}": value for name, value in metrics.items()})
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("where", ["init", "settings", "log", "finish"])
 def test_a_tracker_that_fails_is_a_warning(tmp_path: Path, fake: type[Fake], where: str) -> None:
     fake.fails_at = where
@@ -132,6 +134,7 @@ def test_a_missing_package_is_told_before_training(tmp_path: Path, monkeypatch: 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.costly
 def test_tensorboard_holds_the_curve(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

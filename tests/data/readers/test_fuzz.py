@@ -6,6 +6,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -78,6 +79,7 @@ def test_pieces_of_the_formats_in_any_order(name: str, content: bytes) -> None:
     _check(name, content)
 
 
+@pytest.mark.costly
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from(READERS), st.data())
 def test_a_correct_file_with_a_stretch_replaced(name: str, data: st.DataObject) -> None:

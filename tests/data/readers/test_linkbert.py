@@ -85,6 +85,7 @@ def test_the_rows_are_blurbs(tmp_path: Path, task: Task) -> None:
             assert found == expected
 
 
+@pytest.mark.costly
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["bc5-chem", "ncbi-disease", "bc2gm", "chemprot", "ddi", "gad", "biosses", "pubmedqa"])
 def test_verified_as_identical(tmp_path: Path, real_data: Path, name: str) -> None:

@@ -41,6 +41,7 @@ def run(
     return LocalEngine(Launch(workers)).run_sweep(Sweep(Path(), jobs), on_finished, on_progress)
 
 
+@pytest.mark.costly
 def test_a_dead_worker_fails_its_trial_only(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     jobs = [Job(number, None, None, DataSource("gad", Path()), Path(), "cpu") for number in range(5)]  # type: ignore[arg-type]
     monkeypatch.setattr(local, "execute", dies)
@@ -54,6 +55,7 @@ def test_a_dead_worker_fails_its_trial_only(monkeypatch) -> None:  # type: ignor
     assert noted == [2]
 
 
+@pytest.mark.costly
 def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:
     code = (
         "import os, time\n"
@@ -89,6 +91,7 @@ def jobs_of(times: list[float]) -> list[Job]:
     return [Job(number, None, None, origin, Path(), "cpu", predicted=each) for number, each in enumerate(times)]  # type: ignore[arg-type]
 
 
+@pytest.mark.costly
 def test_news_of_workers_arrive_and_belong_to_their_job(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(local, "execute", tells)
     heard: list[tuple[object, int]] = []
@@ -96,6 +99,7 @@ def test_news_of_workers_arrive_and_belong_to_their_job(monkeypatch) -> None:  #
     assert sorted(heard) == [(number, number) for number in range(4)]  # type: ignore[type-var]
 
 
+@pytest.mark.costly
 def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(local, "execute", tells)
     times = [1.0, 5.0, 0.0, 9.0, 5.0]
@@ -133,6 +137,7 @@ def placed(devices: list[str]) -> list[Job]:
     ]
 
 
+@pytest.mark.costly
 def test_lanes_take_the_gpus_in_turn_and_one_that_is_spoilt_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "execute", says_where)
     monkeypatch.setattr(local, "gpus_for", lambda jobs: ["cuda:0"])

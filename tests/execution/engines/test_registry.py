@@ -78,6 +78,7 @@ def run(*more: str) -> str:
     return done.output
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("how", ["./backwards.py:Backwards", "backwards"])
 def test_an_engine_in_one_file_makes_the_tables_of_any_other(
     how: str, here: Path, monkeypatch: pytest.MonkeyPatch
@@ -102,6 +103,7 @@ def test_an_engine_in_one_file_makes_the_tables_of_any_other(
     sys.modules.pop("backwards", None)
 
 
+@pytest.mark.costly
 def test_the_engine_of_the_guide(here: Path) -> None:
     guide = (PACKAGE.parent / "docs" / "cluster.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n# pool.py\n(.*?)```", guide, re.DOTALL)
@@ -205,6 +207,7 @@ def _names_an_engine(path: Path, names: Sequence[str]) -> list[str]:
     return found
 
 
+@pytest.mark.costly
 def test_no_engine_is_named_outside_their_folder() -> None:
     names = engines.engines.names()
     assert names == ["local", "ray", "slurm"]

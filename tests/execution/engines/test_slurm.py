@@ -89,6 +89,7 @@ def calls(site: Path) -> list[list[str]]:
     return [json.loads(line) for line in (site / "calls").read_text().splitlines()]
 
 
+@pytest.mark.costly
 def test_the_jobs_make_the_tables_that_one_process_makes(site: Path) -> None:
     alone = blurb(*RUN, "--output", "alone/runs")
     assert alone.returncode == 0, alone.stderr
@@ -222,6 +223,7 @@ def test_jobs_that_are_queued_keep_their_trials_whatever_is_run_meanwhile(site: 
     assert sweeps.folders(Path("runs")) == [folder]
 
 
+@pytest.mark.costly
 def test_what_failed_is_submitted_again(site: Path) -> None:
     assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
     (folder,) = sweeps.folders(Path("runs"))
@@ -232,6 +234,7 @@ def test_what_failed_is_submitted_again(site: Path) -> None:
     assert "2 trials done here" in blurb("worker", "--sweep", str(folder), "--part", "0").stdout
 
 
+@pytest.mark.costly
 def test_after_a_refusal_the_rest_can_be_submitted(site: Path) -> None:
     (site / "refuse-2").touch()
     assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 2
@@ -245,6 +248,7 @@ def test_after_a_refusal_the_rest_can_be_submitted(site: Path) -> None:
     assert again.stderr.count("already done") == 2
 
 
+@pytest.mark.costly
 def test_logs_stay_until_gc_and_while_jobs_are_queued(site: Path) -> None:
     assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
     (folder,) = sweeps.folders(Path("runs"))

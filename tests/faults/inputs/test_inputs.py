@@ -52,6 +52,7 @@ def wrong(command: Command, arguments: list[str], marker: Path) -> str:
     return "\\x1b]0;" if "\x1b]0;" in command.text else ""
 
 
+@pytest.mark.costly
 def test_changed_files(subjects: Subjects, tmp_path: Path) -> None:
     """Every reader; a tenth of a second to ten seconds each."""
     rng, seen, faults = chances("inputs"), Counter[str](), []

@@ -53,6 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
+@pytest.mark.costly
 def test_numbers_are_those_of_the_tables(folder: Path) -> None:
     (board,) = collect(folder / "runs", with_published=False).boards
     assert [entry.model for entry in board.entries] == ["good", "worse", "single"]
@@ -148,6 +149,7 @@ def test_published_rows_stand_beside_real_ones_only(folder: Path, tmp_path: Path
     assert collect(tmp_path / "nothing", with_published=False).boards == []
 
 
+@pytest.mark.costly
 def test_pairs_are_judged_as_blurb_compare_does(folder: Path) -> None:
     (board,) = collect(folder / "runs", with_published=False).boards
     assert board.comparisons.with_units
@@ -243,6 +245,7 @@ def test_the_command_asks_for_originals_where_they_are_needed(
     assert words[words.index("--protocol") + 1] == "PROTOCOL.toml"
 
 
+@pytest.mark.costly
 def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     """Provenance as the worker writes it: a fake would say what the page expects, whatever the worker does."""
     small = {"epochs": 1, "batch_size": 2, "max_train": 4, "max_eval": 2, "max_length": 16}
@@ -268,6 +271,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
     assert part.seconds is not None
 
 
+@pytest.mark.costly
 def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
     (board,) = collect(folder / "runs", with_published=False).boards
     single = board.entries[-1]
