@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 LATER = """
 import gc, weakref
-
-import pytest
 from blurb.system import gc_control as garbage
 
 class Learner:
