@@ -12,10 +12,34 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["KeptModel", "Results", "check", "compare", "load_dataset", "load_model", "load_results", "predict", "run"]
+__all__ = [
+    "KeptModel",
+    "Results",
+    "Scores",
+    "check",
+    "compare",
+    "load_dataset",
+    "load_model",
+    "load_results",
+    "predict",
+    "run",
+    "score",
+]
 
 if TYPE_CHECKING:
-    from blurb.api import KeptModel, Results, check, compare, load_dataset, load_model, load_results, predict, run
+    from blurb.api import (
+        KeptModel,
+        Results,
+        Scores,
+        check,
+        compare,
+        load_dataset,
+        load_model,
+        load_results,
+        predict,
+        run,
+        score,
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from blurb.api.keywords import run
     from blurb.api.predicting import KeptModel, load_model, predict
     from blurb.api.results import Results, load_results
+    from blurb.api.scoring import Scores, score
 
 __all__ = [
     "Comparison",
     "KeptModel",
     "Results",
+    "Scores",
     "check",
     "compare",
     "load_dataset",
@@ -24,6 +26,7 @@ __all__ = [
     "predict",
     "row_of",
     "run",
+    "score",
 ]
 _HOMES = {
     "check": "comparing",
@@ -37,6 +40,8 @@ _HOMES = {
     "KeptModel": "predicting",
     "load_model": "predicting",
     "predict": "predicting",
+    "Scores": "scoring",
+    "score": "scoring",
 }
 
 

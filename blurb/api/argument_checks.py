@@ -61,6 +61,11 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "Row": ("a row, results with one row, or the name of a row", _is_row),
     "Rules": ("rules", _is_rules),
+    "Predictions": (
+        "a path, a mapping from id to prediction, or a list of predictions",
+        lambda value: isinstance(value, str | os.PathLike | Mapping | Sequence) or hasattr(value, "tolist"),
+    ),
+    "Names": ("a mapping from label to label", lambda value: isinstance(value, Mapping)),
     "Any": ("anything", lambda value: True),
 }
 """Words of the annotations -> how a message calls the kind, and whether a value is of it."""

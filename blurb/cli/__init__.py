@@ -16,7 +16,7 @@ from blurb.system import gc_control
 
 SECTIONS = {
     "Run": ("run", "ablate", "predict", "retry", "worker"),
-    "Look at results": ("status", "leaderboard", "compare", "check", "diff", "errors", "export", "runs"),
+    "Look at results": ("score", "status", "leaderboard", "compare", "check", "diff", "errors", "export", "runs"),
     "Data, models and settings": ("data", "tasks", "models", "vocab", "protocols", "heads"),
     "Housekeeping": ("doctor", "cache", "gc", "rescore", "schema"),
 }

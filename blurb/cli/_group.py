@@ -20,7 +20,6 @@ MEANT = {
     "show": "leaderboard",
     "regress": "check",
     "clean": "gc",
-    "score": "leaderboard",
     "version": "--version",
     "help": "--help",
 }

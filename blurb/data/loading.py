@@ -43,10 +43,15 @@ def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData
 
 def identified(task: Task, rows: dict[Split, list[Example]]) -> TaskData:
     """Hashes and verifies the splits of a task."""
+    datasets = {split: to_dataset(examples, task.task_type) for split, examples in rows.items()}
+    return TaskData(task, datasets, *identity(task, rows))
+
+
+def identity(task: Task, rows: dict[Split, list[Example]]) -> tuple[str, Verdict]:
+    """The data hash of the splits of a task, and the verdict on them."""
     hashes = {split: hash_rows(examples) for split, examples in rows.items()}
     counts = {split: task.task_type.size(examples) for split, examples in rows.items()}
-    datasets = {split: to_dataset(examples, task.task_type) for split, examples in rows.items()}
-    return TaskData(task, datasets, _hash(task, hashes), verdict(task, counts, hashes))
+    return _hash(task, hashes), verdict(task, counts, hashes)
 
 
 def _hash(task: Task, hashes: dict[Split, str]) -> str:

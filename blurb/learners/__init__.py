@@ -9,10 +9,22 @@ from __future__ import annotations
 
 from blurb.learners.kind import LearnerKind, RowKind
 from blurb.learners.kinds.encoder import LEARNER as DEFAULT
+from blurb.learners.kinds.external import LEARNER as EXTERNAL
 from blurb.messages.errors import UnknownName
 from blurb.registry import Registry
 
-__all__ = ["DEFAULT", "PREFIX", "LearnerKind", "RowKind", "in_trial", "is_named", "kinds", "of_trial", "row_kind"]
+__all__ = [
+    "DEFAULT",
+    "EXTERNAL",
+    "PREFIX",
+    "LearnerKind",
+    "RowKind",
+    "in_trial",
+    "is_named",
+    "kinds",
+    "of_trial",
+    "row_kind",
+]
 
 kinds: Registry[LearnerKind] = Registry("learner", "blurb.learners.kinds", "LEARNER", "blurb.learners")
 PREFIX = "baseline:"
@@ -35,7 +47,7 @@ def name_in(reference: str) -> str:
 
 def named() -> dict[str, LearnerKind]:
     """The kinds that stand in the place of a model, by name."""
-    return {name: kind for name, kind in kinds.usable().items() if not kind.reads_checkpoint}
+    return {name: kind for name, kind in kinds.usable().items() if kind.runs and not kind.reads_checkpoint}
 
 
 def of_checkpoints() -> dict[str, LearnerKind]:
@@ -47,7 +59,7 @@ def get_named(reference: str) -> LearnerKind:
     """The kind that stands in the place of a model; UnknownName if there is none of that name."""
     name = name_in(reference)
     found = kinds.known(name)
-    if found is None or found.reads_checkpoint:
+    if found is None or found.reads_checkpoint or not found.runs:
         raise UnknownName(PREFIX.rstrip(":"), name, named())
     return found
 
@@ -64,7 +76,7 @@ def of_trial(weights: str, learner: str = "") -> LearnerKind:
 
 def in_trial(kind: LearnerKind) -> str:
     """`Trial.learner` of a kind: empty where the weights name it, and by default, so that trials keep their hash."""
-    return kind.name if kind.reads_checkpoint and kind != DEFAULT else ""
+    return kind.name if kind != DEFAULT and (kind.reads_checkpoint or not kind.runs) else ""
 
 
 def row_name(weights: str, learner: str = "") -> str:

@@ -89,6 +89,7 @@ class LearnerKind:
     :param own_training: whether its training settings are those of the protocol's `[baselines.NAME]`
     :param on_device: whether it runs on the device that is asked for, not always on the CPU
     :param precisions: whether it can compute in half precision
+    :param runs: whether blurb makes its predictions; else it only scores them, and `learner` and `cost` are empty
     """
 
     name: str
@@ -110,6 +111,7 @@ class LearnerKind:
     own_training: bool = False
     on_device: bool = False
     precisions: bool = False
+    runs: bool = True
 
     def load(self, part: str) -> Any:
         """The object that a field names; SettingsError if it cannot be imported.

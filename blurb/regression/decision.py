@@ -170,7 +170,9 @@ def _nothing(name: str) -> ScoreComparison:
 def _unfit(line: ScoreComparison | None, name: str, candidate: RowScores, baseline: RowScores, rules: Rules) -> str:
     """Why no rule can be applied to a dataset; "" if one can."""
     if line is None or line.first is None:
-        return "missing in the candidate"
+        on_test = rules.split != "test" and candidate.means().get(name) is not None
+        hint = f"; it has no predictions on {rules.split}, --split test compares those that it has" if on_test else ""
+        return f"missing in the candidate{hint}"
     for row, what in ((candidate, "the candidate"), (baseline, "the baseline")):
         dataset = row.datasets.get(name, DatasetScores(name))
         there = len(dataset.scores(rules.split)) if dataset.runs else dataset.count

@@ -23,23 +23,28 @@ def load(records: Mapping[int, Record], split: Split = "test", drop: Collection[
 
     :param drop: ids of examples to leave out
     """
-    runs: list[Counts] = []
-    names: list[str] = []
-    kind = metric = ""
+    runs = []
     for _, record in sorted(records.items()):
         formulation, columns = _formulation(record), record.predictions(split)
         kept = [place for place, name in enumerate(columns["id"]) if name not in drop]
         if formulation is None or not kept:
             return None
-        columns = {name: [values[place] for place in kept] for name, values in columns.items()}
-        counts, clusters, named = _of_run(formulation, columns)
-        if runs and (clusters != names or counts.shape != runs[0].shape):
-            return None
-        runs.append(counts)
-        task = formulation.task
-        names, metric = clusters, task.metric
-        kind = "documents" if named else task.task_type.examples or task.unit
-    return Clusters(metrics.get(metric), np.stack(runs), tuple(names), kind) if runs else None
+        runs.append((formulation, {name: [values[place] for place in kept] for name, values in columns.items()}))
+    return clusters_of(runs) if runs else None
+
+
+def clusters_of(runs: Sequence[tuple[formulations.Formulation, Mapping[str, Sequence[Any]]]]) -> Clusters | None:
+    """The examples of runs of one task; None if the runs scored different examples.
+
+    :param runs: formulation of each, with `id`, `doc_id`, `gold` and `prediction`
+    """
+    found = [_of_run(*run) for run in runs]
+    counts, names, named = found[-1]
+    if any(each[1] != names or each[0].shape != counts.shape for each in found):
+        return None
+    task = runs[-1][0].task
+    kind = "documents" if named else task.task_type.examples or task.unit
+    return Clusters(metrics.get(task.metric), np.stack([each[0] for each in found]), tuple(names), kind)
 
 
 def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:

@@ -32,6 +32,7 @@ SPEC: Mapping[str, type] = {
     "recipe": int,
     "plugins": dict,
     "learner": str,
+    "predictions": str,
 }
 """Types of the fields of a specification."""
 
@@ -122,8 +123,11 @@ def read_metrics(path: Path) -> Figures:
     file = path / "metrics.json"
     content = read_json(file)
     check_types(content, {"metric": str, "dev": dict, "test": dict, "majority": dict}, file)
-    if any(content.get("metric") not in content.get(split, {}) for split in SCORED):
-        raise StoreError(f"the main metric ('metric') is not among the figures of {' and '.join(SCORED)}.", where=file)
+    unscored = [split for split in SCORED if content.get("metric") not in content.get(split, {})]
+    if unscored and (unscored != ["dev"] or content.get("dev") != {}):  # of another tool, test alone may be known
+        raise StoreError(
+            f"the main metric ('metric') is not among the figures of {' and '.join(unscored)}.", where=file
+        )
     majority = content.get("majority", {})
     check_types(majority, dict.fromkeys(majority, dict), file)
     for figures in (*(content.get(split, {}) for split in SCORED), *majority.values()):

@@ -32,6 +32,8 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> F
 
     def scores(split: Scored, answers: str) -> dict[str, float]:
         rows = [i for i, name in enumerate(columns["split"]) if name == split]
+        if not rows:  # predictions of another tool may be of test alone
+            return {}
         gold, predicted, documents = ([columns[name][i] for i in rows] for name in ("gold", answers, "doc_id"))
         scored = formulation.score(gold, predicted, documents)
         for metric, value in scored.items():

@@ -13,7 +13,7 @@ from typing import Any
 from blurb import learners
 from blurb.learners import LearnerKind
 
-LATER = ("plugins", "learner")
+LATER = ("plugins", "learner", "predictions")
 """Fields added after the first stores. They are left out of the hash while empty, so that old trials stay done."""
 
 
@@ -43,6 +43,7 @@ class Trial:
     :param recipe: recipe number of its learner
     :param plugins: setting -> hash of the code and options of plug-ins (`blurb.store.plugins`)
     :param learner: the kind of learner (`blurb.learners.in_trial`); "" for fine-tuning, and where `weights` name it
+    :param predictions: hash of predictions that another tool made (`blurb.scoring`); "" for those of a learner
     """
 
     task: str
@@ -55,6 +56,7 @@ class Trial:
     recipe: int = 1
     plugins: Mapping[str, str] = field(default_factory=dict)
     learner: str = ""
+    predictions: str = ""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -75,8 +77,8 @@ class Trial:
 
     @property
     def family(self) -> str:
-        """The hash without the seed; only trials of one family may be averaged."""
-        return replace(self, seed=0).hash
+        """The hash without the seed and what depends on it; only trials of one family may be averaged."""
+        return replace(self, seed=0, predictions="").hash
 
 
 @dataclass(frozen=True)

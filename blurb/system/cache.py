@@ -17,6 +17,7 @@ KINDS = {
     "scratch": "scratch encoders",
     "models": "loaded models, and checkpoints with another tokenizer",
     "intervals": "intervals of the rows of a store",
+    "verdicts": "verdicts on data folders",
     "rates": "measured speed of encoders on this machine",
     "downloads": "downloaded releases",
 }

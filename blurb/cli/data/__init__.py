@@ -1,4 +1,4 @@
-"""`blurb data`: download, prepare, verify and inspect the datasets."""
+"""`blurb data`: download, prepare, verify, inspect and export the datasets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import click
 from blurb.cli._group import Group
 from blurb.cli.data.audit import audit
 from blurb.cli.data.download import download
+from blurb.cli.data.export import export
 from blurb.cli.data.prepare import prepare
 from blurb.cli.data.stats import stats
 from blurb.cli.data.verify import verify
@@ -14,7 +15,7 @@ from blurb.cli.data.verify import verify
 
 @click.group(name="data", cls=Group)
 def command() -> None:
-    """Download, prepare, verify and inspect the data."""
+    """Download, prepare, verify, inspect and export the data."""
 
 
 command.add_command(download)
@@ -22,3 +23,4 @@ command.add_command(prepare)
 command.add_command(verify)
 command.add_command(stats)
 command.add_command(audit)
+command.add_command(export)

@@ -1,0 +1,124 @@
+"""`blurb.score`: BLURB's metric for predictions of any tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.messages.errors import DataError, ErrorCollector, SettingsError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from blurb.scoring.scores import MatchedAnswers, Score
+    from blurb.scoring.values import Reading
+    from blurb.tasks import Split, Task
+
+    Predictions = Path | str | Mapping[str, Any] | Sequence[Any]
+    Names = Mapping[str, str]
+
+
+class Scores(tuple["Score", ...]):
+    """Scores of predictions, a dataset each; by place, or by the name of the dataset."""
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, str):
+            return next(each for each in self if each.task.name == place)
+        return super().__getitem__(place)
+
+    def to_pandas(self) -> DataFrame:
+        """One line a dataset, with the columns of `blurb score --format csv`."""
+        from pandas import DataFrame
+
+        from blurb.scoring.lines import lines
+
+        return DataFrame(lines(self))
+
+    def _repr_html_(self) -> str:
+        return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
+
+
+def score(
+    task: str | None,
+    predictions: Predictions,
+    data: Path | str | None = None,
+    *,
+    suite: str = "blurb",
+    split: Split = "test",
+    file_format: str | None = None,
+    scheme: str | None = None,
+    names: Names | None = None,
+    add: str | None = None,
+    seed: int = 1,
+    output: Path | str = "runs",
+) -> Scores:
+    """Scores predictions that any tool made; nothing is trained, and no text is kept.
+
+    :param task: name or task file; None for a folder of predictions with a file a dataset, named after it
+    :param predictions: a file (CoNLL, TSV, CSV, JSON lines, Parquet, BLURB's submission form) or a folder of such
+        files; from a script also a mapping from id to prediction, or predictions in the order of the examples
+    :param data: data folder in BLURB's layout
+    :param suite: "demo" for synthetic data
+    :param file_format: conll, tsv, csv, jsonl, json or parquet; None goes by the ending
+    :param scheme: tagging scheme; None goes by the letters of the tags
+    :param names: label in the file -> label of the task, where the file has other names
+    :param add: name of a model, to which the predictions on test are added as a trial of a store
+    :param seed: of that trial
+    :param output: that store
+    :raises DataError: (file, line) for answers that are missing, double, unknown or no answers to the task
+    """
+    from blurb.planning.request import folders
+    from blurb.scoring import scores, storing
+    from blurb.scoring.values import Reading
+
+    if add is not None and split != "test":
+        raise SettingsError("A trial needs predictions on test; leave out --split.")
+    pairs = _pairs(task, predictions)
+    folder, _ = folders(suite, None if data is None else Path(data), None, [each for each, _ in pairs])
+    reading = Reading(scheme or "", dict(names or {}))
+    wrong = ErrorCollector()
+    found = [wrong.tried(_matched, each, given, file_format or "", folder, split, reading) for each, given in pairs]
+    wrong.tell()
+    matched = [each for each in found if each is not None]
+    scored = Scores(scores.score(answers, path) for answers, path in matched)
+    if add is not None:
+        storing.add(Path(output), add, seed, suite, [answers for answers, _ in matched], scored)
+    return scored
+
+
+def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predictions]]:
+    """The tasks with what is given of each, in the order of the paper's tables."""
+    from blurb import tasks
+
+    if task is not None:
+        chosen = tasks.load_selection(task)
+        if len(chosen) > 1:
+            raise SettingsError(
+                "Predictions are of one dataset", fix="give its name, or a folder with a file a dataset."
+            )
+        return [(chosen[0], predictions)]
+    if not isinstance(predictions, Path | str) or not Path(predictions).is_dir():
+        raise SettingsError("Say of which dataset the predictions are", fix="give --task.")
+    folder = Path(predictions)
+    files: dict[str, Path] = {}
+    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+        if (named := tasks.known(path.stem.lower().replace("_", "-"))) is not None:
+            if named.name in files:
+                raise DataError(f"a second file for {named.name}, beside {files[named.name].name}.", path)
+            files[named.name] = path
+    if not files:
+        raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", folder)
+    return [(each, files[each.name]) for each in tasks.load_selection(",".join(files))]
+
+
+def _matched(
+    task: Task, given: Predictions, file_format: str, folder: Path, split: Split, reading: Reading
+) -> tuple[MatchedAnswers, Path]:
+    from blurb.scoring import files, scores
+
+    if isinstance(given, Path | str):
+        file = files.read(Path(given), file_format, words="tokens" in task.task_type.columns)
+    else:
+        file = files.from_python(given)
+    return scores.matched(task, file, folder, split, reading), file.path

@@ -1,0 +1,45 @@
+"""`blurb data export`: the examples with their ids, for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from blurb.cli import _complete
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder in BLURB's layout.")
+@click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True, help="Data suite.")
+@click.option(
+    "--tasks",
+    "selection",
+    shell_complete=_complete.tasks,
+    default="all",
+    show_default=True,
+    help="Task names, types or files, comma-separated.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "parquet", "conll"]),
+    default="jsonl",
+    show_default=True,
+    help="Format of the files; conll is for NER and PICO.",
+)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write.")
+def export(data: Path | None, suite: str, selection: str, form: str, out: Path) -> None:
+    """Write the splits with ids, for a tool that reads no BLURB layout.
+
+    Writes OUT/TASK/SPLIT.FORMAT. The ids are those by which blurb score matches predictions. The files have the text of
+    the corpora, whose licences forbid most to be passed on (blurb tasks show TASK).
+    """
+    from blurb import tasks
+    from blurb.data.export import export as write
+    from blurb.planning.request import folders
+
+    chosen = tasks.load_selection(selection)
+    folder, _ = folders(suite, data, None, chosen)
+    for path in write(chosen, folder, out, form):
+        click.echo(path)

@@ -1,0 +1,127 @@
+"""Finds the example of each answer: by id, or by order with everything compared that the file says of the examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from blurb.data.examples import texts
+from blurb.data.schema import Example
+from blurb.messages.text import plural
+from blurb.scoring.files import Answer, AnswerFile
+
+SHOWN = 3
+"""Ids that a message lists."""
+
+
+def match(file: AnswerFile, units: Sequence[Example], split: str) -> tuple[list[int], str]:
+    """The place in the file of each unit's answer, and how it was found, as words.
+
+    :raises DataError: (file, line or ids) if not every unit has exactly one answer
+    """
+    named = [answer for answer in file.answers if answer.id]
+    if named and len(named) < len(file.answers):
+        nameless = next(answer for answer in file.answers if not answer.id)
+        raise file.error("an answer without an id, although others have one.", nameless)
+    if named and not _are_numbers(file, units, split):
+        places = _by_id(file, units, split)
+        _compare(file, units, places)
+        return places, "by id"
+    if len(file.answers) != len(units):
+        pairs = zip(units, file.answers, strict=False)
+        wrong = next((found for unit, answer in pairs if (found := _difference(answer, unit, set()))), None)
+        counts = f"{plural(len(file.answers), 'answer')}, but {split} has {len(units):,} examples"
+        if wrong is not None:
+            raise file.error(f"{wrong[0]} (The file has {counts}.)", wrong[1])
+        raise file.error(f"{counts}.", file.answers[min(len(units), len(file.answers) - 1)])
+    places = list(range(len(units)))
+    return places, "by order" + _compare(file, units, places)
+
+
+def by_sentence(file: AnswerFile, units: Sequence[Example]) -> AnswerFile:
+    """The tags of whole documents, as BLURB's submissions have those of EBM PICO, cut into those of their sentences.
+
+    :raises DataError: if a document has another number of words than tags
+    """
+    sentences: dict[str, list[Example]] = {}
+    for unit in units:
+        sentences.setdefault(str(unit["doc_id"]), []).append(unit)
+    cut = []
+    for answer in file.answers:
+        tags, parts = answer.value, sentences[answer.id]
+        count = sum(len(unit["tokens"]) for unit in parts)
+        if not isinstance(tags, list) or len(tags) != count:
+            raise file.error(f"{answer.id[:40]!r} has {count:,} words; expected a list of as many tags.", answer)
+        start = 0
+        for unit in parts:
+            cut.append(Answer(answer.line, unit["id"], tags[start : start + len(unit["tokens"])]))
+            start += len(unit["tokens"])
+    return AnswerFile(file.path, cut, file.dataset)
+
+
+def _are_numbers(file: AnswerFile, units: Sequence[Example], split: str) -> bool:
+    """Whether the "ids" only count the lines, 0 to n - 1, and are none of the examples."""
+    if [answer.id for answer in file.answers] != [str(place) for place in range(len(file.answers))]:
+        return False
+    return not all(answer.id in _keys(units, split) for answer in file.answers)
+
+
+def _keys(units: Sequence[Example], split: str) -> Mapping[str, int]:
+    """Place of a unit by its id, with and without the name of the split, as submissions have it."""
+    keys: dict[str, int] = {}
+    for place, unit in enumerate(units):
+        keys.setdefault(unit["id"].removeprefix(f"{split}."), place)
+    return keys | {unit["id"]: place for place, unit in enumerate(units)}
+
+
+def _by_id(file: AnswerFile, units: Sequence[Example], split: str) -> list[int]:
+    keys = _keys(units, split)
+    found: dict[int, int] = {}
+    for place, answer in enumerate(file.answers):
+        unit = keys.get(answer.id)
+        if unit is None:
+            raise file.error(
+                f"there is no example {answer.id[:40]!r} in {split}.",
+                answer,
+                fix="blurb data export writes the examples with their ids.",
+            )
+        if unit in found:
+            first = file.answers[found[unit]].line
+            raise file.error(f"the id {answer.id[:40]!r} occurs twice; the first is at line {first}.", answer)
+        found[unit] = place
+    missing = [unit["id"] for place, unit in enumerate(units) if place not in found]
+    if missing:
+        more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
+        raise file.error(
+            f"{plural(len(missing), 'example')} of {split} without an answer: {', '.join(missing[:SHOWN])}{more}."
+        )
+    return [found[place] for place in range(len(units))]
+
+
+def _compare(file: AnswerFile, units: Sequence[Example], places: Sequence[int]) -> str:
+    """Compares words, texts and numbers of tags; returns what was compared, as words."""
+    compared: set[str] = set()
+    for unit, place in zip(units, places, strict=True):
+        answer = file.answers[place]
+        wrong = _difference(answer, unit, compared)
+        if wrong:
+            raise file.error(*wrong)
+    return f" and {' and '.join(sorted(compared))}" if compared else ""
+
+
+def _difference(answer: Answer, unit: Example, compared: set[str]) -> tuple[str, Answer] | None:
+    """What of an answer cannot be of a unit, and where."""
+    words: Any = unit.get("tokens")
+    if words is not None and answer.words is not None:
+        compared.add("words")
+        for place, (given, word) in enumerate(zip(answer.words, words, strict=False)):
+            if given != word:
+                line = answer.lines[place] if answer.lines else answer.line
+                return f"the word {given[:40]!r} where {unit['id']} has {word[:40]!r}.", Answer(line, "", None)
+    if words is not None and isinstance(answer.value, list) and len(answer.value) != len(words):
+        return f"{len(answer.value)} tags, but {unit['id']} has {len(words)} words.", answer
+    if words is None and answer.text is not None:
+        compared.add("texts")
+        if answer.text.split() not in [text.split() for text in (*texts(unit), " ".join(texts(unit)))]:
+            return f"the text is not that of {unit['id']}.", answer
+    return None

@@ -1,0 +1,207 @@
+"""The score of predictions of any tool: BLURB's metric with its interval, and what stands beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blurb import formulations, metrics
+from blurb.data.schema import Example
+from blurb.formulations._base import Formulation
+from blurb.messages.errors import DataError
+from blurb.results.published import best_of_paper
+from blurb.scoring import gold, matching, values
+from blurb.scoring.files import AnswerFile
+from blurb.scoring.values import Reading
+from blurb.store.figures import bounds
+from blurb.tasks import Split, Task
+
+RESAMPLES = 2_000
+"""Of the test examples; enough for the digits that are shown."""
+
+
+@dataclass(frozen=True)
+class AllClasses:
+    """Accuracy over all classes, which others print as "micro F1": it counts the class of no relation as right.
+
+    :param accuracy: of the predictions, times 100
+    :param constant: of the answer that is always the negative class, whose score is 0
+    :param negative: that class
+    """
+
+    accuracy: float
+    constant: float
+    negative: str
+
+
+@dataclass(frozen=True)
+class Score:
+    """What predictions of one dataset are worth; all figures times 100.
+
+    :param file: where the predictions are from
+    :param split: dev or test
+    :param metric: name of the score among `figures`
+    :param interval: of the score: 95 %, over the choice of test examples
+    :param figures: all metrics of the task
+    :param majority: score of the most frequent answer of train; None without train
+    :param floor: score of the best constant answer; None if unknown
+    :param published: best figure of the paper's Table 6, and its model
+    :param matched: how the example of each answer was found
+    :param verdict: on the data
+    :param predictions: hash of the predictions by id
+    :param missing: splits that the data lacks
+    """
+
+    task: Task
+    split: Split
+    file: Path
+    score: float
+    interval: tuple[float, float] | None
+    metric: str
+    figures: Mapping[str, float]
+    majority: float | None
+    floor: float | None
+    published: tuple[float, str] | None
+    all_classes: AllClasses | None
+    examples: int
+    matched: str
+    verdict: str
+    predictions: str
+    missing: Sequence[str] = ()
+
+    @property
+    def remarks(self) -> list[str]:
+        """What to know before the score is compared with others."""
+        found = []
+        if self.missing:
+            found.append(f"the data lacks {' and '.join(self.missing)}; the verdict is on the rest")
+        if self.verdict not in ("identical", "counts only"):
+            found.append(f"data {self.verdict}: not the release that published figures are on")
+        if self.matched == "by order":
+            found.append("matched by order alone: nothing in the file says which example an answer belongs to")
+        if self.floor is not None and self.score <= self.floor:
+            found.append("not better than one answer for all examples")
+        return found
+
+
+@dataclass(frozen=True)
+class MatchedAnswers:
+    """Predictions with the examples that they answer.
+
+    :param answers: one a unit, in the order of the units
+    :param matched: how they were found, as words
+    """
+
+    formulation: Formulation
+    split: Split
+    units: Sequence[Example]
+    answers: Sequence[Any]
+    facts: gold.DataFacts
+    matched: str
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """What the metrics read, and the majority answer; the columns of a trial's predictions without scores."""
+        known = self.facts.majority
+        return {
+            "split": [self.split] * len(self.units),
+            "id": [unit["id"] for unit in self.units],
+            "doc_id": [unit.get("doc_id") for unit in self.units],
+            "gold": [self.formulation.gold(unit) for unit in self.units],
+            "prediction": list(self.answers),
+            "majority": [None if known is None else self.formulation.constant(known, unit) for unit in self.units],
+        }
+
+
+def fingerprint(columns: Mapping[str, Sequence[Any]]) -> str:
+    """SHA-256 of predictions by split and id; no text and no gold answer is part of it."""
+    lines = zip(columns["split"], columns["id"], columns["prediction"], strict=True)
+    text = "".join(json.dumps(line) + "\n" for line in sorted(lines, key=lambda line: line[:2]))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: Reading) -> MatchedAnswers:
+    """The answers of a file with their examples.
+
+    :raises DataError: if a file is invalid, or not every example has exactly one answer
+    """
+    title = file.dataset.replace(" ", "-").lower()
+    if title and title not in (task.name, task.title.replace(" ", "-").lower()):
+        raise DataError(f"these are predictions of {file.dataset}, not of {task.name}.", file.path)
+    formulation = formulations.bind(task)
+    examples = gold.units(formulation, folder, split)
+    documents = {str(unit.get("doc_id")) for unit in examples}
+    if all(answer.id in documents for answer in file.answers):
+        if "document_unit" in formulation.own_settings:
+            formulation = formulations.bind(task, {"document_unit": "abstract"})
+            examples = gold.units(formulation, folder, split)
+        elif formulation.kind == "tokens":
+            file = matching.by_sentence(file, examples)
+    places, how = matching.match(file, examples, split)
+    answers = values.read(task, file, reading)
+    return MatchedAnswers(
+        formulation, split, examples, [answers[place] for place in places], gold.facts(task, folder), how
+    )
+
+
+def score(found: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Score:
+    """The score of predictions, with everything that stands beside it.
+
+    :param resamples: for the interval; 0 for none
+    """
+    formulation, columns = found.formulation, found.columns
+    task, documents = formulation.task, columns["doc_id"]
+    figures = formulation.score(columns["gold"], columns["prediction"], documents)
+    floor = formulation.best_constant(columns["gold"], documents)
+    tallies = metrics.get(task.metric).tallies
+    best = best_of_paper().get(task.name)
+    return Score(
+        task=task,
+        split=found.split,
+        file=file,
+        score=100 * formulation.main_metric(figures),
+        interval=_interval(found, resamples) if resamples else None,
+        metric=next(iter(figures)),
+        figures={name: value if name in tallies else 100 * value for name, value in figures.items()},
+        majority=None if found.facts.majority is None else 100 * _main(formulation, columns, "majority"),
+        floor=None if floor is None else 100 * floor,
+        published=best if found.split == "test" else None,
+        all_classes=_all_classes(task, columns),
+        examples=len(found.units),
+        matched=found.matched,
+        verdict=found.facts.verdict,
+        predictions=fingerprint(columns),
+        missing=found.facts.missing,
+    )
+
+
+def _main(formulation: Formulation, columns: Mapping[str, Sequence[Any]], answers: str) -> float:
+    return formulation.main_metric(formulation.score(columns["gold"], columns[answers], columns["doc_id"]))
+
+
+def _interval(found: MatchedAnswers, resamples: int) -> tuple[float, float]:
+    """95 % over the choice of test examples, by documents where the source names them, as for every row."""
+    from blurb.results.predictions import clusters_of
+    from blurb.statistics import bootstrap
+
+    name = found.formulation.task.name
+    clusters = clusters_of([(found.formulation, found.columns)])
+    assert clusters is not None  # of one run
+    ends = bootstrap.spread(clusters, name, resamples).interval
+    least, most = bounds(name)
+    return max(ends[0], least), min(ends[1], most)
+
+
+def _all_classes(task: Task, columns: Mapping[str, Sequence[Any]]) -> AllClasses | None:
+    """For tasks whose metric leaves one class out."""
+    negative = task.metric_options.get("negative")
+    if not isinstance(negative, str):
+        return None
+    right = sum(map(str.__eq__, columns["gold"], columns["prediction"]))
+    return AllClasses(
+        100 * right / len(columns["gold"]), 100 * columns["gold"].count(negative) / len(columns["gold"]), negative
+    )

@@ -1,0 +1,105 @@
+"""Stores scored predictions as trials of a model that is claimed to have made them."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from blurb import __version__, learners
+from blurb.learners import EXTERNAL
+from blurb.messages.errors import SettingsError
+from blurb.scoring.scores import MatchedAnswers, Score
+from blurb.store import planned_rows, provenance, rescore
+from blurb.store.planned_rows import PlannedRow
+from blurb.store.provenance import Provenance
+from blurb.store.record import PREDICTIONS, write_predictions
+from blurb.store.store import Store
+from blurb.store.trial import Configuration, Trial
+from blurb.system import leases
+from blurb.system.files import write_json
+
+HISTORY = "epoch,loss,learning_rate,dev\n"
+
+
+def add(
+    root: Path, model: str, seed: int, suite: str, found: Sequence[MatchedAnswers], scores: Sequence[Score]
+) -> None:
+    """Writes predictions as finished trials, and the row that has them.
+
+    A trial is identified by its predictions. Other predictions of the same model and seed take its place in the row.
+
+    :param root: of the store
+    :param model: name that the predictions go by
+    :param found: predictions on test, with their `scores`
+    :raises SettingsError: for a name that would be something else
+    """
+    if learners.is_named(model) or not model.strip():
+        raise SettingsError(f"'{model}' is no name for predictions of another tool.")
+    for answers in found:
+        if answers.facts.missing:
+            lost = " and ".join(answers.facts.missing)
+            raise SettingsError(
+                f"The data of {answers.formulation.task.name} lacks {lost}; a trial is identified by all its splits",
+                fix="score without --add, or get the rest of the data.",
+            )
+    store = Store(root)
+    weights = hashlib.sha256(f"{EXTERNAL.name} {model}".encode()).hexdigest()
+    configuration = Configuration(EXTERNAL.name, hashlib.sha256(EXTERNAL.name.encode()).hexdigest(), {}, "fp32", suite)
+    with store.locked():
+        store.claim(model)
+    trials = {}
+    for answers, score in zip(found, scores, strict=True):
+        formulation = answers.formulation
+        trial = Trial(
+            formulation.task.name,
+            weights,
+            "",
+            answers.facts.hash,
+            {name: value for name, value in formulation.options.items() if formulation.by_document},
+            seed,
+            "fp32",
+            EXTERNAL.recipe,
+            learner=EXTERNAL.name,
+            predictions=score.predictions,
+        )
+        made = Provenance(
+            data_verdict=answers.facts.verdict,
+            model=model,
+            configuration=configuration,
+            started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            facts={"file": score.file.name, "matched": answers.matched},
+            environment={"blurb": __version__, "python": platform.python_version()},
+        )
+        _write(store, trial, made, answers)
+        trials[trial.task] = trial
+    row = PlannedRow(
+        model,
+        weights,
+        "",
+        EXTERNAL.recipe,
+        configuration,
+        {task: {seed: trial.hash} for task, trial in trials.items()},
+        {task: trial.family for task, trial in trials.items()},
+        learner=EXTERNAL.name,
+    )
+    with store.locked():
+        planned_rows.write(store, row)
+
+
+def _write(store: Store, trial: Trial, made: Provenance, answers: MatchedAnswers) -> None:
+    path = store.path(made.model, trial.task, trial.hash)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = answers.columns
+    with leases.held(store.lease(path)) as lease:
+        if rescore.is_done(store, path):
+            return
+        with store.writing(path, lease) as aside:
+            write_json(aside / "spec.json", trial.content)
+            write_predictions(aside / PREDICTIONS, {**columns, "scores": [None] * len(answers.units)})
+            write_json(aside / "metrics.json", rescore.figures(answers.formulation, columns))
+            write_json(aside / provenance.FILE, made.content)
+            (aside / "history.csv").write_text(HISTORY, encoding="utf-8")
+            (aside / "log.txt").write_text(f"{made.started} scored {made.facts['file']}\n", encoding="utf-8")

@@ -1,0 +1,157 @@
+"""What is no prediction is refused with its file and line or id, exit code 2, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from blurb import tasks
+from blurb.corpora import demo
+from blurb.data.splits import read_split
+from tests.cli.in_process import blurb
+
+NER, GAD = "ncbi-disease", "gad"
+
+
+def gold(name: str) -> list[tuple[str, str]]:
+    """Id and label of the test examples."""
+    return [(row["id"], row["label"]) for row in read_split(tasks.get(name), demo.prepare(), "test")]
+
+
+def conll(name: str = NER) -> list[str]:
+    """The gold tags of test as lines."""
+    lines: list[str] = []
+    for row in read_split(tasks.get(name), demo.prepare(), "test"):
+        lines += [f"{word}\t{tag}" for word, tag in zip(row["tokens"], row["tags"], strict=True)] + [""]
+    return lines
+
+
+def tsv(name: str = GAD) -> list[str]:
+    return [f"{key}\t{label}" for key, label in gold(name)]
+
+
+def refused(folder: Path, lines: list[str], *more: str, name: str = "a.tsv", task: str = GAD) -> str:
+    """The message; nothing but the file is in the folder afterwards."""
+    (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    arguments = ["score", "--suite", "demo", "--task", task, "--predictions", name, "--add", "m", *more]
+    code, out, err = blurb(arguments, folder)
+    assert (code, out) == (2, "")
+    assert [path.name for path in folder.iterdir()] == [name]
+    return err
+
+
+def test_an_id_that_is_missing_doubled_or_unknown(tmp_path: Path) -> None:
+    lines = tsv()
+    key = lines[4].partition("\t")[0]
+    assert f"a.tsv: 1 example of test without an answer: {key}." in refused(tmp_path, lines[:4] + lines[5:])
+    assert f"a.tsv:6: the id '{key}' occurs twice; the first is at line 5." in refused(
+        tmp_path, [*lines[:5], lines[4], *lines[6:]]
+    )
+    assert "a.tsv:1: there is no example 'x.1' in test" in refused(tmp_path, ["x.1\t0", *lines[1:]])
+    assert "a.tsv:1: an answer without an id" in refused(tmp_path, ["\t0", *lines[1:]])
+
+
+def test_a_label_that_there_is_not(tmp_path: Path) -> None:
+    lines = tsv()
+    key = lines[2].partition("\t")[0]
+    text = refused(tmp_path, [*lines[:2], f"{key}\tyes", *lines[3:]])
+    assert "a.tsv:3: 'yes' is no label of gad, which are 1, 0. If the file has other names" in text or (
+        "a.tsv:3: 'yes' is no label of gad" in text and "--map yes=" in text
+    )
+    assert "--map leads to maybe, but the labels of gad are" in refused(tmp_path, lines, "--map", "x=maybe")
+
+
+def test_a_file_of_another_task(tmp_path: Path) -> None:
+    assert "there is no example" in refused(tmp_path, tsv("chemprot"))
+    (tmp_path / "a.tsv").unlink()
+    other = json.dumps({"dataset_name": "DDI", "predictions": dict(gold(GAD))})
+    assert "a.json: these are predictions of DDI, not of gad." in refused(tmp_path, [other], name="a.json")
+
+
+def test_one_line_too_few_and_words_that_do_not_align(tmp_path: Path) -> None:
+    lines = conll()
+    text = refused(tmp_path, lines[1:], name="a.conll", task=NER)
+    assert "a.conll:1: the word " in text
+    shifted = lines.index("")
+    text = refused(tmp_path, lines[: shifted - 1] + lines[shifted:], name="a.conll", task=NER)
+    assert "a.conll:1: " in text
+    assert "words." in text
+    text = refused(tmp_path, lines[: -shifted - 2], name="a.conll", task=NER)
+    assert "but test has" in text
+
+
+def test_examples_in_another_order(tmp_path: Path) -> None:
+    blocks = "\n".join(conll()).strip("\n").split("\n\n")
+    shuffled = "\n\n".join([*blocks[1:], blocks[0]]).split("\n")
+    assert "a.conll:1: the word" in refused(tmp_path, shuffled, name="a.conll", task=NER)
+
+
+def test_tags_of_another_scheme_or_type(tmp_path: Path) -> None:
+    lines = conll()
+    place = next(number for number, line in enumerate(lines, 1) if "\tB-" in line)
+    text = refused(
+        tmp_path, [line.replace("\tB-", "\tU-") for line in lines], "--scheme", "bio", name="a.conll", task=NER
+    )
+    assert f"a.conll:{place}: 'U-Disease' is no BIO tag of ncbi-disease" in text
+    text = refused(tmp_path, [line.replace("-Disease", "-Gene") for line in lines], name="a.conll", task=NER)
+    assert f"a.conll:{place}: 'B-Gene'" in text
+    assert "--map Gene=Disease" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [("nan", "is no number"), ("much", "is no number"), ("85", "far from the scale of biosses, 0 to 4")],
+)
+def test_numbers_that_are_none_or_of_another_scale(value: str, told: str, tmp_path: Path) -> None:
+    rows = read_split(tasks.get("biosses"), demo.prepare(), "test")
+    lines = [f"{row['id']}\t{row['score']}" for row in rows]
+    lines[1] = f"{rows[1]['id']}\t{value}"
+    text = refused(tmp_path, lines, task="biosses")
+    assert "a.tsv:2: " in text
+    assert told in text
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "told"),
+    [
+        ("a.tsv", [""], "the file is empty"),
+        ("a.csv", ["id,prediction", '"open'], "not valid CSV"),
+        ("a.csv", ["id,prediction", "1,2,3"], "a.csv:2: expected 2 columns, found 3"),
+        ("a.tsv", ["a\tb\tc"], "3 columns without a header"),
+        ("a.jsonl", ["{"], "a.jsonl:1: not valid JSON"),
+        ("a.jsonl", ['{"id": "x"}'], "no column of predictions; present: id"),
+        ("a.json", ["[]"], "expected one JSON object"),
+        ("a.json", ['{"predictions": []}'], "expected an object of id and prediction"),
+        ("a.parquet", ["PAR1"], "cannot be read as Parquet"),
+        ("a.conll", ["word"], "a.conll:1: expected a word and its tag"),
+    ],
+)
+def test_a_file_that_cannot_be_read(name: str, lines: list[str], told: str, tmp_path: Path) -> None:
+    assert told in refused(tmp_path, lines, name=name)
+
+
+def test_a_model_that_is_something_else_and_a_folder_without_names(tmp_path: Path) -> None:
+    assert "is no name for predictions" in refused(tmp_path, tsv(), "--add", "baseline:majority")
+    code, _, err = blurb(["score", "--suite", "demo", "--predictions", str(tmp_path)], tmp_path)
+    assert code == 2
+    assert "no file is named after a dataset" in err
+    code, _, err = blurb(["score", "--suite", "demo", "--predictions", "a.tsv"], tmp_path)
+    assert code == 2
+    assert "give --task" in err
+
+
+def test_data_that_lacks_a_split_cannot_be_stored(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "GAD"
+    folder.mkdir(parents=True)
+    (folder / "test.tsv").write_bytes((demo.prepare() / "GAD" / "test.tsv").read_bytes())
+    (tmp_path / "a.tsv").write_text("\n".join(tsv()) + "\n")
+    asked = ["score", "--data", "data", "--task", GAD, "--predictions", "a.tsv"]
+    code, out, _ = blurb(asked, tmp_path)
+    assert code == 0
+    assert "gad: the data lacks train and dev; the verdict is on the rest" in out
+    code, _, err = blurb([*asked, "--add", "m"], tmp_path)
+    assert code == 2
+    assert "lacks train and dev" in err
+    assert not (tmp_path / "runs").exists()
