@@ -47,9 +47,9 @@ def command(context: click.Context, form: str) -> None:
     Presets of the Hub, encoders from scratch, baselines.
 
     Any checkpoint folder and any Hub id (org/model or org/model@revision) can be run as well. A scratch encoder takes
-    its vocabulary from the data. csv and json also have the casing that blurb states where a checkpoint's files are
-    wrong (see --casing of blurb run), whose vocabulary it has, its row among the published ones, a revision that was
-    seen in a source (nothing is pinned by it), and the licence, both empty where none was seen.
+    its vocabulary from the data. csv and json also have, for each model, the casing that blurb sets where the
+    checkpoint's files are wrong (see --casing of blurb run), the origin of its vocabulary, its published row, and a
+    revision (which pins nothing) and licence, which are empty where no source states them.
     """
     if context.invoked_subcommand:
         return

@@ -26,7 +26,8 @@ DIGITS = 4
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
-    help="Data folder, instead of FILE: predict its test set. For a model trained on the originals, their folder.",
+    help="Data folder, instead of FILE: predict its test set. If the model was trained on the original "
+    "releases (--raw of blurb run), the folder of these.",
 )
 @click.option("--task", shell_complete=_complete.one_task, help="Dataset; not needed if TRIAL is a trial folder.")
 @click.option("--seed", type=int, help="Seed of the run.  [default: the first]")

@@ -90,7 +90,8 @@ def stats(
 
     Also the majority's score, and the ceiling of IO tags.
 
-    Of train also the ratio of examples to mean words, by which bigrams or sequence models are expected to do better.
+    For train also the number of examples divided by their mean number of words, a rule of thumb for whether bigrams or
+    sequence models will do better.
     Lengths are in words; with --model also in sub-tokens (special tokens included), compared with Table 8 of Gu et
     al., and with how much training cuts at the task's or the encoder's maximum length.
     """
