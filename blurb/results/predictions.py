@@ -38,13 +38,13 @@ def clusters_of(runs: Sequence[tuple[formulations.Formulation, Mapping[str, Sequ
 
     :param runs: formulation of each, with `id`, `doc_id`, `gold` and `prediction`
     """
-    found = [_of_run(*run) for run in runs]
-    counts, names, named = found[-1]
-    if any(each[1] != names or each[0].shape != counts.shape for each in found):
+    scored = [_of_run(*run) for run in runs]
+    counts, names, named = scored[-1]
+    if any(each[1] != names or each[0].shape != counts.shape for each in scored):
         return None
     task = runs[-1][0].task
     kind = "documents" if named else task.task_type.examples or task.unit
-    return Clusters(metrics.get(task.metric), np.stack([each[0] for each in found]), tuple(names), kind)
+    return Clusters(metrics.get(task.metric), np.stack([each[0] for each in scored]), tuple(names), kind)
 
 
 def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:

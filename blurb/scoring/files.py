@@ -69,6 +69,8 @@ def read(path: Path, form: str = "", words: bool = False) -> AnswerFile:
     """
     if form and form not in FORMATS:
         raise UnknownName("format of predictions", form, FORMATS)
+    if not path.exists():
+        raise DataError("there is no such file of predictions.", path)
     if path.is_file() and path.stat().st_size > LARGEST:
         raise DataError(f"the file has {path.stat().st_size:,} bytes; predictions take a few million.", path)
     name = form or ENDINGS.get(path.suffix.lower(), "conll" if words else "tsv")

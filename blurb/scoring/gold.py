@@ -55,11 +55,11 @@ def facts(task: Task, folder: Path) -> DataFacts:
     formulation = formulations.bind(task)
     majority = formulation.constants(formulation.units(rows["train"]))[0] if "train" in rows else None
     missing = [split for split in SPLITS if split not in rows]
-    found = DataFacts("" if missing else digest, verdict, majority, missing)
+    known = DataFacts("" if missing else digest, verdict, majority, missing)
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_json(place, dataclasses.asdict(found))
-    return found
+        write_json(place, dataclasses.asdict(known))
+    return known
 
 
 def _key(task: Task, paths: Mapping[Split, Path]) -> str:

@@ -76,7 +76,7 @@ def _keys(units: Sequence[Example], split: str) -> Mapping[str, int]:
 
 def _by_id(file: AnswerFile, units: Sequence[Example], split: str) -> list[int]:
     keys = _keys(units, split)
-    found: dict[int, int] = {}
+    places: dict[int, int] = {}
     for place, answer in enumerate(file.answers):
         unit = keys.get(answer.id)
         if unit is None:
@@ -85,17 +85,17 @@ def _by_id(file: AnswerFile, units: Sequence[Example], split: str) -> list[int]:
                 answer,
                 fix="blurb data export writes the examples with their ids.",
             )
-        if unit in found:
-            first = file.answers[found[unit]].line
+        if unit in places:
+            first = file.answers[places[unit]].line
             raise file.error(f"the id {answer.id[:40]!r} occurs twice; the first is at line {first}.", answer)
-        found[unit] = place
-    missing = [unit["id"] for place, unit in enumerate(units) if place not in found]
+        places[unit] = place
+    missing = [unit["id"] for place, unit in enumerate(units) if place not in places]
     if missing:
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
         raise file.error(
             f"{plural(len(missing), 'example')} of {split} without an answer: {', '.join(missing[:SHOWN])}{more}."
         )
-    return [found[place] for place in range(len(units))]
+    return [places[place] for place in range(len(units))]
 
 
 def _compare(file: AnswerFile, units: Sequence[Example], places: Sequence[int]) -> str:

@@ -76,16 +76,16 @@ class Score:
     @property
     def remarks(self) -> list[str]:
         """What to know before the score is compared with others."""
-        found = []
+        sentences = []
         if self.missing:
-            found.append(f"the data lacks {' and '.join(self.missing)}; the verdict is on the rest")
+            sentences.append(f"the data lacks {' and '.join(self.missing)}; the verdict is on the rest")
         if self.verdict not in ("identical", "counts only"):
-            found.append(f"data {self.verdict}: not the release that published figures are on")
+            sentences.append(f"data {self.verdict}: not the release that published figures are on")
         if self.matched == "by order":
-            found.append("matched by order alone: nothing in the file says which example an answer belongs to")
+            sentences.append("matched by order alone: nothing in the file says which example an answer belongs to")
         if self.floor is not None and self.score <= self.floor:
-            found.append("not better than one answer for all examples")
-        return found
+            sentences.append("not better than one answer for all examples")
+        return sentences
 
 
 @dataclass(frozen=True)
@@ -148,12 +148,12 @@ def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: R
     )
 
 
-def score(found: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Score:
+def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Score:
     """The score of predictions, with everything that stands beside it.
 
     :param resamples: for the interval; 0 for none
     """
-    formulation, columns = found.formulation, found.columns
+    formulation, columns = matched_answers.formulation, matched_answers.columns
     task, documents = formulation.task, columns["doc_id"]
     figures = formulation.score(columns["gold"], columns["prediction"], documents)
     floor = formulation.best_constant(columns["gold"], documents)
@@ -161,21 +161,21 @@ def score(found: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Scor
     best = best_of_paper().get(task.name)
     return Score(
         task=task,
-        split=found.split,
+        split=matched_answers.split,
         file=file,
         score=100 * formulation.main_metric(figures),
-        interval=_interval(found, resamples) if resamples else None,
+        interval=_interval(matched_answers, resamples) if resamples else None,
         metric=next(iter(figures)),
         figures={name: value if name in tallies else 100 * value for name, value in figures.items()},
-        majority=None if found.facts.majority is None else 100 * _main(formulation, columns, "majority"),
+        majority=None if matched_answers.facts.majority is None else 100 * _main(formulation, columns, "majority"),
         floor=None if floor is None else 100 * floor,
-        published=best if found.split == "test" else None,
+        published=best if matched_answers.split == "test" else None,
         all_classes=_all_classes(task, columns),
-        examples=len(found.units),
-        matched=found.matched,
-        verdict=found.facts.verdict,
+        examples=len(matched_answers.units),
+        matched=matched_answers.matched,
+        verdict=matched_answers.facts.verdict,
         predictions=fingerprint(columns),
-        missing=found.facts.missing,
+        missing=matched_answers.facts.missing,
     )
 
 

@@ -25,7 +25,7 @@ HISTORY = "epoch,loss,learning_rate,dev\n"
 
 
 def add(
-    root: Path, model: str, seed: int, suite: str, found: Sequence[MatchedAnswers], scores: Sequence[Score]
+    root: Path, model: str, seed: int, suite: str, predictions: Sequence[MatchedAnswers], scores: Sequence[Score]
 ) -> None:
     """Writes predictions as finished trials, and the row that has them.
 
@@ -33,39 +33,19 @@ def add(
 
     :param root: of the store
     :param model: name that the predictions go by
-    :param found: predictions on test, with their `scores`
+    :param predictions: on test, with their `scores`
     :raises SettingsError: for a name that would be something else
     """
-    if learners.is_named(model) or not model.strip():
-        raise SettingsError(f"'{model}' is no name for predictions of another tool.")
-    for answers in found:
-        if answers.facts.missing:
-            lost = " and ".join(answers.facts.missing)
-            raise SettingsError(
-                f"The data of {answers.formulation.task.name} lacks {lost}; a trial is identified by all its splits",
-                fix="score without --add, or get the rest of the data.",
-            )
+    _check(model, predictions)
     store = Store(root)
-    weights = hashlib.sha256(f"{EXTERNAL.name} {model}".encode()).hexdigest()
-    configuration = Configuration(EXTERNAL.name, hashlib.sha256(EXTERNAL.name.encode()).hexdigest(), {}, "fp32", suite)
     with store.locked():
         store.claim(model)
+    claim = hashlib.sha256(f"{EXTERNAL.name} {model}".encode()).hexdigest()
+    configuration = Configuration(EXTERNAL.name, hashlib.sha256(EXTERNAL.name.encode()).hexdigest(), {}, "fp32", suite)
     trials = {}
-    for answers, score in zip(found, scores, strict=True):
-        formulation = answers.formulation
-        trial = Trial(
-            formulation.task.name,
-            weights,
-            "",
-            answers.facts.hash,
-            {name: value for name, value in formulation.options.items() if formulation.by_document},
-            seed,
-            "fp32",
-            EXTERNAL.recipe,
-            learner=EXTERNAL.name,
-            predictions=score.predictions,
-        )
-        made = Provenance(
+    for answers, score in zip(predictions, scores, strict=True):
+        trial = _trial(claim, seed, answers, score)
+        origin = Provenance(
             data_verdict=answers.facts.verdict,
             model=model,
             configuration=configuration,
@@ -73,11 +53,11 @@ def add(
             facts={"file": score.file.name, "matched": answers.matched},
             environment={"blurb": __version__, "python": platform.python_version()},
         )
-        _write(store, trial, made, answers)
+        _write(store, trial, origin, answers)
         trials[trial.task] = trial
     row = PlannedRow(
         model,
-        weights,
+        claim,
         "",
         EXTERNAL.recipe,
         configuration,
@@ -89,8 +69,40 @@ def add(
         planned_rows.write(store, row)
 
 
-def _write(store: Store, trial: Trial, made: Provenance, answers: MatchedAnswers) -> None:
-    path = store.path(made.model, trial.task, trial.hash)
+def _check(model: str, predictions: Sequence[MatchedAnswers]) -> None:
+    if learners.is_named(model) or not model.strip():
+        raise SettingsError(f"'{model}' is no name for predictions of another tool.")
+    for answers in predictions:
+        if answers.facts.missing:
+            lost = " and ".join(answers.facts.missing)
+            raise SettingsError(
+                f"The data of {answers.formulation.task.name} lacks {lost}; a trial is identified by all its splits",
+                fix="score without --add, or get the rest of the data.",
+            )
+
+
+def _trial(claim: str, seed: int, answers: MatchedAnswers, score: Score) -> Trial:
+    """The trial of some predictions.
+
+    :param claim: stands for the weights, which nobody here has seen
+    """
+    formulation = answers.formulation
+    return Trial(
+        formulation.task.name,
+        claim,
+        "",
+        answers.facts.hash,
+        dict(formulation.options) if formulation.by_document else {},
+        seed,
+        "fp32",
+        EXTERNAL.recipe,
+        learner=EXTERNAL.name,
+        predictions=score.predictions,
+    )
+
+
+def _write(store: Store, trial: Trial, origin: Provenance, answers: MatchedAnswers) -> None:
+    path = store.path(origin.model, trial.task, trial.hash)
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = answers.columns
     with leases.held(store.lease(path)) as lease:
@@ -100,6 +112,6 @@ def _write(store: Store, trial: Trial, made: Provenance, answers: MatchedAnswers
             write_json(aside / "spec.json", trial.content)
             write_predictions(aside / PREDICTIONS, {**columns, "scores": [None] * len(answers.units)})
             write_json(aside / "metrics.json", rescore.figures(answers.formulation, columns))
-            write_json(aside / provenance.FILE, made.content)
+            write_json(aside / provenance.FILE, origin.content)
             (aside / "history.csv").write_text(HISTORY, encoding="utf-8")
-            (aside / "log.txt").write_text(f"{made.started} scored {made.facts['file']}\n", encoding="utf-8")
+            (aside / "log.txt").write_text(f"{origin.started} scored {origin.facts['file']}\n", encoding="utf-8")

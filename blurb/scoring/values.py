@@ -74,7 +74,7 @@ def labels(task: Task, file: AnswerFile, reading: Reading) -> list[str]:
 def label_lists(task: Task, file: AnswerFile, reading: Reading) -> list[list[str]]:
     """Any number of labels an example: a list, or a text with `|`, `;` or `,` between them."""
     names = {**SHORT_NAMES, **reading.names} if set(SHORT_NAMES.values()) == set(task.labels) else reading.names
-    found = []
+    answers = []
     for answer in file.answers:
         given = answer.value
         if isinstance(given, str):
@@ -82,8 +82,8 @@ def label_lists(task: Task, file: AnswerFile, reading: Reading) -> list[list[str
         if not isinstance(given, list):
             raise file.error(f"{_quoted(given)} is no list of labels.", answer)
         chosen = {_label(task, file, answer, each, names) for each in given}
-        found.append([label for label in task.labels if label in chosen])
-    return found
+        answers.append([label for label in task.labels if label in chosen])
+    return answers
 
 
 def _listed(text: str, known: Sequence[str]) -> list[Any]:
@@ -102,7 +102,7 @@ def _listed(text: str, known: Sequence[str]) -> list[Any]:
 def numbers(task: Task, file: AnswerFile, reading: Reading) -> list[float]:
     """One number an example, near the scale of the gold scores."""
     low, high = (float(str(task.metric_options[name])) for name in ("low", "high"))
-    found = []
+    answers = []
     for answer in file.answers:
         try:
             number = math.nan if isinstance(answer.value, bool) else float(answer.value)
@@ -110,16 +110,16 @@ def numbers(task: Task, file: AnswerFile, reading: Reading) -> list[float]:
             number = math.nan
         if not math.isfinite(number):
             raise file.error(f"{_quoted(answer.value)} is no number.", answer)
-        found.append(number)
+        answers.append(number)
     reach = (high - low) / 2  # a regression may leave the scale a little; another scale does by far
-    far = next((place for place, number in enumerate(found) if not low - reach <= number <= high + reach), None)
+    far = next((place for place, number in enumerate(answers) if not low - reach <= number <= high + reach), None)
     if far is not None:
         raise file.error(
-            f"{found[far]:g} is far from the scale of {task.name}, {low:g} to {high:g}, which the metric clips to.",
+            f"{answers[far]:g} is far from the scale of {task.name}, {low:g} to {high:g}, which the metric clips to.",
             file.answers[far],
             fix="Write the predictions on that scale.",
         )
-    return found
+    return answers
 
 
 def tags(task: Task, file: AnswerFile, reading: Reading) -> list[list[str]]:
@@ -127,20 +127,20 @@ def tags(task: Task, file: AnswerFile, reading: Reading) -> list[list[str]]:
     written = [_split(file, answer) for answer in file.answers]
     scheme = tagging.scheme_name(reading.scheme) if reading.scheme else _scheme(task, written, reading.names)
     canonical: dict[str, str | None] = {}
-    found = []
+    answers = []
     for answer, row in zip(file.answers, written, strict=True):
         for place, tag in enumerate(row):
             if tag not in canonical:
                 canonical[tag] = _tag(task, tag, scheme, reading.names)
             if canonical[tag] is None:
-                _no_tag(task, file, answer, place, tag, scheme)
-        found.append([str(canonical[tag]) for tag in row])
+                _no_tag(task, file, answer, place, tag, scheme, reading)
+        answers.append([str(canonical[tag]) for tag in row])
     # BIO stays as it is, since strict F1 counts what the scheme does not allow.
-    if scheme != "bio" or not any(map(_begins_with_b, found)):
-        found = [tagging.convert(row, scheme, "bio") for row in found]
+    if scheme != "bio" or not any(map(_begins_with_b, answers)):
+        answers = [tagging.convert(row, scheme, "bio") for row in answers]
     if task.task_type.borders:
-        return found
-    return [[tag if tag == "O" else f"I-{tag[2:]}" for tag in row] for row in found]
+        return answers
+    return [[tag if tag == "O" else f"I-{tag[2:]}" for tag in row] for row in answers]
 
 
 def _split(file: AnswerFile, answer: Answer) -> list[str]:
@@ -183,13 +183,16 @@ def _tag(task: Task, tag: str, scheme: str, names: Mapping[str, str]) -> str | N
     return f"{prefix}-{kind}" if prefix in letters and kind in task.labels else None
 
 
-def _no_tag(task: Task, file: AnswerFile, answer: Answer, place: int, tag: str, scheme: str) -> None:
+def _no_tag(task: Task, file: AnswerFile, answer: Answer, place: int, tag: str, scheme: str, reading: Reading) -> None:
     line = answer.lines[place] if answer.lines else answer.line
     kind = tag.partition("-")[2]
+    fix = f"If the file has other names for them, say which: --map {kind or tag}={task.labels[0]}."
+    if reading.names.get(kind, kind) in task.labels:
+        fix = "Leave out --scheme, or give that of the file."
     raise file.error(
         f"{_quoted(tag)} is no {scheme.upper()} tag of {task.name}, whose types are {', '.join(task.labels)}.",
         Answer(line, answer.id, None),
-        fix=f"If the file has other names for them, say which: --map {kind or tag}={task.labels[0]}.",
+        fix=fix,
     )
 
 

@@ -29,6 +29,7 @@ FIRST = {
     "load_model": {"trial": "runs"},
     "predict": {"trial": "runs", "inputs": "a"},
     "load_results": {},
+    "score": {"task": "gad", "predictions": "a", "suite": "demo"},
 }
 
 

@@ -67,7 +67,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("tasks new x --type", "d", ["document"]),
         ("protocols show", "st", ["standard", "standard-short"]),
         ("export", "mo", ["model-index"]),
-        ("cache clear demo", "v", ["vectors"]),
+        ("cache clear demo", "v", ["vectors", "verdicts"]),
         ("leaderboard show --sort", "sco", ["score"]),
         ("errors x --task", "hoc", ["hoc"]),
     ],
@@ -143,6 +143,9 @@ def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
         "worker --allow-code",
         "retry --allow-code",
         "schema words",
+        "score --scheme",
+        "score --map",
+        "score --add",
     }
     found = set()
     for path, command in commands(cli):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
+from blurb import tasks
+from blurb.data.splits import read_split
+from blurb.inputs import tagging
 from blurb.system.lease_records import LeaseRecord
 
 
@@ -41,6 +45,24 @@ def open_trials(folder: Path) -> None:
 def lose_a_seed(folder: Path) -> None:
     """The second run of GAD of `fell` is not there (yet)."""
     shutil.rmtree(sorted((folder / "today" / "fell" / "gad").glob("*/DONE.json"))[1].parent)
+
+
+def some_predictions(folder: Path) -> None:
+    """Answers of another tool for the test sets of `data`: some right, some wrong, in the forms that tools write."""
+    data, out = folder / "data", folder / "predictions"
+    out.mkdir()
+    gad = [f"{row['id']}\t1" for row in read_split(tasks.get("gad"), data, "test")]
+    (out / "gad.tsv").write_text("\n".join(gad) + "\n")
+    rows = read_split(tasks.get("chemprot"), data, "test")
+    lines = [{"id": row["id"], "prediction": row["label"] if place % 2 else "false"} for place, row in enumerate(rows)]
+    (out / "chemprot.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rows = read_split(tasks.get("ncbi-disease"), data, "test")
+    tagged = [zip(row["tokens"], tagging.convert(row["tags"], "bio", "bioul"), strict=True) for row in rows]
+    blocks = ["".join(f"{word} {tag}\n" for word, tag in words) for words in tagged]
+    (out / "ncbi-disease.conll").write_text("\n".join(blocks).replace("U-Disease", "O", 1))
+    pairs = read_split(tasks.get("biosses"), data, "test")
+    scores = [f"{row['id']},{row['score'] / 2 + 0.1 * place:.2f}" for place, row in enumerate(pairs)]
+    (out / "biosses.csv").write_text("\n".join(["id,prediction", *scores]) + "\n")
 
 
 def some_terms(folder: Path) -> None:

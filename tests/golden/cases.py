@@ -17,6 +17,7 @@ from tests.golden._changes import (
     open_trials,
     other_schemas,
     own_table,
+    some_predictions,
     some_terms,
     split_in_two,
 )  # fmt: skip
@@ -135,6 +136,26 @@ DATA = [
             r'"seconds": [\d.]+': '"seconds": 0.0', r",[\d.]+\n": ",SECONDS\n", r"(?<!:) [\d.]+ *\n": " SECONDS\n",
         },
     ),
+]  # fmt: skip
+
+SCORE = [
+    *(
+        replace(case, prepare=some_predictions)
+        for case in formats("score/folder", "score --predictions predictions --data data")
+    ),
+    Case("score/refused", [
+        "score --predictions predictions/gad.tsv --data data",
+        "score --task ddi --predictions predictions/gad.tsv --data data --split dev",
+        "score --task gad --predictions predictions/gad.tsv --data data --map 1=yes",
+        "score --task gad --predictions predictions/gad.tsv --data data --file-format conll",
+        "score --task ncbi-disease --predictions predictions/ncbi-disease.conll --data data --scheme bio",
+        "score --task biosses --predictions nowhere.csv --data data",
+    ], prepare=some_predictions),
+    Case("data/export", [
+        "data export --data data --tasks gad,biosses --out out",
+        "data export --data data --tasks ncbi-disease --out out --format conll",
+        "data export --data data --tasks gad --out out --format conll",
+    ]),
 ]  # fmt: skip
 
 ERRORS = of(INVENTED, [
@@ -447,14 +468,19 @@ RUN = [
 ]  # fmt: skip
 
 CASES: Sequence[Case] = (
-    *DECLARATIONS, *DATA, *ERRORS, *DIFF, *SHOW, *TABLES, *RUNS, *DOCTOR, *COMPARE, *CHECK, *EXPORT, *GRIDS, *RUN,
+    *DECLARATIONS, *DATA, *SCORE, *ERRORS, *DIFF, *SHOW, *TABLES, *RUNS, *DOCTOR, *COMPARE, *CHECK, *EXPORT, *GRIDS,
+    *RUN,
 )  # fmt: skip
 
 LEFT_OUT: Sequence[str] = (
     # These train, or say what it will take, which is another time on every machine.
     "run --budget", "run --dummy-tokens", "run --track", "run --limit", "ablate --limit",
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
-    "run --suite", "ablate --suite",
+    "run --suite", "ablate --suite", "score --suite", "data export --suite",
+    # A store of its own, with times; tests/scoring has it.
+    "score --add", "score --seed", "score --output",
+    # A file of trials is not written here; tests/data/test_export.py has it.
+    "data export --format parquet", "data export --format jsonl",
     # Of models on the Hub, or not seen in what is printed.
     "run --revision", "run --trust-remote-code", "ablate --revision", "ablate --trust-remote-code", "ablate --casing",
     "ablate --jobs", "ablate --name", "vocab --trust-remote-code", "models check --trust-remote-code",

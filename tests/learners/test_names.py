@@ -19,6 +19,8 @@ OTHER_MEANINGS = {
         "results/results_csv.py",
         "data/stats.py",
         "cli/data/stats.py",
+        "cli/score.py",
+        "scoring/scores.py",
     ),  # of the most frequent answer
     "constant": ("metrics/functions/pearson.py",),  # whether the predictions are all alike
     "bigrams": ("data/stats.py", "cli/data/stats.py"),  # repeated words in the data

@@ -100,9 +100,8 @@ def command(
 
     Rows of a results.csv have no predictions: their intervals are over runs alone; published rows have
     no intervals. A rank such as 2-4 means that the intervals do not separate the row from its neighbours. blurb-12 is
-    the mean of the six means without BioASQ, which needs a registration; it is not the BLURB score. Skill
-    is 0 % at the best simple baseline (a constant answer, or words and pairs of words) and 100 % at the best published
-    score.
+    the mean of the six means without BioASQ, which needs a registration; it is not the BLURB score. Skill is 0 %
+    at the best simple baseline (a constant answer, or pairs of words), 100 % at the best published score.
     """
     from blurb import tasks
     from blurb.leaderboard import kept_intervals, ranking
