@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from blurb.regression import Decision, Rules
     from blurb.results.comparison import ScoreComparison
+    from blurb.results.decomposition import Decomposition
     from blurb.tasks import Split
 
 
@@ -58,6 +59,23 @@ class Comparison:
         from blurb.results import comparability
 
         return tuple(comparability.remarks(self.first, self.other))
+
+    @property
+    def decomposition(self) -> Decomposition | None:
+        """Where the difference of the scores comes from; None unless both rows have all datasets, or all but BioASQ."""
+        from blurb.results.decomposition import decompose
+
+        return decompose(self.lines)
+
+    def parts(self) -> DataFrame:
+        """The decomposition as a table, a line a task type and dataset; empty if the rows are not complete."""
+        from pandas import DataFrame
+
+        from blurb.results.decomposition import PartLine
+
+        found = self.decomposition
+        lines = [part.line for part in found.parts] if found else []
+        return DataFrame(lines, columns=list(PartLine.__annotations__))
 
     def __getitem__(self, name: str) -> ScoreComparison:
         """The line of a dataset, a task type or `score`."""

@@ -153,7 +153,7 @@ def _rows_anywhere(context: click.Context) -> list[str]:
     there: list[str] = []
     with contextlib.suppress(StoreError):  # no store here: there are published rows still
         there = _rows(context)
-    return [*there, *(f"published:{row.name}" for row in published.shipped())]
+    return [*there, *(f"published:{row.name}" for row in (*published.shipped(), *published.ablations()))]
 
 
 one_task = _values(_task_names, paths="file")

@@ -17,6 +17,7 @@ from blurb.terminal.output import show
 
 if TYPE_CHECKING:
     from blurb.results.comparison import ScoreComparison
+    from blurb.results.decomposition import Decomposition
 
 NOT_CORRECTED = "Each interval (95 %) is of its line alone; p is corrected over the datasets (Holm)."
 TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable", "runs", "verdict")
@@ -77,6 +78,7 @@ def command(
             _print_reasons(compared.lines)
             for text in grouped((line.name, line.unseen(level)) for line in compared.lines):
                 click.echo(text)
+            _print_parts(compared.decomposition)
             if any(line.interval for line in compared.lines):
                 click.echo(NOT_CORRECTED)
             for text in comparison.sentences(compared.lines, first.name, compared.other.name, level):
@@ -105,6 +107,26 @@ def _print(lines: Sequence[tuple[str, ...]]) -> None:
     titles, *rest = ((*line[:place], *line[place + 1 :]) for line in (TITLES, *lines))
     show(titles, rest, "table", numbers=titles[1:8])
     click.echo(f"Runs: {counts.pop()} on each.")
+
+
+def _print_parts(found: Decomposition | None) -> None:
+    """Where the difference of the scores comes from; nothing if they are not complete."""
+    from blurb.messages.text import signed
+
+    if found is None:
+        return
+    click.echo(f"Where the difference of the {found.of} comes from, in its points ({signed(found.total)}):")
+    intervals = any(part.interval for part in found.parts)
+    rows = []
+    for part in found.parts:
+        ends = [signed(end) for end in part.interval] if part.interval else ["", ""]
+        name = part.name if part.name == part.type else f"  {part.name}"
+        share = "" if part.share is None else f"{part.share:.0%}"
+        rows.append((name, signed(part.points), *(ends if intervals else ()), share))
+    titles = ("part", "points", *(("low", "high") if intervals else ()), "share")
+    show(titles, rows, "table", numbers=titles[1:])
+    for sentence in found.sentences:
+        click.echo(sentence)
 
 
 def _print_reasons(lines: Sequence[ScoreComparison]) -> None:

@@ -1,4 +1,7 @@
-"""Published rows, shipped as `published.csv`: numbers without predictions, identified by source and version."""
+"""Published rows, shipped as `published.csv`: numbers without predictions, identified by source and version.
+
+`published_ablations.csv` has the variants of PubMedBERT that Gu et al. print beside their models; no ranking has them.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,16 @@ NOTES = {
     ("linkbert2022", "PubMedBERT"): "JNLPBA and GAD as printed here; gu2021 prints 79.10 and 83.96",
 }
 """Remarks on shipped rows, by source and model."""
+ABLATIONS = {
+    "PubMedBERT general-vocabulary word-piece": "vocabulary of Wikipedia and books, masking of word pieces",
+    "PubMedBERT general-vocabulary whole-word": "vocabulary of Wikipedia and books, masking of whole words",
+    "PubMedBERT word-piece": "masking of word pieces",
+    "PubMedBERT mixed-domain": "pretrained on Wikipedia and books, then on PubMed, with PubMed's vocabulary",
+    "PubMedBERT half-time": "pretrained for half of the time",
+    "PubMedBERT PubMed+PMC": "abstracts and full texts, not longer",
+    "PubMedBERT adversarial": "adversarial pretraining",
+}
+"""What is different in the variants that the paper prints; the names are ours."""
 
 
 @dataclass
@@ -57,7 +70,12 @@ class Printed:
     @property
     def row(self) -> RowScores:
         """The numbers as a row."""
-        remarks = (DOUBTS[self.certainty], NOTES.get((self.source, self.model), ""))
+        ablation = ABLATIONS.get(self.model, "") if self.source == PAPER[0] else ""
+        remarks = (
+            DOUBTS[self.certainty],
+            NOTES.get((self.source, self.model), ""),
+            ablation and f"ablation: {ablation}",
+        )
         return RowScores(
             model=self.model,
             datasets={
@@ -82,7 +100,17 @@ def read(path: Path) -> list[RowScores]:
 @cache
 def shipped() -> tuple[RowScores, ...]:
     """The rows that come with blurb."""
-    path = Path("published.csv")
+    return _shipped("published.csv")
+
+
+@cache
+def ablations() -> tuple[RowScores, ...]:
+    """The variants of PubMedBERT that the paper prints (`ABLATIONS`), which are in no ranking."""
+    return _shipped("published_ablations.csv")
+
+
+def _shipped(name: str) -> tuple[RowScores, ...]:
+    path = Path(name)
     text = (files("blurb.results") / path.name).read_text(encoding="utf-8")
     return tuple(one.row for one in _parse(*csv_files.parse(text, path), path))
 

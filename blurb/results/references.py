@@ -41,7 +41,9 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
     :raises DataError: (file, line) if a file is invalid
     """
     if reference.startswith(f"{PUBLISHED}:"):
-        return pick(published.shipped(), reference.partition(":")[2], "the list of published rows")
+        return pick(
+            (*published.shipped(), *published.ablations()), reference.partition(":")[2], "the list of published rows"
+        )
     path, row = _split(reference)
     if path is None and _holds_rows(inside := Path(reference) / "runs"):
         raise SettingsError(f"{reference} is a folder but no store; did you mean {inside}?")

@@ -98,7 +98,9 @@ def test_rows_of_the_store(store: Path, line: str) -> None:
 
 
 def test_published_rows_where_they_can_be_compared() -> None:
-    assert len(complete("compare", "published:")) == len({row.name for row in published.shipped()})
+    assert len(complete("compare", "published:")) == len(
+        {row.name for row in (*published.shipped(), *published.ablations())}
+    )
     assert complete("runs show", "published:") == []
 
 

@@ -105,6 +105,7 @@ DECLARATIONS = [
     Case("cache/clear", ["cache clear --yes"], environment=EMPTY),
     Case("schema/show", ["schema gc"]),
     Case("leaderboard/published-terminal", ["leaderboard published"], terminal=True),
+    Case("leaderboard/published-ablations", ["leaderboard published --ablations"], terminal=True),
     Case("leaderboard/published-csv", ["leaderboard published --format csv"]),
     Case("leaderboard/published-json", ["leaderboard published --format json"]),
 ]  # fmt: skip

@@ -217,8 +217,11 @@ LEAKING: tuple[Split, ...] = ("train", "test")
 
 
 @click.command(name="published")
+@click.option(
+    "--ablations", is_flag=True, help="The variants of PubMedBERT that the paper prints, which are not ranked."
+)
 @formats(list[Published])
-def published_rows(form: str) -> None:
+def published_rows(ablations: bool, form: str) -> None:
     """Show the published rows that come with blurb.
 
     The printed score, and the score recomputed from the datasets.
@@ -233,7 +236,8 @@ def published_rows(form: str) -> None:
 
     columns = keys(Published)
     rows: list[tuple[object, ...]] = []
-    for row in published.shipped():
+    chosen = published.ablations() if ablations else published.shipped()
+    for row in chosen:
         entry = ranking.of_row(row)
         means = (entry.values.get(name) for name in (*tasks.TYPES, SCORE))
         rows.append((entry.name, row.version, *means, blurb_score(row.means()), row.certainty))
@@ -241,6 +245,6 @@ def published_rows(form: str) -> None:
         rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
     show(columns, rows, form, numbers=columns[2:-1])
     if form == "table":
-        for row in published.shipped():
+        for row in chosen:
             for remark in row.remarks:
                 click.echo(f"{row.name}: {remark}.")

@@ -13,11 +13,12 @@ from blurb.leaderboard.html.collect import title_of
 from blurb.leaderboard.html.model import Leaderboard, Page, PageRow
 from blurb.leaderboard.html.pairwise import MOST_ENCODERS, MOST_PROBES, opening
 from blurb.leaderboard.html.strips import lowest, marks, strips
-from blurb.leaderboard.intervals import BASES, Value
+from blurb.leaderboard.intervals import BASES, SCORE, Value
 from blurb.leaderboard.terminal import SHORT
 from blurb.messages.text import probability
 from blurb.results import groups
 from blurb.results.comparison import PAIRED
+from blurb.results.score import dataset_weights, type_weights
 from blurb.tasks import TWELVE, TYPES
 
 MOST_DRAWN = 50
@@ -122,6 +123,8 @@ def bases(board: Leaderboard) -> list[str]:
 def data(board: Leaderboard) -> Markup:
     """The data for pairwise comparisons in the script, as JSON that cannot close its script element."""
     names = board.comparisons.names
+    types = {kind: sum(dataset_weights()[name] for name in shares) for kind, shares in type_weights().items()}
+    weights = {**dataset_weights(), **types, SCORE: 1.0}
     reasons: list[str] = [""]
     pairs: dict[str, list[Any]] = {}
     for pair in board.comparisons.pairs:
@@ -134,6 +137,7 @@ def data(board: Leaderboard) -> Markup:
     content = {
         "titles": [_title(name) for name in names],
         "means": [[_mean(entry, name) for name in names] for entry in board.entries],
+        "weights": [weights.get(name) for name in names],
         "names": [entry.label for entry in board.entries],
         "runs": [any(one.runs for one in entry.row.datasets.values()) for entry in board.entries],
         "pairs": pairs,

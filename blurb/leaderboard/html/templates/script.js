@@ -112,7 +112,7 @@
         const before = data.means[a][place], after = data.means[b][place];
         const [half, p, reason] = pair ? pair[place] : [null, null, 0];
         const there = before !== null && after !== null;
-        return { title, before, after, half, p, difference: there ? before - after : null, reason: a === b ? "the same row" : pair ? data.reasons[reason] : data.runs[a] && data.runs[b] ? "not on this page; use blurb compare" : "a number without runs" };
+        return { title, before, after, half, p, weight: data.weights[place], difference: there ? before - after : null, reason: a === b ? "the same row" : pair ? data.reasons[reason] : data.runs[a] && data.runs[b] ? "not on this page; use blurb compare" : "a number without runs" };
       }).filter((line) => line.before !== null || line.after !== null);
     };
 
@@ -120,6 +120,7 @@
       const found = lines(), a = +first.value, b = +other.value;
       const reach = Math.max(1, ...found.map((line) => line.difference === null ? 0 : Math.abs(line.difference) + (line.half || 0)));
       const x = (value) => 80 + 76 * value / reach;
+      const scored = found.some((line) => line.weight === 1 && line.difference !== null);
       body.replaceChildren(...found.map((line) => {
         const row = document.createElement("tr");
         const head = make("th", line.title);
@@ -136,7 +137,8 @@
           cell.append(picture);
           if (line.half !== null) cell.append(make("small", `${signed(line.difference - line.half, 1)} to ${signed(line.difference + line.half, 1)}`));
         }
-        row.append(head, make("td", fixed(line.before)), make("td", fixed(line.after)), make("td", signed(line.difference), sure ? "sure" : ""), cell,
+        row.append(head, make("td", fixed(line.before)), make("td", fixed(line.after)), make("td", signed(line.difference), sure ? "sure" : ""),
+          make("td", scored && line.weight !== null && line.difference !== null ? signed(line.weight * line.difference) : ""), cell,
           make("td", line.p === null ? "–" : line.p < 0.001 ? "< 0.001" : line.p.toFixed(3)), make("td", verdict, sure ? "text sure" : "text"));
         return row;
       }));
