@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from blurb.api.comparing import Comparison, check, compare, row_of
     from blurb.api.datasets import load_dataset
     from blurb.api.keywords import run
+    from blurb.api.mistakes import diff, errors
     from blurb.api.predicting import KeptModel, load_model, predict
     from blurb.api.results import Results, load_results
     from blurb.api.scoring import Scores, score
@@ -20,6 +21,8 @@ __all__ = [
     "Scores",
     "check",
     "compare",
+    "diff",
+    "errors",
     "load_dataset",
     "load_model",
     "load_results",
@@ -37,6 +40,8 @@ _HOMES = {
     "Results": "results",
     "load_results": "results",
     "run": "keywords",
+    "diff": "mistakes",
+    "errors": "mistakes",
     "KeptModel": "predicting",
     "load_model": "predicting",
     "predict": "predicting",

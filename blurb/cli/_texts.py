@@ -36,19 +36,9 @@ def of_trial(record: Record, folder: Path | None, raw: Path | None, split: str) 
 
     The hash in the trial shows whether it used BLURB's files or the originals.
     """
-    from blurb import data, tasks
-    from blurb.corpora.originals.loading import load_original
-    from blurb.messages.errors import SettingsError
+    from blurb.analysis import trial_texts
 
-    task = tasks.to_read(record.task)
-    content = data.load(task, folder) if folder else None
-    if raw and task.original and (content is None or content.hash != record.trial.data):
-        original = load_original(task, raw)
-        content = original if content is None or original.hash == record.trial.data else content
-    if content is None:
-        raise SettingsError(f"{task.name} has no originals to read", fix="add --data with its data folder.")
-    if content.hash != record.trial.data:
-        hint = " If it used the original releases, add --raw." if task.original and not raw else ""
-        message = f"The trial used other data than this; the text shown may belong to other examples.{hint}"
-        click.secho(message, fg="yellow", err=True)
-    return {str(one["id"]): one for one in content.splits[split]}, list(content.splits["train"])  # type: ignore[index]
+    found = trial_texts.read(record, folder, raw, split)  # type: ignore[arg-type]
+    if found.doubt:
+        click.secho(found.doubt, fg="yellow", err=True)
+    return found.examples, found.train

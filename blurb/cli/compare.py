@@ -109,23 +109,25 @@ def _print(lines: Sequence[tuple[str, ...]]) -> None:
     click.echo(f"Runs: {counts.pop()} on each.")
 
 
-def _print_parts(found: Decomposition | None) -> None:
+def _print_parts(decomposition: Decomposition | None) -> None:
     """Where the difference of the scores comes from; nothing if they are not complete."""
     from blurb.messages.text import signed
 
-    if found is None:
+    if decomposition is None:
         return
-    click.echo(f"Where the difference of the {found.of} comes from, in its points ({signed(found.total)}):")
-    intervals = any(part.interval for part in found.parts)
+    click.echo(
+        f"Where the difference of the {decomposition.of} comes from, in its points ({signed(decomposition.total)}):"
+    )
+    intervals = any(part.interval for part in decomposition.parts)
     rows = []
-    for part in found.parts:
+    for part in decomposition.parts:
         ends = [signed(end) for end in part.interval] if part.interval else ["", ""]
         name = part.name if part.name == part.type else f"  {part.name}"
         share = "" if part.share is None else f"{part.share:.0%}"
         rows.append((name, signed(part.points), *(ends if intervals else ()), share))
     titles = ("part", "points", *(("low", "high") if intervals else ()), "share")
     show(titles, rows, "table", numbers=titles[1:])
-    for sentence in found.sentences:
+    for sentence in decomposition.sentences:
         click.echo(sentence)
 
 

@@ -112,7 +112,7 @@ def command(
         _print(shown, len(chosen), kind, show_text)
     else:
         keys = columns(Different) if texts and show_text else columns(Different)[:-1]
-        show(keys, [_cells(example)[: len(keys)] for example in shown], form)
+        show(keys, [example.cells[: len(keys)] for example in shown], form)
     if html is not None:
         _write(html, f"{first.trial.task}, {split}", sides, result, chosen[:limit])
     elif texts and not show_text:
@@ -121,26 +121,6 @@ def command(
 
 def _described(row: str, record: Record, split: Scored) -> str:
     return f"{row}, seed {record.trial.seed}, {record.metrics['metric']} {100 * record.score(split):.2f}"
-
-
-def _cells(example: Difference) -> tuple[object, ...]:
-    """The cells of csv and json; those of the text are one line, marks in brackets."""
-    from blurb.analysis.differences.texts import bracketed
-
-    first, other = example.first, example.other
-    parts = {name: bracketed(text) for name, text in example.texts.items()}
-    text = " / ".join(f"{name}: {part}" for name, part in parts.items()) if len(parts) > 1 else "".join(parts.values())
-    return (
-        example.unit,
-        example.outcome,
-        first.kind,
-        other.kind,
-        example.gold,
-        first.answer,
-        other.answer,
-        example.size,
-        text,
-    )
 
 
 def _print(examples: Sequence[Difference], total: int, kind: str | None, with_text: bool) -> None:

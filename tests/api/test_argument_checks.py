@@ -29,6 +29,8 @@ FIRST = {
     "load_model": {"trial": "runs"},
     "predict": {"trial": "runs", "inputs": "a"},
     "load_results": {},
+    "errors": {"row": "a"},
+    "diff": {"a": "a", "b": "b"},
     "score": {"task": "gad", "predictions": "a", "suite": "demo"},
 }
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from blurb.analysis.differences.texts import Text
+from blurb.analysis.differences.texts import Text, bracketed
 from blurb.analysis.errors import Table
 
 RIGHT = "right"
@@ -47,6 +47,16 @@ class Difference:
     other: Side
     size: float = 1
     texts: Mapping[str, Text] = field(default_factory=dict)
+
+    @property
+    def cells(self) -> tuple[object, ...]:
+        """As a line of a table (`blurb diff --format csv`); the text is one cell, marks in brackets."""
+        parts = {name: bracketed(text) for name, text in self.texts.items()}
+        text = (
+            " / ".join(f"{name}: {part}" for name, part in parts.items()) if len(parts) > 1 else "".join(parts.values())
+        )
+        answers = self.gold, self.first.answer, self.other.answer
+        return self.unit, self.outcome, self.first.kind, self.other.kind, *answers, self.size, text
 
     @property
     def group(self) -> str:
