@@ -167,10 +167,11 @@ def test_two_rows_side_by_side(tab: Any) -> None:
     assert last.locator("th").text_content() == "BLURB score"
     difference = float(last.locator("td").nth(2).text_content())
     assert difference == pytest.approx(5, abs=1)
-    assert last.locator("td").nth(5).text_content() == "other is higher"
+    assert float(last.locator("td").nth(3).text_content()) == difference  # of the score: all of it
+    assert last.locator("td").nth(6).text_content() == "other is higher"
     tab.click(".swap")
     assert table.locator("tbody tr").last.locator("td").nth(2).text_content() == f"−{difference:.2f}"
-    assert table.locator("tbody tr").last.locator("td").nth(5).text_content() == "first is higher"
+    assert table.locator("tbody tr").last.locator("td").nth(6).text_content() == "first is higher"
     tab.select_option("select.other", str(len(options) - 1))
     assert "a number without runs" in table.locator("tbody").text_content()
 
