@@ -29,8 +29,8 @@ FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "data
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="File or folder to write.  [default: the terminal; for submission and eval-results the folders submission and "
-    ".eval_results]",
+    help="File or folder to write.  [default: the terminal; for row, submission and eval-results the folders row, "
+    "submission and .eval_results]",
 )
 @click.option("--seed", type=int, help="submission: seed of the predictions.  [default: the first of each dataset]")
 @click.option("--allow-partial", is_flag=True, help="submission: skip datasets without a finished trial.")
@@ -46,8 +46,9 @@ FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "data
 def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **options: Any) -> None:
     """Write a ROW of the store in another FORMAT.
 
-    FORMAT is submission (BLURB's JSON files and their zip), model-index or eval-results (model cards of the Hugging
-    Face Hub), latex or markdown (tables), or bibtex (references). After an error nothing is written (exit code 2).
+    FORMAT is row (files that others can verify), submission (BLURB's JSON files and their zip), model-index or
+    eval-results (model cards of the Hugging Face Hub), latex or markdown (tables), or bibtex (references). After an
+    error nothing is written (exit code 2).
 
     ROW is MODEL or 'MODEL CONFIGURATION', as the tables print it. Tables and references take several, or all without
     any; the other formats need one.

@@ -28,10 +28,12 @@ class Reading:
 
     :param scheme: tagging scheme; "" for whatever the letters of all tags say
     :param names: label in the file -> label of the task
+    :param any_scale: whether numbers may be far from the scale of the gold scores, as those of a learner may be
     """
 
     scheme: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
+    any_scale: bool = False
 
 
 def read(task: Task, file: AnswerFile, reading: Reading) -> list[Any]:
@@ -113,7 +115,7 @@ def numbers(task: Task, file: AnswerFile, reading: Reading) -> list[float]:
         answers.append(number)
     reach = (high - low) / 2  # a regression may leave the scale a little; another scale does by far
     far = next((place for place, number in enumerate(answers) if not low - reach <= number <= high + reach), None)
-    if far is not None:
+    if far is not None and not reading.any_scale:
         raise file.error(
             f"{answers[far]:g} is far from the scale of {task.name}, {low:g} to {high:g}, which the metric clips to.",
             file.answers[far],
@@ -136,7 +138,7 @@ def tags(task: Task, file: AnswerFile, reading: Reading) -> list[list[str]]:
                 _no_tag(task, file, answer, place, tag, scheme, reading)
         answers.append([str(canonical[tag]) for tag in row])
     # BIO stays as it is, since strict F1 counts what the scheme does not allow.
-    if scheme != "bio" or not any(map(_begins_with_b, answers)):
+    if scheme != "bio" or not (reading.scheme or any(map(_begins_with_b, answers))):
         answers = [tagging.convert(row, scheme, "bio") for row in answers]
     if task.task_type.borders:
         return answers

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.data.splits import read_split
+from blurb.export import formats
 from blurb.inputs import tagging
 from blurb.system.lease_records import LeaseRecord
 
@@ -63,6 +64,13 @@ def some_predictions(folder: Path) -> None:
     pairs = read_split(tasks.get("biosses"), data, "test")
     scores = [f"{row['id']},{row['score'] / 2 + 0.1 * place:.2f}" for place, row in enumerate(pairs)]
     (out / "biosses.csv").write_text("\n".join(["id,prediction", *scores]) + "\n")
+
+
+def some_row(folder: Path) -> None:
+    """The files of a row of `store`."""
+    row = "golden-encoder standard batch_size=16 epochs=40 lr=0.01"
+    wanted = formats.ExportRequest(folder / "store", tasks.load_selection("all"), rows=(row,))
+    formats.write(formats.render("row", wanted), folder / "row", alone=True)
 
 
 def some_terms(folder: Path) -> None:

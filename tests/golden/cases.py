@@ -18,6 +18,7 @@ from tests.golden._changes import (
     other_schemas,
     own_table,
     some_predictions,
+    some_row,
     some_terms,
     split_in_two,
 )  # fmt: skip
@@ -152,6 +153,10 @@ SCORE = [
         "score --task ncbi-disease --predictions predictions/ncbi-disease.conll --data data --scheme bio",
         "score --task biosses --predictions nowhere.csv --data data",
     ], prepare=some_predictions),
+    Case("score/verified", [
+        "leaderboard verify row --data data", "leaderboard verify row --data data --format json",
+        "leaderboard verify nowhere --data data", "leaderboard verify row",
+    ], models=("golden-encoder",), prepare=some_row),
     Case("data/export", [
         "data export --data data --tasks gad,biosses --out out",
         "data export --data data --tasks ncbi-disease --out out --format conll",
@@ -477,7 +482,7 @@ LEFT_OUT: Sequence[str] = (
     # These train, or say what it will take, which is another time on every machine.
     "run --budget", "run --dummy-tokens", "run --track", "run --limit", "ablate --limit",
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
-    "run --suite", "ablate --suite", "score --suite", "data export --suite",
+    "run --suite", "ablate --suite", "score --suite", "data export --suite", "leaderboard verify --suite",
     # A store of its own, with times; tests/scoring has it.
     "score --add", "score --seed", "score --output",
     # A file of trials is not written here; tests/data/test_export.py has it.

@@ -9,6 +9,7 @@ from blurb.cli.leaderboard.files import add, merge, validate
 from blurb.cli.leaderboard.html import command as html
 from blurb.cli.leaderboard.show import command as show
 from blurb.cli.leaderboard.show import published_rows
+from blurb.cli.leaderboard.verify import verify
 
 
 @click.group(name="leaderboard", cls=Group)
@@ -19,6 +20,7 @@ def command() -> None:
 command.add_command(html)
 command.add_command(show)
 command.add_command(published_rows)
+command.add_command(verify)
 command.add_command(merge)
 command.add_command(add)
 command.add_command(validate)

@@ -1,0 +1,178 @@
+"""Reads the files of a row of a stranger, which may be anything: nothing of them is believed or run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from blurb import tasks
+from blurb.export.row_files import ABOUT, ENDING, MANIFEST, SCHEMA, RowFile, RunFile
+from blurb.messages.errors import DataError
+from blurb.names import HASH
+from blurb.system.files import check_types, read_bytes, read_json
+from blurb.tasks import SCORED
+
+MOST_BYTES = 50_000_000
+"""Of a file; those of thirteen datasets and five seeds have five million together."""
+MOST_RUNS = 13 * 100
+NAME = re.compile(r"[^\x00-\x1f\x7f<>&\"'`]{1,200}")
+"""What a model may be called: no control characters, and nothing that is markup."""
+Columns = Mapping[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The content of the files.
+
+    :param predictions: dataset -> `seed`, `split`, `id`, `prediction`
+    """
+
+    folder: Path
+    about: RowFile
+    predictions: Mapping[str, Columns]
+
+
+def read(folder: Path) -> Row:
+    """The row in a folder.
+
+    :raises DataError: (file) if it is not what `blurb export row` writes; whatever is wrong, nothing was run
+    """
+    if not folder.is_dir():
+        raise DataError("there is no such folder.", folder)
+    names = _names(folder)
+    about = _about(folder / ABOUT)
+    wanted = {ABOUT, MANIFEST, *(f"{run['task']}{ENDING}" for run in about["runs"])}
+    if names != wanted:
+        odd = sorted(names ^ wanted)[0]
+        raise DataError("is not a file of this row." if odd in names else "the file is missing.", folder / odd)
+    _check_hashes(folder, names - {MANIFEST})
+    return Row(folder, about, {task: _predictions(folder / f"{task}{ENDING}") for task in _datasets(about)})
+
+
+def _datasets(about: RowFile) -> list[str]:
+    return list(dict.fromkeys(run["task"] for run in about["runs"]))
+
+
+def _names(folder: Path) -> set[str]:
+    """The names in a folder that has nothing but files of ordinary size."""
+    names = set()
+    for entry in os.scandir(folder):
+        state = entry.stat(follow_symlinks=False)
+        if not stat.S_ISREG(state.st_mode):
+            raise DataError("is no ordinary file.", Path(entry.path))
+        if state.st_size > MOST_BYTES:
+            raise DataError(f"has {state.st_size:,} bytes; files of a row have a few million.", Path(entry.path))
+        names.add(entry.name)
+    return names
+
+
+TYPES: Mapping[str, type] = {
+    "schema": int,
+    "blurb": str,
+    "model": str,
+    "learner": str,
+    "weights": str,
+    "tokenizer": str,
+    "recipe": str,
+    "protocol": str,
+    "protocol_hash": str,
+    "overrides": dict,
+    "precision": str,
+    "suite": str,
+    "planned": dict,
+    "runs": list,
+}
+RUN_TYPES: Mapping[str, type] = {
+    "task": str,
+    "seed": int,
+    "trial": str,
+    "data": str,
+    "verdict": str,
+    "metric": str,
+    "metrics_version": int,
+    "settings": dict,
+    "dev": dict,
+    "test": dict,
+}
+
+
+def _about(path: Path) -> RowFile:
+    content = read_json(path)
+    check_types(content, TYPES, path)
+    missing = [name for name in TYPES if name not in content]
+    if missing or content["schema"] != SCHEMA:
+        what = f"{missing[0]} is missing." if missing else f"schema {content['schema']}; this blurb reads {SCHEMA}."
+        raise DataError(what, path)
+    for name in ("model", "learner", "protocol"):
+        if not NAME.fullmatch(content[name]):
+            raise DataError(f"{name} must be 1 to 200 ordinary characters, without markup.", path)
+    runs = content["runs"]
+    if not 0 < len(runs) <= MOST_RUNS:
+        raise DataError(f"has {len(runs):,} runs; expected 1 to {MOST_RUNS:,}.", path)
+    seen = set()
+    for run in runs:
+        _check_run(run, path)
+        if (run["task"], run["seed"]) in seen:
+            raise DataError(f"{run['task']}, seed {run['seed']}: listed twice.", path)
+        seen.add((run["task"], run["seed"]))
+    for seeds in content["planned"].values():
+        if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds):
+            raise DataError("planned must be lists of seeds.", path)
+    return cast(RowFile, content)
+
+
+def _check_run(run: Any, path: Path) -> None:
+    if not isinstance(run, dict) or any(name not in run for name in RUN_TYPES):
+        raise DataError("a run lacks a field.", path)
+    check_types(run, RUN_TYPES, path)
+    if tasks.known(run["task"]) is None:
+        raise DataError(f"{run['task'][:40]!r} is no dataset of blurb.", path)
+    if not HASH.fullmatch(run["trial"]):
+        raise DataError("trial must be a hash.", path)
+    for split in SCORED:
+        figures = run[split]
+        check_types(figures, dict.fromkeys(figures, (int, float)), path)
+        if figures and run["metric"] not in figures:
+            raise DataError(f"{run['task']}, seed {run['seed']}: no {run['metric'][:40]!r} on {split}.", path)
+
+
+def _check_hashes(folder: Path, names: set[str]) -> None:
+    path = folder / MANIFEST
+    hashes = read_json(path).get("sha256")
+    if not isinstance(hashes, dict) or set(hashes) != names:
+        raise DataError("does not list the files of the row.", path)
+    for name in sorted(names):
+        if hashlib.sha256(read_bytes(folder / name)).hexdigest() != hashes[name]:
+            raise DataError(f"the file is not the one whose hash is in {MANIFEST}.", folder / name)
+
+
+def _predictions(path: Path) -> Columns:
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with ParquetFile(path) as file:
+            if file.metadata.num_rows > MOST_RUNS * 100_000:
+                raise DataError(f"has {file.metadata.num_rows:,} rows.", path)
+            columns: Columns = file.read().to_pydict()
+    except (OSError, ValueError, TypeError, NotImplementedError) as error:  # Arrow's errors are of these
+        raise DataError(f"cannot be read as Parquet: {(str(error).splitlines() or [''])[0]}", path) from None
+    kinds: Mapping[str, type] = {"seed": int, "split": str, "id": str}
+    if list(columns) != [*kinds, "prediction"]:
+        raise DataError(f"expected the columns {', '.join(kinds)}, prediction.", path)
+    for name, kind in kinds.items():
+        if not set(map(type, columns[name])) <= {kind}:
+            raise DataError(f"{name} must be of type {kind.__name__} everywhere.", path)
+    return columns
+
+
+def of_run(row: Row, run: RunFile, split: str) -> list[tuple[str, Any]]:
+    """Ids and predictions of a run on a split, in stored order."""
+    columns = row.predictions[run["task"]]
+    every = zip(columns["seed"], columns["split"], columns["id"], columns["prediction"], strict=True)
+    return [(key, answer) for seed, part, key, answer in every if (seed, part) == (run["seed"], split)]

@@ -1,0 +1,221 @@
+"""Recomputes every figure of a row from its predictions and the verifier's own data, and tells what is odd about it.
+
+Three levels (docs/board.md): *claimed*, as somebody says; *recomputed*, from the predictions; *reproduced*, by a run of
+another party. This module tells the first two apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from blurb import formulations, learners, metrics, tasks
+from blurb.board.reading import Row, of_run, read
+from blurb.export.row_files import ENDING, RunFile
+from blurb.formulations._base import Formulation
+from blurb.learners.base import Subset
+from blurb.messages.errors import DataError
+from blurb.messages.text import plural
+from blurb.protocols.settings import limits
+from blurb.results.row_scores import DEMO
+from blurb.scoring import gold, matching, values
+from blurb.scoring.files import Answer, AnswerFile
+from blurb.scoring.values import Reading
+from blurb.tasks import SCORED, Scored
+
+SAME = 1e-9
+"""Difference of two fractions that come from one computation on two machines."""
+
+
+class Level(StrEnum):
+    """How far the figures of a row are believed."""
+
+    CLAIMED = "claimed"
+    RECOMPUTED = "recomputed"
+
+
+class SignalKind(StrEnum):
+    """What is odd about a row."""
+
+    FIGURE = "figure edited"
+    EXAMPLES = "examples"
+    DATA = "other data"
+    SUBSTITUTE = "not the release"
+    METRICS = "other version of the metrics"
+    CAPPED = "part of the examples"
+    SEEDS = "fewer seeds than planned"
+    SAME_RUNS = "two seeds alike"
+
+
+FEW = 100
+"""Examples below which two runs may well give the same labels; numbers are never the same by chance."""
+FATAL = (SignalKind.FIGURE, SignalKind.EXAMPLES, SignalKind.DATA, SignalKind.METRICS)
+"""Signals with which a figure is not recomputed."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Something odd, with its figure.
+
+    :param where: dataset, and seed if it is of one run
+    """
+
+    kind: SignalKind
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.where}: {self.what}"
+
+
+class CheckedFigure(TypedDict):
+    """A score of a run, as claimed and as computed; times 100."""
+
+    task: Annotated[str, "name of the dataset"]
+    seed: Annotated[int, "seed of the run"]
+    split: Annotated[str, "dev or test"]
+    claimed: Annotated[float, "score in the row"]
+    recomputed: Annotated[float | None, "score of the predictions on your data; null if it cannot be computed"]
+
+
+class Verified(TypedDict):
+    """What `blurb leaderboard verify` found."""
+
+    model: Annotated[str, "name of the model"]
+    level: Annotated[Level, "how far the figures are believed"]
+    figures: Annotated[list[CheckedFigure], "a score for each run and split"]
+    signals: Annotated[list[str], "what is odd about the row, with figures"]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The result for a row."""
+
+    row: Row
+    figures: Sequence[CheckedFigure]
+    signals: Sequence[Signal]
+
+    @property
+    def level(self) -> Level:
+        """Recomputed if every figure of every run was."""
+        fatal = any(signal.kind in FATAL for signal in self.signals)
+        return Level.CLAIMED if fatal or not self.figures else Level.RECOMPUTED
+
+    @property
+    def content(self) -> Verified:
+        """As it is printed."""
+        about = self.row.about
+        return Verified(
+            model=about["model"], level=self.level, figures=list(self.figures), signals=list(map(str, self.signals))
+        )
+
+
+def verify(folder: Path, data: Path) -> Verification:
+    """Recomputes the figures of the row in a folder.
+
+    :param data: the verifier's own data folder
+    :raises DataError: if the files are not those of a row, or the data is missing
+    """
+    row = read(folder)
+    figures: list[CheckedFigure] = []
+    signals: list[Signal] = []
+    for run in row.about["runs"]:
+        signals += _of_data(row, run, data)
+        for split in SCORED:
+            if run[split]:
+                checked, found = _of_split(row, run, split, data)
+                figures.append(checked)
+                signals += found
+    return Verification(row, figures, list(dict.fromkeys([*signals, *_of_caps(row), *_of_seeds(row)])))
+
+
+def _name(run: RunFile) -> str:
+    return f"{run['task']}, seed {run['seed']}"
+
+
+def _of_data(row: Row, run: RunFile, data: Path) -> Iterator[Signal]:
+    """What is odd about the data of a run."""
+    known = gold.facts(tasks.get(run["task"]), data)
+    if known.hash != run["data"]:
+        yield Signal(SignalKind.DATA, _name(run), f"its data hash is {run['data'][:12]}, yours {known.hash[:12]}")
+    elif row.about["suite"] != DEMO and known.verdict == "differs":
+        yield Signal(SignalKind.SUBSTITUTE, run["task"], "your data and its are the same, and not BLURB's")
+    if run["metrics_version"] != metrics.VERSION:
+        version = f"{run['metrics_version']}, this blurb has {metrics.VERSION}"
+        yield Signal(SignalKind.METRICS, _name(run), version)
+
+
+def _of_split(row: Row, run: RunFile, split: Scored, data: Path) -> tuple[CheckedFigure, list[Signal]]:
+    """The score of a run on a split, and every figure of it that is not what the predictions give."""
+    claimed = run[split]
+    checked = CheckedFigure(
+        task=run["task"], seed=run["seed"], split=split, claimed=100 * claimed[run["metric"]], recomputed=None
+    )
+    formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
+    units = gold.units(formulation, data, split)
+    answers = [Answer(place, key, value) for place, (key, value) in enumerate(of_run(row, run, split), 1)]
+    file = AnswerFile(row.folder / f"{run['task']}{ENDING}", answers)
+    signals: list[Signal] = []
+    # A row on a part of the examples is on the part that its settings draw, never on the best one.
+    units = list(Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used)
+    try:
+        places, _ = matching.match(file, units, split)
+    except DataError as error:
+        return checked, [*signals, Signal(SignalKind.EXAMPLES, _name(run), error.what)]
+    given = values.read(formulation.task, file, Reading("bio", any_scale=True))
+    figures = _figures(formulation, units, [given[place] for place in places])
+    checked["recomputed"] = 100 * figures[run["metric"]] if run["metric"] in figures else None
+    for name in {*figures, *claimed}:
+        if not math.isclose(figures.get(name, math.nan), claimed.get(name, math.nan), rel_tol=SAME, abs_tol=SAME):
+            told = f"claimed {_shown(claimed, name)}, its predictions give {_shown(figures, name)}"
+            signals.append(Signal(SignalKind.FIGURE, f"{_name(run)}, {name} on {split}", told))
+    return checked, signals
+
+
+def _figures(formulation: Formulation, units: Sequence[Mapping[str, Any]], answers: Sequence[Any]) -> dict[str, float]:
+    right = [formulation.gold(dict(unit)) for unit in units]
+    return formulation.score(right, answers, [unit.get("doc_id") for unit in units])
+
+
+def _shown(figures: Mapping[str, float], name: str) -> str:
+    return f"{figures[name]:.6g}" if name in figures else "nothing"
+
+
+def _of_caps(row: Row) -> Iterator[Signal]:
+    """The datasets of which a part of the examples was scored."""
+    caps = {run["task"]: cap for run in row.about["runs"] if (cap := run["settings"].get("max_eval"))}
+    for cap in dict.fromkeys(caps.values()):
+        names = ", ".join(task for task, of_task in caps.items() if of_task == cap)
+        yield Signal(SignalKind.CAPPED, names, f"at most {cap} of dev and test")
+
+
+def _of_seeds(row: Row) -> Iterator[Signal]:
+    """Seeds that are missing, and runs that are one run."""
+    about = row.about
+    finished: dict[str, list[RunFile]] = {}
+    for run in about["runs"]:
+        finished.setdefault(run["task"], []).append(run)
+    for task, seeds in about["planned"].items():
+        count = len(finished.get(task, ()))
+        if count < len(seeds):
+            yield Signal(SignalKind.SEEDS, task, f"{count} of {plural(len(seeds), 'planned seed')}")
+    if not learners.row_kind(about["learner"]).paired:
+        for task, runs in finished.items():
+            yield from _alike(row, task, runs)
+
+
+def _alike(row: Row, task: str, runs: Iterable[RunFile]) -> Iterator[Signal]:
+    """Two seeds with one set of predictions; one answer for all examples is no sign, as runs may collapse."""
+    seen: dict[str, int] = {}
+    for run in runs:
+        answers = of_run(row, run, "test")
+        few = len(answers) < FEW and not all(isinstance(answer, float) for _, answer in answers)
+        if few or len({repr(answer) for _, answer in answers}) < 2:
+            continue
+        first = seen.setdefault(repr(sorted(answers, key=lambda pair: pair[0])), run["seed"])
+        if first != run["seed"]:
+            yield Signal(SignalKind.SAME_RUNS, task, f"seeds {first} and {run['seed']} have the same predictions")

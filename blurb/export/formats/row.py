@@ -1,0 +1,13 @@
+"""A row as files that others can verify: figures and predictions, without text and gold answers."""
+
+from __future__ import annotations
+
+from blurb.export import row_files
+from blurb.export.formats._base import ExportRequest, Files, Format, one_row
+
+
+def _render(wanted: ExportRequest) -> Files:
+    return row_files.files(one_row(wanted))
+
+
+EXPORT = Format("a row as files that others can verify", _render, folder="row", alone=True)

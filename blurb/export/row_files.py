@@ -1,0 +1,122 @@
+"""A row as files that can be passed on: `row.json`, the predictions of each dataset, and hashes of them all.
+
+Predictions are ids and predicted labels; there is no text and no gold answer, so the licences of the corpora allow it.
+Whoever has the data recomputes every figure from them (`blurb.board.verification`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypedDict
+
+from blurb import __version__
+from blurb.messages.errors import StoreError
+from blurb.results.row_scores import RowScores
+from blurb.store.record import PREDICTIONS, Record, read_predictions
+from blurb.tasks import SCORED
+
+SCHEMA = 1
+ABOUT, MANIFEST = "row.json", "MANIFEST.json"
+ENDING = ".parquet"
+LARGE = 5_000_000
+"""Bytes below which all files of a row of thirteen datasets and five seeds are."""
+
+
+class RunFile(TypedDict):
+    """A run in `row.json`."""
+
+    task: Annotated[str, "name of the dataset"]
+    seed: Annotated[int, "seed of the run"]
+    trial: Annotated[str, "hash of the trial"]
+    data: Annotated[str, "data hash"]
+    verdict: Annotated[str, "verdict on the data where the run was made"]
+    metric: Annotated[str, "name of the score among the figures"]
+    metrics_version: Annotated[int, "version of the metrics"]
+    settings: Annotated[Mapping[str, Any], "settings of the trial"]
+    dev: Annotated[Mapping[str, float], "figures on dev, as fractions; empty if there are no predictions"]
+    test: Annotated[Mapping[str, float], "figures on test"]
+
+
+class RowFile(TypedDict):
+    """The content of `row.json`."""
+
+    schema: Annotated[int, "version of this format"]
+    blurb: Annotated[str, "version of blurb that wrote it"]
+    model: Annotated[str, "name of the model"]
+    learner: Annotated[str, "kind of learner"]
+    weights: Annotated[str, "hash of the weights"]
+    tokenizer: Annotated[str, "hash of the tokenizer"]
+    recipe: Annotated[str, "recipe number of the learner"]
+    protocol: Annotated[str, "name of the protocol"]
+    protocol_hash: Annotated[str, "hash of its settings"]
+    overrides: Annotated[Mapping[str, Any], "settings over those of the protocol"]
+    precision: Annotated[str, "fp32, bf16 or fp16"]
+    suite: Annotated[str, "blurb, or demo for synthetic data"]
+    planned: Annotated[Mapping[str, Sequence[int]], "planned seeds by dataset"]
+    runs: Annotated[Sequence[RunFile], "finished runs"]
+
+
+def files(row: RowScores) -> dict[str, bytes]:
+    """The files of a row by name.
+
+    :raises StoreError: if it has no predictions
+    """
+    if not row.records:
+        raise StoreError(f"{row.name} has no predictions to export.")
+    configuration = row.configuration
+    about = RowFile(
+        schema=SCHEMA,
+        blurb=__version__,
+        model=row.model,
+        learner=row.learner,
+        weights=row.weights,
+        tokenizer=row.tokenizer,
+        recipe=row.recipe,
+        protocol=configuration.protocol,
+        protocol_hash=configuration.protocol_hash,
+        overrides=dict(configuration.overrides),
+        precision=configuration.precision,
+        suite=configuration.suite,
+        planned={task: list(seeds) for task, seeds in row.planned_seeds.items()},
+        runs=[_run(record) for records in row.records.values() for record in records.values()],
+    )
+    contents = {ABOUT: (json.dumps(about, indent=1, allow_nan=False) + "\n").encode()}
+    contents |= {f"{task}{ENDING}": _predictions(records) for task, records in row.records.items()}
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(contents.items())}
+    return {**contents, MANIFEST: (json.dumps({"sha256": hashes}, indent=1) + "\n").encode()}
+
+
+def _run(record: Record) -> RunFile:
+    trial, figures = record.trial, record.metrics
+    return RunFile(
+        task=trial.task,
+        seed=trial.seed,
+        trial=trial.hash,
+        data=trial.data,
+        verdict=record.provenance.data_verdict,
+        metric=figures["metric"],
+        metrics_version=figures["metrics_version"],
+        settings=dict(trial.settings),
+        dev=dict(figures["dev"]),
+        test=dict(figures["test"]),
+    )
+
+
+def _predictions(records: Mapping[int, Record]) -> bytes:
+    """The predictions of all seeds of a dataset as Parquet: seed, split, id, prediction."""
+    import pyarrow
+    import pyarrow.parquet
+
+    columns: dict[str, list[Any]] = {"seed": [], "split": [], "id": [], "prediction": []}
+    for seed, record in records.items():
+        stored = read_predictions(record.path / PREDICTIONS, ("split", "id", "prediction"))
+        places = [place for place, split in enumerate(stored["split"]) if split in SCORED]
+        columns["seed"] += [seed] * len(places)
+        for name in ("split", "id", "prediction"):
+            columns[name] += [stored[name][place] for place in places]
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.table(columns), sink, compression="zstd")
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
