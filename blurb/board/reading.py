@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections.abc
 import hashlib
 import os
 import re
 import stat
+import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,34 +74,14 @@ def _names(folder: Path) -> set[str]:
     return names
 
 
-TYPES: Mapping[str, type] = {
-    "schema": int,
-    "blurb": str,
-    "model": str,
-    "learner": str,
-    "weights": str,
-    "tokenizer": str,
-    "recipe": str,
-    "protocol": str,
-    "protocol_hash": str,
-    "overrides": dict,
-    "precision": str,
-    "suite": str,
-    "planned": dict,
-    "runs": list,
-}
-RUN_TYPES: Mapping[str, type] = {
-    "task": str,
-    "seed": int,
-    "trial": str,
-    "data": str,
-    "verdict": str,
-    "metric": str,
-    "metrics_version": int,
-    "settings": dict,
-    "dev": dict,
-    "test": dict,
-}
+def _types(kind: Any) -> dict[str, type]:
+    """What the fields of a typed record are in JSON."""
+    in_json = {collections.abc.Mapping: dict, collections.abc.Sequence: list}
+    hints = typing.get_type_hints(kind)
+    return {name: in_json.get(typing.get_origin(hint), hint) for name, hint in hints.items()}
+
+
+TYPES, RUN_TYPES = _types(RowFile), _types(RunFile)
 
 
 def _about(path: Path) -> RowFile:

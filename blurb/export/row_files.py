@@ -20,8 +20,6 @@ from blurb.tasks import SCORED
 SCHEMA = 1
 ABOUT, MANIFEST = "row.json", "MANIFEST.json"
 ENDING = ".parquet"
-LARGE = 5_000_000
-"""Bytes below which all files of a row of thirteen datasets and five seeds are."""
 
 
 class RunFile(TypedDict):

@@ -18,7 +18,7 @@ from blurb.tasks import Task
 SHORT_NAMES = {short: name for name, short in HALLMARKS.items()}
 """HoC's labels as BLURB's submissions have them."""
 OUTSIDE = ("O", "o", "0", "")
-LEFT_OUT = 40
+QUOTED = 40
 """Characters of an answer that a message quotes."""
 
 
@@ -53,7 +53,7 @@ def read(task: Task, file: AnswerFile, reading: Reading) -> list[Any]:
 
 def _quoted(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, default=str)
-    return repr(text if len(text) <= LEFT_OUT else f"{text[:LEFT_OUT]}...")
+    return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
 
 
 def _label(task: Task, file: AnswerFile, answer: Answer, value: Any, names: Mapping[str, str]) -> str:
@@ -127,7 +127,7 @@ def numbers(task: Task, file: AnswerFile, reading: Reading) -> list[float]:
 def tags(task: Task, file: AnswerFile, reading: Reading) -> list[list[str]]:
     """One BIO tag a word (`I-` alone where the task has no borders), from any tagging scheme."""
     written = [_split(file, answer) for answer in file.answers]
-    scheme = tagging.scheme_name(reading.scheme) if reading.scheme else _scheme(task, written, reading.names)
+    scheme = tagging.scheme_name(reading.scheme) if reading.scheme else _scheme(written)
     canonical: dict[str, str | None] = {}
     answers = []
     for answer, row in zip(file.answers, written, strict=True):
@@ -164,7 +164,7 @@ def _prefixes(written: Iterable[Sequence[str]]) -> set[str]:
     return {match[1] for tag in every if (match := re.fullmatch(r"([BIESLU])(?:-.*)?", tag))}
 
 
-def _scheme(task: Task, written: Sequence[Sequence[str]], names: Mapping[str, str]) -> str:
+def _scheme(written: Sequence[Sequence[str]]) -> str:
     """BIOUL or IOBES if a tag has a letter of theirs; else the rules of BIO read BIO, IOB1 and IO."""
     return "bioul" if _prefixes(written) & {"L", "U", "E", "S"} else "bio"
 
