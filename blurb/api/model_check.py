@@ -200,7 +200,7 @@ def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) 
         units = Subset(rows, "")
         learner = EncoderLearner(source, formulation, "cpu", "fp32")
         learner.fit(units, units, 1, lambda done, total: None)
-        predicted, _ = learner.predict(units)
+        predicted = learner.predict(units)[0]
         assert len(predicted) == len(rows)
     except (BlurbError, RuntimeError, ValueError, IndexError, KeyError, TypeError, AttributeError) as found:
         error = str(found) if isinstance(found, BlurbError) else f"{type(found).__name__}: {found}"

@@ -86,7 +86,10 @@ class KeptModel:
     def _answers(self, units: Sequence[Example]) -> tuple[Sequence[Any], Sequence[list[float]] | None]:
         from blurb.learners.base import Subset
 
-        return self._learner.predict(Subset(units, "")) if units else ([], None)
+        if not units:
+            return [], None
+        answers, scores, *_ = self._learner.predict(Subset(units, ""))
+        return answers, scores
 
 
 def load_model(

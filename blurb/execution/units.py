@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from blurb import tasks
 from blurb.data import TaskData
 from blurb.execution.options import Keep as Keep
 from blurb.formulations._base import Formulation
-from blurb.learners.base import Learner, Subset
+from blurb.learners.base import Learner, Predicted, Subset
 from blurb.messages.errors import DataError
 from blurb.store import plugins
+from blurb.store.record import LOSS
 
 
 def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
@@ -34,14 +37,14 @@ def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) ->
 def predictions_of(
     formulation: Formulation, learner: Learner, units: Mapping[tasks.Split, Subset]
 ) -> dict[str, list[Any]]:
-    """The columns of `predictions.parquet` for dev and test, including the majority answer."""
+    """The columns of `predictions.parquet` for dev and test, with the majority answer, and losses on dev if known."""
     majority = formulation.constants(units["train"].used)[0]
     columns: dict[str, list[Any]] = {
-        name: [] for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")
+        name: [] for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores", LOSS)
     }
     for split in tasks.SCORED:
         rows = units[split].used
-        predicted, scores = learner.predict(units[split])
+        predicted, scores, losses = Predicted(*learner.predict(units[split]))
         columns["split"] += [split] * len(rows)
         columns["id"] += [row["id"] for row in rows]
         columns["doc_id"] += [row.get("doc_id") for row in rows]
@@ -49,4 +52,9 @@ def predictions_of(
         columns["prediction"] += predicted
         columns["majority"] += [formulation.constant(majority, row) for row in rows]
         columns["scores"] += scores if scores is not None else [None] * len(rows)
+        # As they are stored, so that whoever scores again gets the same figures.
+        known = losses is not None and split == "dev"
+        columns[LOSS] += np.asarray(losses, np.float32).tolist() if known else [None] * len(rows)
+    if columns[LOSS].count(None) == len(columns[LOSS]):
+        del columns[LOSS]
     return columns

@@ -25,6 +25,8 @@ from blurb.tasks import Task
 Array = npt.NDArray[Any]
 Output = tuple[Sequence[Any], Sequence[list[float]] | None]
 """One prediction per unit, as label names, and the scores behind them."""
+RAREST = float(np.finfo(np.float32).eps)
+"""Probabilities are clipped to it and 1 - it, as scikit-learn clips those in float32."""
 
 
 class Formulation(ABC):
@@ -48,6 +50,8 @@ class Formulation(ABC):
     """Whether the features have the positions of two entities."""
     has_pair: ClassVar[bool] = False
     """Whether inputs are two texts to compare, and the features have their positions."""
+    loss: ClassVar[Literal["log_loss", "squared_error"]] = "log_loss"
+    """What `losses` are."""
     vectors: ClassVar[tuple[str, ...]] = ("first", "mean", "max")
     """Vectors of an input that a probe reads (`blurb.learners.frozen`); token tasks have one per word."""
 
@@ -118,6 +122,22 @@ class Formulation(ABC):
     ) -> Output:
         """Converts the head's output, one item per row of `features`, to label names."""
 
+    def losses(self, units: Sequence[Example], features: Features, scores: Sequence[Array]) -> Sequence[float] | None:
+        """How far the head's scores are from the gold answers: a sum over the terms of each unit, (units,).
+
+        :param scores: one item per row of `features`, as `output` gets them
+        :returns: None if the scores are not the probabilities of all answers
+        """
+        return None
+
+    def terms(self, gold: Any) -> int:
+        """Number of terms in the loss of a unit: words of a tagged sentence, labels of a document, else 1."""
+        return 1
+
+    def mean_loss(self, gold: Sequence[Any], losses: Sequence[float]) -> float:
+        """The mean over all terms of some units."""
+        return float(np.sum(losses, dtype=np.float64) / max(1, sum(map(self.terms, gold))))
+
     @abstractmethod
     def constants(self, train: Sequence[Example]) -> list[Any]:
         """Constant answers as baselines, for `constant`: the majority answer first, then all other candidates."""
@@ -168,6 +188,11 @@ class Formulation(ABC):
         return self.main_metric(self.score(gold, predicted, [unit.get("doc_id") for unit in units]))
 
 
+def surprise(probabilities: Array) -> Array:
+    """The log-loss of answers with these probabilities, in nats."""
+    return -np.log(np.clip(np.asarray(probabilities, np.float64), RAREST, 1 - RAREST))
+
+
 class Classification(Formulation):
     """One class per unit, for relations and questions."""
 
@@ -187,6 +212,9 @@ class Classification(Formulation):
         self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:
         return [self.labels[int(label)] for label in predicted], [list(map(float, row)) for row in scores]
+
+    def losses(self, units: Sequence[Example], features: Features, scores: Sequence[Array]) -> Sequence[float] | None:
+        return [float(surprise(row[gold])) for row, gold in zip(scores, self.targets(units), strict=True)]
 
     def constants(self, train: Sequence[Example]) -> list[str]:
         common = [label for label, _ in Counter(unit["label"] for unit in train).most_common()]

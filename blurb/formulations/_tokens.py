@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from blurb.data.schema import Example
-from blurb.formulations._base import Array, Formulation, Output
+from blurb.formulations._base import Array, Formulation, Output, surprise
 from blurb.inputs import tagging
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
@@ -57,13 +57,29 @@ class TokenTagging(Formulation):
         confidence = [np.ones(len(unit["tokens"])) for unit in units]
         for row, unit in enumerate(features.example_index):
             words = features.word_ids[row]
-            tags[unit][words] = predicted[row][: len(words)]
-            confidence[unit][words] = scores[row][: len(words)]
+            tags[unit][words] = chosen = predicted[row][: len(words)]
+            read = scores[row][: len(words)]
+            confidence[unit][words] = read if read.ndim == 1 else np.take_along_axis(read, chosen[:, None], 1)[:, 0]
         names = np.array(self.labels, dtype=object)
         predictions = [names[row].tolist() for row in tags]
         if self.scheme != "bio":  # BIO stays as predicted: strict F1 counts illegal tags
             predictions = [tagging.convert(row, self.scheme, "bio") for row in predictions]
         return predictions, [row.tolist() for row in confidence]
+
+    def losses(self, units: Sequence[Example], features: Features, scores: Sequence[Array]) -> Sequence[float] | None:
+        """Words without sub-tokens, of which nothing was asked, add nothing."""
+        assert features.word_ids is not None
+        if any(row.ndim == 1 for row in scores):
+            return None
+        targets, total = self.targets(units), np.zeros(len(units))
+        for row, unit in enumerate(features.example_index):
+            words = features.word_ids[row]
+            right = targets[unit][words][:, None]
+            total[unit] += surprise(np.take_along_axis(scores[row][: len(words)], right, 1)).sum()
+        return total.tolist()
+
+    def terms(self, gold: list[str]) -> int:
+        return len(gold)
 
     def constants(self, train: Sequence[Example]) -> list[str]:
         common = [tag for tag, _ in Counter(tag for unit in train for tag in unit["tags"]).most_common()]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from blurb.data.schema import Example
-from blurb.formulations._base import Array, Formulation, Output
+from blurb.formulations._base import Array, Formulation, Output, surprise
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_texts
 from blurb.inputs.tokenizer import Tokenizer
@@ -64,6 +64,13 @@ class Document(Formulation):
     ) -> Output:
         names = [[label for label, on in zip(self.labels, row, strict=True) if on] for row in predicted]
         return names, [list(map(float, row)) for row in scores]
+
+    def losses(self, units: Sequence[Example], features: Features, scores: Sequence[Array]) -> Sequence[float] | None:
+        rows = zip(scores, self.targets(units) > 0, strict=True)
+        return [float(surprise(np.where(right, row, 1 - row)).sum()) for row, right in rows]
+
+    def terms(self, gold: list[str]) -> int:
+        return len(self.labels)
 
     def constants(self, train: Sequence[Example]) -> list[list[str]]:
         counts = [sum(label in unit["labels"] for unit in train) for label in self.labels]

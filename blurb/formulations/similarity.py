@@ -18,6 +18,7 @@ class Similarity(Formulation):
 
     kind = "regression"
     has_pair = True
+    loss = "squared_error"
     vectors = ("mean",)
 
     @property
@@ -52,6 +53,9 @@ class Similarity(Formulation):
         self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
     ) -> Output:
         return [float(value) for value in predicted], None
+
+    def losses(self, units: Sequence[Example], features: Features, scores: Sequence[Array]) -> Sequence[float] | None:
+        return [float(value) ** 2 for value in np.asarray(scores, np.float64) - self.targets(units)]
 
     def constants(self, train: Sequence[Example]) -> list[float]:
         return [float(np.mean([unit["score"] for unit in train]))]

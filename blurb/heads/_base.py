@@ -64,8 +64,9 @@ class Head(nn.Module, ABC):
     def predict(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """Predictions and scores.
 
-        Token problems: tags (batch, words) and their probabilities (batch, words). Single: classes (batch,) and
-        probabilities (batch, labels). Multi: 0/1 (batch, labels) and probabilities. Regression: (batch,) twice.
+        Token problems: tags (batch, words) and the probabilities of all tags (batch, words, tags), or of the predicted
+        ones alone (batch, words), without which there is no log-loss. Single: classes (batch,) and probabilities
+        (batch, labels). Multi: 0/1 (batch, labels) and probabilities. Regression: (batch,) twice.
         """
 
     def num_targets(self, targets: Tensor, mask: Tensor | None) -> int:

@@ -50,8 +50,8 @@ def decide(kind: OutputKind, logits: Tensor) -> tuple[Tensor, Tensor]:
     """Predictions and scores of logits (..., labels), as `Head.predict` gives them."""
     match kind:
         case "tokens":
-            best, tags = logits.softmax(-1).max(-1)
-            return tags, best
+            shares = logits.softmax(-1)
+            return shares.argmax(-1), shares
         case "single":
             return logits.argmax(-1), logits.softmax(-1)
         case "multi":  # a probability above 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,19 @@ class Subset:
         return self.rows if self.chosen is None else [self.rows[i] for i in self.chosen]
 
 
+class Predicted(NamedTuple):
+    """What a learner says of some units.
+
+    :param answers: one per unit, as label names
+    :param scores: those behind each answer; None if there are none
+    :param losses: `Formulation.losses` of the probabilities; None if there are none
+    """
+
+    answers: Sequence[Any]
+    scores: Sequence[list[float]] | None
+    losses: Sequence[float] | None = None
+
+
 class Learner(ABC):
     """A model bound to one task: `fit` once, then `predict`.
 
@@ -89,5 +102,5 @@ class Learner(ABC):
         """Learns from `train` and selects on `dev`; returns one row per epoch."""
 
     @abstractmethod
-    def predict(self, units: Subset) -> Output:
-        """Predictions for `units.used` by name, and their scores."""
+    def predict(self, units: Subset) -> Predicted | Output:
+        """Predictions for `units.used` by name, and their scores; a plain pair if nothing is known of losses."""

@@ -14,6 +14,8 @@ Counts = NDArray[np.float64]
 Scores = NDArray[np.float64]
 
 
+LOSSES = frozenset({"log_loss", "squared_error"})
+"""Figures that a trial has on dev beside the values of its metric (`Formulation.losses`)."""
 ROUNDING = 1e-6
 """What a sum of floats may be beyond the range of a metric."""
 
@@ -45,13 +47,18 @@ class Metric:
     sequence: bool = False
     """Whether an answer is a sequence of them: a tag per word, the labels of a document."""
     tallies: frozenset[str] = frozenset()
-    """Values that are counts, which tables do not multiply by 100."""
+    """Values that are counts."""
     low: float = -1.0
     """The least value that there can be; a figure below it is damage. (The greatest is 1 of every metric.)"""
 
+    @property
+    def unscaled(self) -> frozenset[str]:
+        """Figures that tables do not multiply by 100."""
+        return self.tallies | LOSSES
+
     def admits(self, name: str, value: float) -> bool:
-        """Whether one of its values can be this number: a count, or a fraction in its range."""
-        if name in self.tallies:
+        """Whether a figure can be this number: a count, a loss, or a fraction in its range."""
+        if name in self.unscaled:
             return 0 <= value < float("inf")
         return self.low - ROUNDING <= value <= 1 + ROUNDING
 

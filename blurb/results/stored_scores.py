@@ -49,11 +49,11 @@ class Kinds:
 
 def _kind(facts: TrialFacts, task: str) -> RunLayout:
     declared = _declared(facts, task)
-    tallies = _tallies(declared)
+    unscaled = _unscaled(declared)
     settings = {axis: str(facts.settings.get(axis, "")) for axis in SETTINGS}
     settings |= {limit: str(facts.settings.get(limit) or "") for limit in LIMITS}
     places = {
-        split: {name: (1 if name in tallies else 100, *place) for name, place in names.items()}
+        split: {name: (1 if name in unscaled else 100, *place) for name, place in names.items()}
         for split, names in facts.places.items()
     }
     return RunLayout("" if declared is None else declared.type, settings, places)
@@ -69,10 +69,10 @@ def _declared(facts: TrialFacts, task: str) -> Task | None:
         return None
 
 
-def _tallies(task: Task | None) -> frozenset[str]:
-    """Metrics of a task that are counts; for an unknown metric, the counts of all known metrics."""
+def _unscaled(task: Task | None) -> frozenset[str]:
+    """Figures of a task that are no fractions; for an unknown metric, those of all known metrics."""
     known = None if task is None else metrics.known(task.metric)
-    return frozenset().union(*(one.tallies for one in ([known] if known is not None else metrics.usable())))
+    return frozenset().union(*(one.unscaled for one in ([known] if known is not None else metrics.usable())))
 
 
 class Runs(Mapping[int, Run]):
@@ -127,7 +127,7 @@ class Runs(Mapping[int, Run]):
 
 
 class _Figures(Mapping[Split, Mapping[str, Figure]]):
-    """The figures of a trial: fractions times 100, counts unchanged."""
+    """The figures of a trial: fractions times 100, counts and losses unchanged."""
 
     __slots__ = ("entry", "kind")
 

@@ -157,7 +157,7 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
     task, documents = formulation.task, columns["doc_id"]
     figures = formulation.score(columns["gold"], columns["prediction"], documents)
     floor = formulation.best_constant(columns["gold"], documents)
-    tallies = metrics.get(task.metric).tallies
+    unscaled = metrics.get(task.metric).unscaled
     best = best_of_paper().get(task.name)
     return Score(
         task=task,
@@ -166,7 +166,7 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
         score=100 * formulation.main_metric(figures),
         interval=_interval(matched_answers, resamples) if resamples else None,
         metric=next(iter(figures)),
-        figures={name: value if name in tallies else 100 * value for name, value in figures.items()},
+        figures={name: value if name in unscaled else 100 * value for name, value in figures.items()},
         majority=None if matched_answers.facts.majority is None else 100 * _main(formulation, columns, "majority"),
         floor=None if floor is None else 100 * floor,
         published=best if matched_answers.split == "test" else None,

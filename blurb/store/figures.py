@@ -43,12 +43,12 @@ def admits(task: str, name: str, value: float) -> bool:
 
 
 def admits_in_tables(task: str, name: str, value: float) -> bool:
-    """The same of a number times 100, as tables have all but counts."""
+    """The same of a number times 100, as tables have all but counts and losses."""
     if not math.isfinite(value):
         return False
     known = _metric(task)
     every = [known] if known is not None else metrics.usable()
-    return any(one.admits(name, value if name in one.tallies else value / 100) for one in every)
+    return any(one.admits(name, value if name in one.unscaled else value / 100) for one in every)
 
 
 def bounds(task: str) -> tuple[float, float]:

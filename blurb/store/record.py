@@ -19,6 +19,8 @@ from blurb.system.files import check_types, ordinary, read_json
 from blurb.tasks import SCORED, Scored, Split, Task
 
 PREDICTIONS = "predictions.parquet"
+LOSS = "loss"
+"""The column of the losses of dev examples, which a learner without probabilities does not give."""
 
 
 SPEC: Mapping[str, type] = {
@@ -136,11 +138,13 @@ def read_metrics(path: Path) -> Figures:
 
 
 def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Writes `predictions.parquet`: split, id, doc_id, gold, prediction, majority, scores; one row per example."""
+    """Writes `predictions.parquet`: split, id, doc_id, gold, prediction, majority, scores, loss; a row per example."""
     import pyarrow
     import pyarrow.parquet
 
-    pyarrow.parquet.write_table(pyarrow.table(dict(columns)), path, compression="zstd")
+    types = {LOSS: pyarrow.float32()}
+    arrays = {name: pyarrow.array(values, types.get(name)) for name, values in columns.items()}
+    pyarrow.parquet.write_table(pyarrow.table(arrays), path, compression="zstd")
 
 
 def read_predictions(path: Path, names: Sequence[str] | None = None, split: str | None = None) -> dict[str, list[Any]]:

@@ -14,7 +14,7 @@ from blurb.formulations._base import Formulation
 from blurb.messages.errors import BlurbError, Notice, SettingsError, StoreError, Tell, followed, tell_damage
 from blurb.store import index, provenance
 from blurb.store.figures import Figures, Scores
-from blurb.store.record import read_predictions
+from blurb.store.record import LOSS, read_predictions
 from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.system import leases
 from blurb.system.files import read_json, write_json
@@ -46,6 +46,10 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> F
 
     majority: Scores = {"dev": scores("dev", "majority"), "test": scores("test", "majority")}
     dev, test = scores("dev", "prediction"), scores("test", "prediction")
+    if LOSS in columns:
+        known = [i for i, name in enumerate(columns["split"]) if name == "dev"]
+        gold, losses = ([columns[name][i] for i in known] for name in ("gold", LOSS))
+        dev[formulation.loss] = formulation.mean_loss(gold, losses)
     return {
         "metrics_version": metrics.VERSION,
         "majority": majority,

@@ -54,8 +54,8 @@ once = cache(learned)
 @pytest.mark.costly
 @pytest.mark.parametrize("task", TASKS)
 def test_it_beats_the_majority_and_gives_the_same_twice(task: str, data: Path) -> None:
-    learner, dev, (predicted, scores) = once(task, data)
-    again, _, (same, same_scores) = learned(task, data)
+    learner, dev, (predicted, scores, *_) = once(task, data)
+    again, _, (same, same_scores, *_) = learned(task, data)
     assert (predicted, scores) == (same, same_scores)
     assert np.array_equal(learner.model.weight, again.model.weight)
     formulation = learner.formulation
@@ -66,9 +66,9 @@ def test_it_beats_the_majority_and_gives_the_same_twice(task: str, data: Path) -
 
 @pytest.mark.parametrize("task", TASKS)
 def test_answers_do_not_hang_on_the_order_of_the_questions(task: str, data: Path) -> None:
-    learner, dev, (predicted, _) = once(task, data)
+    learner, dev, (predicted, *_) = once(task, data)
     order = np.random.default_rng(0).permutation(len(dev))
-    mixed, _ = learner.predict(Subset([dev[place] for place in order], ""))
+    mixed, *_ = learner.predict(Subset([dev[place] for place in order], ""))
     assert mixed == [predicted[place] for place in order]
 
 
@@ -100,7 +100,7 @@ def test_two_classes_are_one_fit(data: Path) -> None:
 
 
 def test_similarity_is_a_ridge(data: Path) -> None:
-    learner, dev, (predicted, scores) = once("biosses", data)
+    learner, dev, (predicted, scores, *_) = once("biosses", data)
     train = read_split(tasks.get("biosses"), data, "train")[:200]
     exact = Ridge(alpha=learner.facts["strength"]).fit(
         learner.features.transform(train), [row["score"] for row in train]
@@ -153,8 +153,8 @@ def test_a_window_ends_with_its_sentence() -> None:
 
 @pytest.mark.costly
 def test_a_chain_lies_on_the_same_scores(data: Path) -> None:
-    plain, _, (predicted, _) = learned("ncbi-disease", data)
-    chained, _, (others, confidence) = learned("ncbi-disease", data, head="crf,constrained=true")
+    plain, _, (predicted, *_) = learned("ncbi-disease", data)
+    chained, _, (others, confidence, *_) = learned("ncbi-disease", data, head="crf,constrained=true")
     assert plain.chain is None
     assert chained.chain is not None
     assert np.array_equal(plain.model.weight, chained.model.weight)
@@ -168,7 +168,7 @@ def test_a_chain_lies_on_the_same_scores(data: Path) -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("tagging", ["io", "bioul"])
 def test_other_tags_are_answered_in_bio(tagging: str, data: Path) -> None:
-    learner, _, (predicted, _) = learned("ncbi-disease", data, tagging=tagging)
+    learner, _, (predicted, *_) = learned("ncbi-disease", data, tagging=tagging)
     assert len(learner.model.bias) == {"io": 2, "bioul": 5}[tagging]
     assert {tag[0] for row in predicted for tag in row} <= {"B", "I", "O"}
 
@@ -183,7 +183,7 @@ def test_small_dev_means_folds_of_train(data: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("task", ["hoc", "ddi", "gad", "biosses", "ncbi-disease"])
 def test_almost_no_examples(task: str, data: Path) -> None:
     """As with `max_train`: labels that no example has, and one class only, are answered as often as they were seen."""
-    learner, _, (predicted, _) = learned(task, data, most=2)
+    learner, _, (predicted, *_) = learned(task, data, most=2)
     assert len(predicted) == 2
     assert np.isfinite(learner.model.bias).all()
 

@@ -102,7 +102,7 @@ def test_every_checkpoint_takes_a_step_and_predicts(checkpoint: Builder, kind: s
     (epoch,) = history
     assert np.isfinite(epoch["loss"])
     assert 0 <= epoch["dev"] <= 1
-    predicted, scores = learner.predict(units)
+    predicted, scores, *_ = learner.predict(units)
     assert scores is not None
     assert len(predicted) == len(scores) == len(units.rows)
     if task == "bc2gm":
@@ -121,7 +121,7 @@ def test_every_checkpoint_takes_a_step_and_predicts(checkpoint: Builder, kind: s
 )
 def test_the_other_types_and_poolings(checkpoint: Builder, task: str, values: dict[str, str]) -> None:
     learner, units, _ = _fit(checkpoint("bert_uncased"), task, **values)
-    predicted, _ = learner.predict(units)
+    predicted, *_ = learner.predict(units)
     assert len(predicted) == (4 if "document_unit" in values else 12)
     if task == "biosses":
         assert all(isinstance(value, float) and np.isfinite(value) for value in predicted)
@@ -202,8 +202,8 @@ def test_a_seed_repeats_bit_for_bit_and_another_does_not(checkpoint: Builder) ->
 def test_a_drawn_subset_is_trained_on_and_predicted_in_its_order(checkpoint: Builder) -> None:
     learner, units, _ = _fit(checkpoint("bert_uncased"), "gad")
     some = Subset(units.rows, units.key, [7, 2])
-    whole, scores = learner.predict(units)
-    part, part_scores = learner.predict(some)
+    whole, scores, *_ = learner.predict(units)
+    part, part_scores, *_ = learner.predict(some)
     assert part == [whole[7], whole[2]]
     assert scores is not None
     assert part_scores is not None

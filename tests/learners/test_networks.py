@@ -61,7 +61,7 @@ def learned(
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", BOTH)
 def test_every_task_is_trained_and_predicted(name: str, task: str, data: Path) -> None:
-    learner, dev, (predicted, _) = learned(name, task, data)
+    learner, dev, (predicted, *_) = learned(name, task, data)
     score = learner.formulation.score_of(dev.used, predicted)
     assert math.isfinite(score)
     assert len(predicted) == len(dev.used)
@@ -70,9 +70,9 @@ def test_every_task_is_trained_and_predicted(name: str, task: str, data: Path) -
 
 @pytest.mark.parametrize("name", BOTH)
 def test_a_seed_decides_everything(name: str, data: Path) -> None:
-    _, _, (first, scores) = learned(name, "gad", data)
-    _, _, (again, same) = learned(name, "gad", data)
-    _, _, (_, other) = learned(name, "gad", data, seed=2)
+    _, _, (first, scores, *_) = learned(name, "gad", data)
+    _, _, (again, same, *_) = learned(name, "gad", data)
+    _, _, (_, other, *_) = learned(name, "gad", data, seed=2)
     assert (first, scores) == (again, same)
     assert scores != other
 
@@ -99,7 +99,7 @@ def test_it_learns_what_a_word_decides(name: str, data: Path) -> None:
 
 def test_any_head_and_pooling_stands_on_them(data: Path) -> None:
     for head in ("crf", "bilstm-crf,hidden=8"):
-        learner, dev, (predicted, _) = learned("bilstm", "ncbi-disease", data, most=16, head=head)
+        learner, dev, (predicted, *_) = learned("bilstm", "ncbi-disease", data, most=16, head=head)
         assert [len(tags) for tags in predicted] == [len(unit["tokens"]) for unit in dev.used]
         assert learner.facts["vocabulary"] > 5
     learned("transformer", "chemprot", data, most=16, pooling="entity-start", relation_input="markers")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss, mean_squared_error
 from sklearn.preprocessing import StandardScaler
 
 from blurb import tasks
@@ -105,7 +107,7 @@ def test_its_predictions_are_those_of_scikit_learn(
         encoder, _ = Checkpoint(Path(job.source.location)).load_encoder()
         reader = Frozen(encoder, 0, tokenizer.pad_id, probe.choose_device("cpu"), "fp32", "first")
         x, units = {}, {}
-        for split in ("train", "test"):
+        for split in ("train", "dev", "test"):
             units[split] = formulation.units(read_split(tasks.get(task), DATA, split))  # type: ignore[arg-type]
             parts = []
             for part in formulation.frozen_features(units[split], tokenizer, 512):
@@ -119,14 +121,21 @@ def test_its_predictions_are_those_of_scikit_learn(
         y = np.asarray(formulation.targets(units["train"]))
         stored = predictions(job)
         mine = [place for place, split in enumerate(stored["split"]) if split == "test"]
+        right = np.asarray(formulation.targets(units["dev"]))
+        figures = json.loads((job.path / "metrics.json").read_text())
         if task == "biosses":
-            expected = Ridge(alpha=told["strength"]).fit(z["train"], y).predict(z["test"])
+            ridge = Ridge(alpha=told["strength"]).fit(z["train"], y)
+            expected = ridge.predict(z["test"])
+            error = mean_squared_error(right, ridge.predict(z["dev"]))
+            assert figures["dev"]["squared_error"] == pytest.approx(error, abs=5e-3)
             assert [stored["prediction"][place] for place in mine] == pytest.approx(expected, abs=2e-3)
             continue
         # Of two classes we have a vector each, scikit-learn has one, their difference: half the penalty.
         model = LogisticRegression(C=2 / told["strength"], max_iter=10_000, tol=1e-10).fit(z["train"], y)
         rarer = 1 if (y == 1).mean() <= 0.5 else -1  # of equals the first class counts as the most frequent
         logits = model.decision_function(z["test"]) + told["shift"] * rarer
+        loss = log_loss(right, model.predict_proba(z["dev"]))  # of the fit, without the shift
+        assert figures["dev"]["log_loss"] == pytest.approx(loss, abs=2e-3)
         found = np.array([stored["scores"][place][1] for place in mine])
         assert found == pytest.approx(1 / (1 + np.exp(-logits)), abs=2e-3)
 

@@ -40,7 +40,7 @@ def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:
     learner = EncoderLearner(building.resolve(str(folder)), formulations.bind(task, settings), "cpu", "fp32")
     units = Subset(ROWS, f"relation inputs {strategy}")
     learner.fit(units, units, 1, lambda done, total: None)
-    predicted, scores = learner.predict(units)
+    predicted, scores, *_ = learner.predict(units)
     assert set(predicted) <= set(task.labels)
     assert scores is not None
     assert np.isfinite(scores).all()

@@ -24,7 +24,7 @@ from blurb.heads._base import Problem
 from blurb.heads._spec import parse
 from blurb.heads.linear import decide
 from blurb.inputs.features import Features, Ragged
-from blurb.learners.base import History, Learner, Progress, Subset
+from blurb.learners.base import History, Learner, Predicted, Progress, Subset
 from blurb.learners.baselines.text_features import pipeline
 from blurb.learners.baselines.word_features import WindowFeatures, sentence_of
 from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, scored_items
@@ -135,8 +135,10 @@ class Bigrams(Learner):
         progress(len(strengths), len(strengths))
         return history
 
-    def predict(self, units: Subset) -> Output:
-        return self._named(units.used, self.model.scores(self.features.transform(units.used)) + self.shift, self.chain)
+    def predict(self, units: Subset) -> Predicted:
+        scores = self.model.scores(self.features.transform(units.used))
+        output = self._named(units.used, scores + self.shift, self.chain)
+        return Predicted(*output, None if self.chain else self._losses(units.used, scores))
 
     def _features(self, units: int) -> Any:
         if self.problem.kind == "tokens":
@@ -185,19 +187,26 @@ class Bigrams(Learner):
 
     def _named(self, units: Sequence[Any], scores: Tensor, chain: FittedChain | None = None) -> Output:
         """Predictions by name from scores (rows, outputs)."""
-        tags = self.problem.kind == "tokens"
         if chain is None:
             predicted, confidence = decide(self.problem.kind, scores)
         else:
             predicted, confidence = chain.decode(scores, torch.from_numpy(sentence_of(units)))
-        labels, sure = predicted.numpy(), confidence.numpy()
-        inputs = Features(
-            Ragged.of([[]] * len(units)), np.arange(len(units)), word_ids=_all_words(units) if tags else None
-        )
-        if tags:
-            cuts = np.cumsum([len(unit["tokens"]) for unit in units])[:-1]
-            return self.formulation.output(units, inputs, np.split(labels, cuts), np.split(sure, cuts))
-        return self.formulation.output(units, inputs, list(labels), list(sure))
+        by_unit = (self._by_unit(units, each) for each in (predicted, confidence))
+        return self.formulation.output(units, self._inputs(units), *by_unit)
+
+    def _losses(self, units: Sequence[Any], scores: Tensor) -> Sequence[float] | None:
+        """Of the model as it is, whose probabilities a shift for the sake of a metric would distort."""
+        _, shares = decide(self.problem.kind, scores)
+        return self.formulation.losses(units, self._inputs(units), self._by_unit(units, shares))
+
+    def _inputs(self, units: Sequence[Any]) -> Features:
+        words = _all_words(units) if self.problem.kind == "tokens" else None
+        return Features(Ragged.of([[]] * len(units)), np.arange(len(units)), word_ids=words)
+
+    def _by_unit(self, units: Sequence[Any], rows: Tensor) -> list[npt.NDArray[Any]]:
+        if self.problem.kind != "tokens":
+            return list(rows.numpy())
+        return np.split(rows.numpy(), np.cumsum([len(unit["tokens"]) for unit in units])[:-1])
 
     def _chain(self, matrix: Any, answers: Any, rows: Sequence[Any]) -> None:
         """Fits a linear chain on the scores of the chosen model, which stay fixed."""

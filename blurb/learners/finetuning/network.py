@@ -9,14 +9,14 @@ from typing import Any
 
 from blurb.checkpoints.architecture_checks import check_segments
 from blurb.checkpoints.encoder_size import capacity, enlarge
-from blurb.formulations._base import Formulation, Output
+from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
 from blurb.heads._spec import parse
 from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.learners.base import History, Learner, Progress, Subset
+from blurb.learners.base import History, Learner, Predicted, Progress, Subset
 from blurb.protocols.settings import CHECKPOINTS_OWN
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
@@ -36,7 +36,7 @@ class NetworkLearner(Learner):
     trainer: Trainer
     tokenizer: Tokenizer
     limit: int
-    known: tuple[Subset, Output] | None = None
+    known: tuple[Subset, Predicted] | None = None
     """Predictions of the chosen weights on the dev examples, so that dev is not predicted twice."""
 
     def __init__(self, formulation: Formulation, device: str, precision: Precision) -> None:
@@ -71,7 +71,7 @@ class NetworkLearner(Learner):
             nonlocal spent
             begun = time.perf_counter()
             output = self._predict(choosing)
-            score = self.formulation.score_of(choosing.used, output[0])
+            score = self.formulation.score_of(choosing.used, output.answers)
             if settings.select == "last" or self.trainer.state.is_better(score):
                 self.known = choosing, output
             spent += time.perf_counter() - begun
@@ -91,14 +91,16 @@ class NetworkLearner(Learner):
         )
         return [asdict(epoch) for epoch in history]
 
-    def predict(self, units: Subset) -> Output:
+    def predict(self, units: Subset) -> Predicted:
         if self.known is not None and self.known[0] is units:
             return self.known[1]
         return self._predict(units)
 
-    def _predict(self, units: Subset) -> Output:
+    def _predict(self, units: Subset) -> Predicted:
         features = self._features(units)
-        return self.formulation.output(units.used, features, *self.trainer.predict(features))
+        predicted, scores = self.trainer.predict(features)
+        output = self.formulation.output(units.used, features, predicted, scores)
+        return Predicted(*output, self.formulation.losses(units.used, features, scores))
 
     def _features(self, units: Subset) -> Features:
         if not units.key:

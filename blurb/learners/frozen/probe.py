@@ -23,7 +23,7 @@ from blurb.heads._base import Problem
 from blurb.heads._spec import parse
 from blurb.heads.linear import decide
 from blurb.inputs.features import Ragged
-from blurb.learners.base import History, Learner, Progress, Subset
+from blurb.learners.base import History, Learner, Predicted, Progress, Subset
 from blurb.learners.frozen.encoder import LAYERS
 from blurb.learners.frozen.reader import Ints, Read, Reader
 from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, scored_items
@@ -50,12 +50,16 @@ def check(source: Source, formulation: Formulation, where: Where = unknown_origi
 
 @dataclass(frozen=True)
 class Chosen:
-    """The chosen model, fitted on the vectors of one layer."""
+    """The chosen model, fitted on the vectors of one layer.
+
+    :param fit: with the `shift` of its bias, (outputs,)
+    """
 
     layer: int
     mean: Tensor
     sd: Tensor
     fit: Fit
+    shift: Tensor
     chain: FittedChain | None = None
 
 
@@ -146,17 +150,20 @@ class ProbeLearner(Learner):
             log.info("%s layer, strength %g, shift %g: loss %.4f, dev %.4f", *history[-1].values())
             if score > self.best:
                 self.best = score
-                self.chosen = Chosen(layer, mean, sd, replace(fit, bias=fit.bias + shift * rarer))
+                shifted = replace(fit, bias=fit.bias + shift * rarer)
+                self.chosen = Chosen(layer, mean, sd, shifted, shift * rarer)
                 self.facts.update(layer=name, strength=strength, shift=shift)
             progress(layer * len(STRENGTHS) + number, len(LAYERS) * len(STRENGTHS))
             if len(history) > 1 and score < history[-2]["dev"]:
                 break
         return history
 
-    def predict(self, units: Subset) -> Output:
+    def predict(self, units: Subset) -> Predicted:
         read = self.reader.read(units)
-        design = self._design(read, self.chosen.layer, self.chosen.mean, self.chosen.sd)
-        return self._output(units.used, read, self.chosen.fit.scores(design), self.chosen.chain)
+        chosen = self.chosen
+        scores = chosen.fit.scores(self._design(read, chosen.layer, chosen.mean, chosen.sd))
+        output = self._output(units.used, read, scores, chosen.chain)
+        return Predicted(*output, None if chosen.chain else self._losses(units.used, read, scores - chosen.shift))
 
     def _joined(self, read: Read, layer: int) -> Tensor:
         """The features of the linear model before standardisation, (rows, size), float32."""
@@ -202,11 +209,12 @@ class ProbeLearner(Learner):
             predicted, confidence = decide(self.problem.kind, scores)
         else:
             predicted, confidence = chain.decode(scores, torch.from_numpy(read.units))
-        answers, confidences = predicted.numpy(), confidence.numpy()
-        if read.features.word_ids is not None:
-            cuts = read.features.word_ids.offsets[1:-1]
-            return self.formulation.output(units, read.features, np.split(answers, cuts), np.split(confidences, cuts))
-        return self.formulation.output(units, read.features, list(answers), list(confidences))
+        return self.formulation.output(units, read.features, *(read.by_input(each) for each in (predicted, confidence)))
+
+    def _losses(self, units: Sequence[Any], read: Read, scores: Tensor) -> Sequence[float] | None:
+        """Of the fit as it is, whose probabilities a shift for the sake of a metric would distort."""
+        _, shares = decide(self.problem.kind, scores)
+        return self.formulation.losses(units, read.features, read.by_input(shares))
 
     def _chain(self, read: Read, targets: Tensor) -> None:
         """Fits a linear chain on top of the chosen fit, whose scores stay fixed."""

@@ -45,6 +45,12 @@ class Read:
             return self.features.example_index
         return np.repeat(self.features.example_index, self.features.word_ids.lengths)
 
+    def by_input(self, rows: Tensor) -> list[npt.NDArray[Any]]:
+        """Rows of the design as an array per input: that of its words, or its own row."""
+        if self.features.word_ids is None:
+            return list(rows.numpy())
+        return np.split(rows.numpy(), self.features.word_ids.offsets[1:-1])
+
     def neighbours(self) -> Tensor | None:
         """(rows - 1, 1) for words, 1 where the next is of the same sentence."""
         if self.features.word_ids is None:
