@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import hashlib
+import math
 import os
 import re
 import stat
@@ -11,12 +12,13 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args, get_origin
 
 from blurb import tasks
-from blurb.export.row_files import ABOUT, ENDING, MANIFEST, SCHEMA, RowFile, RunFile
+from blurb.export.row_files import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowFile, RunFile
 from blurb.messages.errors import DataError
 from blurb.names import HASH
+from blurb.store.record import LOSS
 from blurb.system.files import check_types, read_bytes, read_json
 from blurb.tasks import SCORED
 
@@ -32,7 +34,7 @@ Columns = Mapping[str, list[Any]]
 class Row:
     """The content of the files.
 
-    :param predictions: dataset -> `seed`, `split`, `id`, `prediction`
+    :param predictions: dataset -> `seed`, `split`, `id`, `prediction`, and where it is known `loss`
     """
 
     folder: Path
@@ -78,7 +80,10 @@ def _types(kind: Any) -> dict[str, type]:
     """What the fields of a typed record are in JSON."""
     in_json = {collections.abc.Mapping: dict, collections.abc.Sequence: list}
     hints = typing.get_type_hints(kind)
-    return {name: in_json.get(typing.get_origin(hint), hint) for name, hint in hints.items()}
+    return {
+        name: in_json.get(get_origin(hint), str if get_origin(hint) is Literal else hint)
+        for name, hint in hints.items()
+    }
 
 
 TYPES, RUN_TYPES = _types(RowFile), _types(RunFile)
@@ -91,9 +96,11 @@ def _about(path: Path) -> RowFile:
     if missing or content["schema"] != SCHEMA:
         what = f"{missing[0]} is missing." if missing else f"schema {content['schema']}; this blurb reads {SCHEMA}."
         raise DataError(what, path)
-    for name in ("model", "learner", "protocol"):
+    for name in ("model", "learner", "protocol", *(["measured_by"] if content["measured_by"] else [])):
         if not NAME.fullmatch(content[name]):
             raise DataError(f"{name} must be 1 to 200 ordinary characters, without markup.", path)
+    if content["party"] not in get_args(Party):
+        raise DataError("party must be first, third, or nothing.", path)
     runs = content["runs"]
     if not 0 < len(runs) <= MOST_RUNS:
         raise DataError(f"has {len(runs):,} runs; expected 1 to {MOST_RUNS:,}.", path)
@@ -145,16 +152,30 @@ def _predictions(path: Path) -> Columns:
     except (OSError, ValueError, TypeError, NotImplementedError) as error:  # Arrow's errors are of these
         raise DataError(f"cannot be read as Parquet: {(str(error).splitlines() or [''])[0]}", path) from None
     kinds: Mapping[str, type] = {"seed": int, "split": str, "id": str}
-    if list(columns) != [*kinds, "prediction"]:
-        raise DataError(f"expected the columns {', '.join(kinds)}, prediction.", path)
+    if list(columns) not in ([*kinds, "prediction"], [*kinds, "prediction", LOSS]):
+        raise DataError(f"expected the columns {', '.join(kinds)}, prediction, and perhaps {LOSS}.", path)
     for name, kind in kinds.items():
         if not set(map(type, columns[name])) <= {kind}:
             raise DataError(f"{name} must be of type {kind.__name__} everywhere.", path)
+    if not all(loss is None or (type(loss) is float and 0 <= loss < math.inf) for loss in columns.get(LOSS, ())):
+        raise DataError(f"{LOSS} must be a number of at least 0, or nothing.", path)
     return columns
 
 
 def of_run(row: Row, run: RunFile, split: str) -> list[tuple[str, Any]]:
     """Ids and predictions of a run on a split, in stored order."""
+    return list(zip(*(_of_run(row, run, split, name) for name in ("id", "prediction")), strict=True))
+
+
+def losses_of_run(row: Row, run: RunFile, split: str) -> list[float] | None:
+    """The losses of a run on a split, in stored order; None if they are not known."""
+    if LOSS not in row.predictions[run["task"]]:
+        return None
+    losses = _of_run(row, run, split, LOSS)
+    return None if None in losses else losses
+
+
+def _of_run(row: Row, run: RunFile, split: str, name: str) -> list[Any]:
     columns = row.predictions[run["task"]]
-    every = zip(columns["seed"], columns["split"], columns["id"], columns["prediction"], strict=True)
-    return [(key, answer) for seed, part, key, answer in every if (seed, part) == (run["seed"], split)]
+    every = zip(columns["seed"], columns["split"], columns[name], strict=True)
+    return [cell for seed, part, cell in every if (seed, part) == (run["seed"], split)]

@@ -1,7 +1,7 @@
 """Recomputes every figure of a row from its predictions and the verifier's own data, and tells what is odd about it.
 
 Three levels (docs/board.md): *claimed*, as somebody says; *recomputed*, from the predictions; *reproduced*, by a run of
-another party. This module tells the first two apart.
+another party (`blurb.board.reproduction`). This module tells the first two apart.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from blurb import formulations, learners, metrics, tasks
-from blurb.board.reading import Row, of_run, read
+from blurb.board.reading import Row, losses_of_run, of_run, read
 from blurb.export.row_files import ENDING, RunFile
 from blurb.formulations._base import Formulation
 from blurb.learners.base import Subset
@@ -36,6 +36,7 @@ class Level(StrEnum):
 
     CLAIMED = "claimed"
     RECOMPUTED = "recomputed"
+    REPRODUCED = "reproduced"
 
 
 class SignalKind(StrEnum):
@@ -167,7 +168,9 @@ def _of_split(row: Row, run: RunFile, split: Scored, data: Path) -> tuple[Checke
     except DataError as error:
         return checked, [*signals, Signal(SignalKind.EXAMPLES, _name(run), error.what)]
     given = values.read(formulation.task, file, Reading("bio", any_scale=True))
-    figures = _figures(formulation, units, [given[place] for place in places])
+    losses = losses_of_run(row, run, split)
+    known = [losses[place] for place in places] if losses else None
+    figures = _figures(formulation, units, [given[place] for place in places], known)
     checked["recomputed"] = 100 * figures[run["metric"]] if run["metric"] in figures else None
     for name in {*figures, *claimed}:
         if not math.isclose(figures.get(name, math.nan), claimed.get(name, math.nan), rel_tol=SAME, abs_tol=SAME):
@@ -176,9 +179,12 @@ def _of_split(row: Row, run: RunFile, split: Scored, data: Path) -> tuple[Checke
     return checked, signals
 
 
-def _figures(formulation: Formulation, units: Sequence[Mapping[str, Any]], answers: Sequence[Any]) -> dict[str, float]:
+def _figures(
+    formulation: Formulation, units: Sequence[Mapping[str, Any]], answers: Sequence[Any], losses: Sequence[float] | None
+) -> dict[str, float]:
     right = [formulation.gold(dict(unit)) for unit in units]
-    return formulation.score(right, answers, [unit.get("doc_id") for unit in units])
+    figures = formulation.score(right, answers, [unit.get("doc_id") for unit in units])
+    return figures if losses is None else {**figures, formulation.loss: formulation.mean_loss(right, losses)}
 
 
 def _shown(figures: Mapping[str, float], name: str) -> str:

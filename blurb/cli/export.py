@@ -10,7 +10,7 @@ import click
 from blurb.cli import _complete
 from blurb.cli._options import STORE
 
-FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "dataset_id")
+FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "dataset_id", "measured_by", "party")
 """Options that apply to some formats only."""
 
 
@@ -43,6 +43,8 @@ FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "data
 @click.option("--sd", is_flag=True, help="latex, markdown: add standard deviations over seeds.")
 @click.option("--transpose", is_flag=True, help="latex, markdown: one line per model instead of one column.")
 @click.option("--dataset-id", help="model-index, eval-results: BLURB's name on the Hub.  [default: EMBO/BLURB]")
+@click.option("--measured-by", metavar="NAME", help="row: who ran it.")
+@click.option("--party", type=click.Choice(["first", "third"]), help="row: first if they made the model, else third.")
 def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **options: Any) -> None:
     """Write a ROW of the store in another FORMAT.
 

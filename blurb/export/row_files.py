@@ -1,7 +1,8 @@
 """A row as files that can be passed on: `row.json`, the predictions of each dataset, and hashes of them all.
 
 Predictions are ids and predicted labels; there is no text and no gold answer, so the licences of the corpora allow it.
-Whoever has the data recomputes every figure from them (`blurb.board.verification`).
+Whoever has the data recomputes every figure from them (`blurb.board.verification`) but for the loss on dev, which comes
+from probabilities; of that there is the part of each example.
 """
 
 from __future__ import annotations
@@ -9,17 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from blurb import __version__
 from blurb.messages.errors import StoreError
 from blurb.results.row_scores import RowScores
-from blurb.store.record import PREDICTIONS, Record, read_predictions
+from blurb.store.record import LOSS, PREDICTIONS, Record, read_predictions
 from blurb.tasks import SCORED
 
 SCHEMA = 1
 ABOUT, MANIFEST = "row.json", "MANIFEST.json"
 ENDING = ".parquet"
+
+
+Party = Literal["first", "third", ""]
 
 
 class RunFile(TypedDict):
@@ -42,6 +46,8 @@ class RowFile(TypedDict):
 
     schema: Annotated[int, "version of this format"]
     blurb: Annotated[str, "version of blurb that wrote it"]
+    measured_by: Annotated[str, "who ran it, in their own words; empty if they do not say"]
+    party: Annotated[Party, "first: who made the model; third: somebody else; empty: not said"]
     model: Annotated[str, "name of the model"]
     learner: Annotated[str, "kind of learner"]
     weights: Annotated[str, "hash of the weights"]
@@ -56,9 +62,11 @@ class RowFile(TypedDict):
     runs: Annotated[Sequence[RunFile], "finished runs"]
 
 
-def files(row: RowScores) -> dict[str, bytes]:
+def files(row: RowScores, measured_by: str = "", party: Party = "") -> dict[str, bytes]:
     """The files of a row by name.
 
+    :param measured_by: who ran it
+    :param party: whether they made the model
     :raises StoreError: if it has no predictions
     """
     if not row.records:
@@ -67,6 +75,8 @@ def files(row: RowScores) -> dict[str, bytes]:
     about = RowFile(
         schema=SCHEMA,
         blurb=__version__,
+        measured_by=measured_by,
+        party=party,
         model=row.model,
         learner=row.learner,
         weights=row.weights,
@@ -103,18 +113,24 @@ def _run(record: Record) -> RunFile:
 
 
 def _predictions(records: Mapping[int, Record]) -> bytes:
-    """The predictions of all seeds of a dataset as Parquet: seed, split, id, prediction."""
+    """The predictions of all seeds of a dataset as Parquet: seed, split, id, prediction, and loss where it is known."""
     import pyarrow
     import pyarrow.parquet
 
-    columns: dict[str, list[Any]] = {"seed": [], "split": [], "id": [], "prediction": []}
+    columns: dict[str, list[Any]] = {"seed": [], "split": [], "id": [], "prediction": [], LOSS: []}
     for seed, record in records.items():
-        stored = read_predictions(record.path / PREDICTIONS, ("split", "id", "prediction"))
+        stored = read_predictions(record.path / PREDICTIONS)
+        stored.setdefault(LOSS, [None] * len(stored["id"]))
         places = [place for place, split in enumerate(stored["split"]) if split in SCORED]
         columns["seed"] += [seed] * len(places)
-        for name in ("split", "id", "prediction"):
+        for name in ("split", "id", "prediction", LOSS):
             columns[name] += [stored[name][place] for place in places]
+    if set(columns[LOSS]) == {None}:
+        del columns[LOSS]
     sink = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(pyarrow.table(columns), sink, compression="zstd")
+    arrays = {
+        name: pyarrow.array(cells, pyarrow.float32() if name == LOSS else None) for name, cells in columns.items()
+    }
+    pyarrow.parquet.write_table(pyarrow.table(arrays), sink, compression="zstd")
     content: bytes = sink.getvalue().to_pybytes()
     return content

@@ -38,17 +38,28 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     common = {"tasks": ",".join(NAMES), "suite": "demo", "output": folder / "runs", "progress": False}
     blurb.run("baseline:majority", **common)
     blurb.run("baseline:constant", protocol="smoke", **common)
-    for model, name in (("tool", "tool"), ("baseline:majority", "majority"), ("baseline:constant", "capped")):
+    blurb.run("baseline:bigrams", **{**common, "tasks": "gad,biosses,hoc"})
+    named = {
+        "tool": "tool",
+        "majority": "baseline:majority",
+        "capped": "baseline:constant",
+        "losses": "baseline:bigrams",
+    }
+    for name, model in named.items():
         code, _, err = command(["export", "row", model, "--output", "runs", "--out", name], folder)
         assert code == 0, err
     return folder
 
 
 def forge(
-    rows: Path, folder: Path, about: Callable[[dict[str, Any]], None] = lambda about: None, **tables: Any
+    rows: Path,
+    folder: Path,
+    about: Callable[[dict[str, Any]], None] = lambda about: None,
+    of: str = "tool",
+    **tables: Any,
 ) -> Path:
-    """A copy of the tool's row with something changed, and hashes that fit again."""
-    row = Path(shutil.copytree(rows / "tool", folder / "row"))
+    """A copy of a row with something changed, and hashes that fit again."""
+    row = Path(shutil.copytree(rows / of, folder / "row"))
     content = json.loads((row / "row.json").read_text())
     about(content)
     (row / "row.json").write_text(json.dumps(content))
@@ -67,7 +78,7 @@ def seal(row: Path) -> None:
     (row / MANIFEST).write_text(json.dumps({"sha256": hashes}))
 
 
-@pytest.mark.parametrize("name", ["tool", "majority", "capped"])
+@pytest.mark.parametrize("name", ["tool", "majority", "capped", "losses"])
 def test_an_honest_row_is_recomputed(name: str, rows: Path) -> None:
     found = verify(rows / name, demo.prepare())
     assert found.level is Level.RECOMPUTED
@@ -126,6 +137,14 @@ def one_seed_twice(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*first, *({**line, "seed": 2} for line in first)]
 
 
+def with_a_better_loss(about: dict[str, Any]) -> None:
+    about["runs"][0]["dev"]["log_loss"] /= 2
+
+
+def without_losses(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: cell for name, cell in line.items() if name != "loss"} for line in lines]
+
+
 FRAUDS: dict[str, tuple[SignalKind, dict[str, Any]]] = {
     "an edited figure": (SignalKind.FIGURE, {"about": edited}),
     "examples in another order": (SignalKind.FIGURE, {"gad": shuffled}),
@@ -137,6 +156,8 @@ FRAUDS: dict[str, tuple[SignalKind, dict[str, Any]]] = {
     "other data": (SignalKind.DATA, {"about": on_other_data}),
     "other metrics": (SignalKind.METRICS, {"about": of_other_metrics}),
     "fewer seeds than planned": (SignalKind.SEEDS, {"about": with_more_planned}),
+    "a loss edited": (SignalKind.FIGURE, {"of": "losses", "about": with_a_better_loss}),
+    "a loss without its examples": (SignalKind.FIGURE, {"of": "losses", "gad": without_losses}),
     "one run as two": (SignalKind.SAME_RUNS, {"ncbi_disease": one_seed_twice}),
 }
 

@@ -130,6 +130,7 @@ def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
         "diff --kind",
         "export --published",
         "export --dataset-id",
+        "export --measured-by",
         "leaderboard add --model",
         "leaderboard add --source",
         "leaderboard add --version",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from blurb.export.row_files import Party
 from blurb.messages.errors import SettingsError, StoreError, UnknownName
 from blurb.results import from_store
 from blurb.results.row_scores import DEMO, RowScores
@@ -24,6 +25,7 @@ class ExportRequest:
     :param published: sources or models of `published.csv`
     :param seed: seed of the predictions in a submission
     :param dataset_id: name of BLURB on the Hub, for model cards
+    :param measured_by: who ran a row, and as which `party`
     :param given: the given options that not every format has
     """
 
@@ -38,6 +40,8 @@ class ExportRequest:
     sd: bool = False
     transpose: bool = False
     dataset_id: str = "EMBO/BLURB"
+    measured_by: str = ""
+    party: Party = ""
     given: frozenset[str] = field(default_factory=frozenset)
 
 

@@ -7,7 +7,8 @@ from blurb.export.formats._base import ExportRequest, Files, Format, one_row
 
 
 def _render(wanted: ExportRequest) -> Files:
-    return row_files.files(one_row(wanted))
+    return row_files.files(one_row(wanted), wanted.measured_by, wanted.party)
 
 
-EXPORT = Format("a row as files that others can verify", _render, folder="row", alone=True)
+OPTIONS = frozenset({"measured_by", "party"})
+EXPORT = Format("a row as files that others can verify", _render, OPTIONS, folder="row", alone=True)
