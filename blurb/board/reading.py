@@ -11,6 +11,7 @@ import stat
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -27,6 +28,8 @@ MOST_BYTES = 50_000_000
 MOST_RUNS = 13 * 100
 NAME = re.compile(r"[^\x00-\x1f\x7f<>&\"'`]{1,200}")
 """What a model may be called: no control characters, and nothing that is markup."""
+FEW = 100
+"""Examples below which two runs may well give the same labels; numbers are never the same by chance."""
 Columns = Mapping[str, list[Any]]
 
 
@@ -57,6 +60,13 @@ def read(folder: Path) -> Row:
         raise DataError("is not a file of this row." if odd in names else "the file is missing.", folder / odd)
     _check_hashes(folder, names - {MANIFEST})
     return Row(folder, about, {task: _predictions(folder / f"{task}{ENDING}") for task in _datasets(about)})
+
+
+def rows_in(folder: Path) -> list[Row]:
+    """The rows in the folders of a folder, by name; DataError if one of them is none."""
+    if not folder.is_dir():
+        raise DataError("there is no such folder.", folder)
+    return [read(path) for path in sorted(folder.iterdir()) if path.is_dir()]
 
 
 def _datasets(about: RowFile) -> list[str]:
@@ -165,6 +175,14 @@ def _predictions(path: Path) -> Columns:
 def of_run(row: Row, run: RunFile, split: str) -> list[tuple[str, Any]]:
     """Ids and predictions of a run on a split, in stored order."""
     return list(zip(*(_of_run(row, run, split, name) for name in ("id", "prediction")), strict=True))
+
+
+def answers_of(row: Row, task: str) -> set[str]:
+    """The predictions of each run on test, as texts; without those of few examples or of one answer for all, which
+    honest runs may have in common."""
+    runs = [sorted(of_run(row, run, "test"), key=itemgetter(0)) for run in row.about["runs"] if run["task"] == task]
+    numbers = all(isinstance(answer, float) for run in runs for _, answer in run)
+    return {repr(run) for run in runs if (numbers or len(run) >= FEW) and len({repr(answer) for _, answer in run}) > 1}
 
 
 def losses_of_run(row: Row, run: RunFile, split: str) -> list[float] | None:

@@ -9,8 +9,8 @@ from statistics import fmean
 from typing import Annotated, NotRequired, TypedDict, cast
 
 from blurb import learners
-from blurb.board.reading import Row, of_run
-from blurb.board.verification import FEW, Level, Verification, Verified
+from blurb.board.reading import answers_of
+from blurb.board.verification import Level, Verification, Verified
 from blurb.export.row_files import RowFile
 from blurb.messages.errors import UnknownName
 from blurb.messages.text import plural
@@ -115,7 +115,7 @@ class Reproduction:
         single = [task for task, sides in self._scores().items() if min(map(len, sides)) < 2]
         if single:
             yield f"fewer than two runs a side, so that their variance is unknown: {', '.join(single)}"
-        copied = [task for task in self._scores() if _answers(self.row.row, task) & _answers(self.rerun.row, task)]
+        copied = [task for task in self._scores() if answers_of(self.row.row, task) & answers_of(self.rerun.row, task)]
         if copied:
             yield (
                 f"the same predictions as in the row: {', '.join(copied)}; a copy, or the same seeds in the same "
@@ -152,23 +152,14 @@ def _by_dataset(side: Verification) -> dict[str, list[float]]:
     return scores
 
 
-def _answers(row: Row, task: str) -> set[str]:
-    """The predictions of each run on test, as texts; without those of few examples or of one answer for all."""
-    every: Sequence[Sequence[tuple[str, object]]] = [
-        sorted(of_run(row, run, "test"), key=lambda pair: pair[0]) for run in row.about["runs"] if run["task"] == task
-    ]
-    numbers = all(isinstance(answer, float) for run in every for _, answer in run)
-    return {repr(run) for run in every if (numbers or len(run) >= FEW) and len({repr(answer) for _, answer in run}) > 1}
-
-
-def sentences(found: Reproduced) -> Iterator[str]:
+def sentences(rerun: Reproduced) -> Iterator[str]:
     """The means in a sentence, then each objection."""
-    if found["difference"] is not None and found["within"] is not None:
+    if rerun["difference"] is not None and rerun["within"] is not None:
         yield (
-            f"Row minus rerun, over {plural(len(found['datasets']), 'dataset')}: {found['difference']:+.2f}, "
-            f"equivalent within {found['within']:.2f} points (margin {found['margin']:g})."
+            f"Row minus rerun, over {plural(len(rerun['datasets']), 'dataset')}: {rerun['difference']:+.2f}, "
+            f"equivalent within {rerun['within']:.2f} points (margin {rerun['margin']:g})."
         )
-    for objection in found["objections"]:
+    for objection in rerun["objections"]:
         yield f"Not reproduced: {objection}."
 
 

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from blurb import formulations, learners, metrics, tasks
-from blurb.board.reading import Row, losses_of_run, of_run, read
+from blurb.board import plausibility
+from blurb.board.reading import FEW, Row, losses_of_run, of_run, read, rows_in
+from blurb.board.signals import FATAL, Signal, SignalKind
 from blurb.export.row_files import ENDING, RunFile
 from blurb.formulations._base import Formulation
 from blurb.learners.base import Subset
@@ -37,40 +39,6 @@ class Level(StrEnum):
     CLAIMED = "claimed"
     RECOMPUTED = "recomputed"
     REPRODUCED = "reproduced"
-
-
-class SignalKind(StrEnum):
-    """What is odd about a row."""
-
-    FIGURE = "figure edited"
-    EXAMPLES = "examples"
-    DATA = "other data"
-    SUBSTITUTE = "not the release"
-    METRICS = "other version of the metrics"
-    CAPPED = "part of the examples"
-    SEEDS = "fewer seeds than planned"
-    SAME_RUNS = "two seeds alike"
-
-
-FEW = 100
-"""Examples below which two runs may well give the same labels; numbers are never the same by chance."""
-FATAL = (SignalKind.FIGURE, SignalKind.EXAMPLES, SignalKind.DATA, SignalKind.METRICS)
-"""Signals with which a figure is not recomputed."""
-
-
-@dataclass(frozen=True)
-class Signal:
-    """Something odd, with its figure.
-
-    :param where: dataset, and seed if it is of one run
-    """
-
-    kind: SignalKind
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.where}: {self.what}"
 
 
 class CheckedFigure(TypedDict):
@@ -115,10 +83,11 @@ class Verification:
         )
 
 
-def verify(folder: Path, data: Path) -> Verification:
+def verify(folder: Path, data: Path, beside: Path | None = None) -> Verification:
     """Recomputes the figures of the row in a folder.
 
     :param data: the verifier's own data folder
+    :param beside: a folder of rows that the row is looked at beside, which may have the row among them
     :raises DataError: if the files are not those of a row, or the data is missing
     """
     row = read(folder)
@@ -131,7 +100,10 @@ def verify(folder: Path, data: Path) -> Verification:
                 checked, found = _of_split(row, run, split, data)
                 figures.append(checked)
                 signals += found
-    return Verification(row, figures, list(dict.fromkeys([*signals, *_of_caps(row), *_of_seeds(row)])))
+    signals += [*_of_caps(row), *_of_seeds(row)]
+    if beside is not None:
+        signals += plausibility.Beside(row, [other for other in rows_in(beside) if other.about != row.about]).signals()
+    return Verification(row, figures, list(dict.fromkeys(signals)))
 
 
 def _name(run: RunFile) -> str:

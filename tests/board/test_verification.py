@@ -15,7 +15,8 @@ import pytest
 
 import blurb
 from blurb import tasks
-from blurb.board.verification import FATAL, Level, SignalKind, verify
+from blurb.board.signals import FATAL, SignalKind
+from blurb.board.verification import Level, verify
 from blurb.corpora import demo
 from blurb.data.splits import read_split
 from blurb.export.row_files import MANIFEST

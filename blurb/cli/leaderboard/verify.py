@@ -19,10 +19,19 @@ def _printed() -> object:
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--data", type=click.Path(path_type=Path), help="Your own data folder, which has the gold answers.")
 @click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True, help="Data suite.")
+@click.option("--beside", type=click.Path(path_type=Path), help="A folder of rows to look at it beside.")
 @click.option("--rerun", type=click.Path(path_type=Path), help="Another party's row of the same recipe, as a folder.")
 @click.option("--margin", type=click.FloatRange(0, min_open=True), help="--rerun: points of the score.  [default: 1]")
 @formats(_printed, has_csv=False)
-def verify(folder: Path, data: Path | None, suite: str, rerun: Path | None, margin: float | None, form: str) -> None:
+def verify(
+    folder: Path,
+    data: Path | None,
+    suite: str,
+    beside: Path | None,
+    rerun: Path | None,
+    margin: float | None,
+    form: str,
+) -> None:
     """Recompute every figure of a row from its predictions.
 
     FOLDER is what blurb export row wrote. Its files are read as data; nothing in them is run.
@@ -43,7 +52,7 @@ def verify(folder: Path, data: Path | None, suite: str, rerun: Path | None, marg
     if margin is not None and rerun is None:
         raise SettingsError("--margin is for --rerun.")
     place, _ = folders(suite, data, None, tasks.load_selection("all"))
-    result = verified(folder, place)
+    result = verified(folder, place, beside)
     again = reproduction.Reproduction(result, verified(rerun, place), margin or reproduction.MARGIN) if rerun else None
     level = again.level if again else result.level
     if form == "json":
