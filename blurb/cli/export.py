@@ -43,14 +43,18 @@ FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "data
 @click.option("--sd", is_flag=True, help="latex, markdown: add standard deviations over seeds.")
 @click.option("--transpose", is_flag=True, help="latex, markdown: one line per model instead of one column.")
 @click.option("--dataset-id", help="model-index, eval-results: BLURB's name on the Hub.  [default: EMBO/BLURB]")
-@click.option("--measured-by", metavar="NAME", help="row: who ran it.")
-@click.option("--party", type=click.Choice(["first", "third"]), help="row: first if they made the model, else third.")
+@click.option("--measured-by", metavar="NAME", help="row, every-eval-ever: who ran it.")
+@click.option(
+    "--party",
+    type=click.Choice(["first", "third"]),
+    help="row, every-eval-ever: first if they made the model, else third.",
+)
 def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **options: Any) -> None:
     """Write a ROW of the store in another FORMAT.
 
     FORMAT is row (files that others can verify), submission (BLURB's JSON files and their zip), model-index or
-    eval-results (model cards of the Hugging Face Hub), latex or markdown (tables), or bibtex (references). After an
-    error nothing is written (exit code 2).
+    eval-results (model cards of the Hugging Face Hub), every-eval-ever (an entry of that store of results), latex or
+    markdown (tables), or bibtex (references). After an error nothing is written (exit code 2).
 
     ROW is MODEL or 'MODEL CONFIGURATION', as the tables print it. Tables and references take several, or all without
     any; the other formats need one.

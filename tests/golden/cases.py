@@ -156,6 +156,7 @@ SCORE = [
     Case("score/verified", [
         "leaderboard verify row --data data", "leaderboard verify row --data data --format json",
         "leaderboard verify nowhere --data data", "leaderboard verify row",
+        "leaderboard verify row --data data --rerun row --margin 2", "leaderboard verify row --data data --beside none",
     ], models=("golden-encoder",), prepare=some_row),
     Case("data/export", [
         "data export --data data --tasks gad,biosses --out out",
@@ -417,6 +418,10 @@ EXPORT = [
     Case("export/eval-results", [
         f"export eval-results --output store '{GOLDEN}'",
         "export eval-results --output today m --dataset-id somebody/BLURB --tasks gad,hoc --out results",
+    ], models=["m"]),
+    Case("export/every-eval-ever", [
+        "export every-eval-ever --output today m --measured-by group --party third --tasks gad,hoc",
+        "export every-eval-ever --output today m --tasks gad",
     ], models=["m"]),
     Case("export/submission", ["export submission --output today m --allow-partial",
                                "export submission --output today m --tasks gad --seed 2 --out second"],
