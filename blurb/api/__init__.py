@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from blurb.api.comparing import Comparison, check, compare, row_of
     from blurb.api.datasets import load_dataset
     from blurb.api.keywords import run
-    from blurb.api.mistakes import diff, errors
+    from blurb.api.mistakes import confusion, diff, errors
     from blurb.api.predicting import KeptModel, load_model, predict
     from blurb.api.results import Results, load_results
     from blurb.api.scoring import Scores, score
@@ -21,6 +21,7 @@ __all__ = [
     "Scores",
     "check",
     "compare",
+    "confusion",
     "diff",
     "errors",
     "load_dataset",
@@ -40,6 +41,7 @@ _HOMES = {
     "Results": "results",
     "load_results": "results",
     "run": "keywords",
+    "confusion": "mistakes",
     "diff": "mistakes",
     "errors": "mistakes",
     "KeptModel": "predicting",

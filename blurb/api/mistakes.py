@@ -1,4 +1,4 @@
-"""`blurb.errors` and `blurb.diff`: the mistakes of a trial, and the examples that two trials answer differently."""
+"""`blurb.errors`, `confusion` and `diff`: the mistakes of a trial, and the examples that two answer differently."""
 
 from __future__ import annotations
 
@@ -47,6 +47,27 @@ def errors(
     columns = ["id", "kind", "gold", "prediction", "text"]
     lines = [(each.unit, each.kind, each.gold, each.predicted, each.text) for each in mistakes]
     return DataFrame(lines, columns=columns).drop(columns=[] if texts else ["text"])
+
+
+def confusion(
+    row: str, task: str | None = None, *, seed: int | None = None, split: Split = "test", output: Path | str = "runs"
+) -> DataFrame:
+    """How often each gold answer (rows) got each prediction (columns): classes, words of PICO, entities.
+
+    Entities count as found where a predicted one overlaps; `none` is the column of missed and the row of invented ones.
+
+    :param row: name of a row, or the folder of a trial; the others as for `errors`
+    :raises SettingsError: for tasks without one answer an example: similarity, documents with several labels
+    """
+    from pandas import DataFrame
+
+    from blurb.analysis import errors as analysis
+    from blurb.results import references
+
+    record = references.trial(row, Path(output), task, seed)
+    table = analysis.confusion(record, analysis.analyse(record, split))
+    counts = [line[1:] for line in table.rows]
+    return DataFrame(counts, index=[line[0] for line in table.rows], columns=list(table.columns[1:]))
 
 
 def diff(

@@ -46,6 +46,7 @@ class Mistake(TypedDict):
     type=click.IntRange(min=0),
     help="Number of mistakes to show.  [default: 10 in the table, all in csv and json]",
 )
+@click.option("--plot", type=click.Path(path_type=Path), help="Picture of the confusion matrix: .png, .svg or .pdf.")
 @click.option("--with-text", is_flag=True, help="Show text even if the output is csv, json, a file or a pipe.")
 @formats(list[Mistake], text="Output format; csv and json list the mistakes only.")
 def command(
@@ -58,6 +59,7 @@ def command(
     raw: Path | None,
     kind: str | None,
     limit: int | None,
+    plot: Path | None,
     with_text: bool,
     form: str,
 ) -> None:
@@ -71,15 +73,20 @@ def command(
     from blurb.cli import _texts
     from blurb.messages.errors import UnknownName
     from blurb.messages.text import plural
+    from blurb.plots import confusion
     from blurb.results.references import trial
 
     with_text = _texts.may_show(with_text, data, raw, form)
+    if plot is not None:
+        confusion.check(plot)
     record = trial(row, output, name, seed)
     texts, train = _texts.of_trial(record, data, raw, split) if data or raw else (None, [])
     report = errors.analyse(record, split, texts, train)  # type: ignore[arg-type]
     kinds = sorted({example.kind for example in report.examples})
     if kind is not None and kind not in kinds:
         raise UnknownName("kind of mistake", kind, kinds)
+    if plot is not None:
+        confusion.write(f"{row}, {record.task.title}, {split}", errors.confusion(record, report), plot)
     chosen = [example for example in report.examples if kind in (None, example.kind)]
     chosen.sort(key=lambda example: -example.weight)
     key = "example" if form == "table" else "id"

@@ -30,6 +30,7 @@ FIRST = {
     "predict": {"trial": "runs", "inputs": "a"},
     "load_results": {},
     "errors": {"row": "a"},
+    "confusion": {"row": "a"},
     "diff": {"a": "a", "b": "b"},
     "score": {"task": "gad", "predictions": "a", "suite": "demo"},
 }

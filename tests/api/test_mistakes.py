@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pandas
 import pytest
+from sklearn.metrics import confusion_matrix
 
 import blurb
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.splits import read_split
+from blurb.messages.errors import BlurbError
+from blurb.results.references import trial
 from tests.cli.in_process import blurb as command
 from tests.scoring.test_forms import answers
 
@@ -68,3 +71,28 @@ def test_text_of_other_data_is_doubted(store: Path, tmp_path: Path) -> None:
     golden = Path(__file__).parents[1] / "golden" / "data"
     with pytest.warns(UserWarning, match="The trial used other data than this"):
         blurb.errors("one", "gad", data=golden, output=store)
+
+
+def test_the_confusion_of_classes_is_that_of_scikit_learn(store: Path) -> None:
+    record = trial("other", store, "gad", None)
+    columns = record.predictions("test")
+    table = blurb.confusion("other", "gad", output=store)
+    assert list(table.index) == list(table.columns) == list(record.task.labels)
+    expected = confusion_matrix(columns["gold"], columns["prediction"], labels=record.task.labels)
+    assert table.to_numpy().tolist() == expected.tolist()
+
+
+def test_the_confusion_of_entities_has_every_one_once(store: Path) -> None:
+    columns = trial("one", store, "ncbi-disease", None).predictions("test")
+    right, given = (sum(tag[0] == "B" for tags in columns[name] for tag in tags) for name in ("gold", "prediction"))
+    table = blurb.confusion("one", "ncbi-disease", output=store)
+    assert (table.loc["Disease"].sum(), table["Disease"].sum(), table.loc["none", "none"]) == (right, given, 0)
+    missed = blurb.errors("one", "ncbi-disease", output=store).kind.value_counts()
+    assert table.loc["Disease", "none"] == missed.get("missed", 0)
+    assert table.loc["none", "Disease"] == missed.get("spurious", 0)
+
+
+@pytest.mark.parametrize("name", ["biosses", "hoc"])
+def test_of_numbers_and_several_labels_there_is_none(name: str, store: Path) -> None:
+    with pytest.raises(BlurbError, match="there is no confusion matrix"):
+        blurb.confusion("one", name, output=store)

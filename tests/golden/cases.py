@@ -174,6 +174,8 @@ ERRORS = of(INVENTED, [
     Case("errors/all-json", ["errors fell --output today --task hoc --seed 2 --split dev --format json"]),
     Case("errors/kind", ["errors old --output today --task ncbi-disease --kind boundary",
                          "errors old --output today --task gad --kind boundary"], terminal=True),
+    Case("errors/plot", ["errors old --output today --task gad --limit 1 --plot confusion.svg",
+                         "errors old --output today --task hoc --plot confusion.svg"]),
     Case("errors/trial-folder", ["errors store/golden-encoder/gad/40b4bb1be2f24a03"], terminal=True),
     Case("errors/text", [
         f"errors '{GOLDEN}' --output store --task {name} --data data --limit 4" for name in ("gad", "bc5-chem", "hoc")

@@ -12,7 +12,7 @@ from blurb.registry import load_object
 from blurb.store.record import Record
 from blurb.tasks import Split
 
-__all__ = ["Mistake", "Report", "Table", "analyse", "units"]
+__all__ = ["Mistake", "Report", "Table", "analyse", "confusion", "units"]
 
 
 def analyse(
@@ -31,6 +31,13 @@ def analyse(
         raise SettingsError(f"there is no error analysis for tasks of type {task.type}.", where=task.name)
     analysis: Callable[..., Report] = load_object(task.task_type.errors, f"error analysis of the type {task.type}")
     return analysis(task, record.predictions(split), units(record, rows), train)
+
+
+def confusion(record: Record, report: Report) -> Table:
+    """The confusion matrix of a trial; SettingsError if its examples have no one answer."""
+    if report.confusion is None:
+        raise SettingsError("there is no confusion matrix, as its examples have no one class.", where=record.task.name)
+    return report.confusion
 
 
 def units(record: Record, rows: Mapping[str, dict[str, Any]] | None) -> dict[str, dict[str, Any]]:

@@ -37,10 +37,14 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Report:
-    """Tables and all mistakes."""
+    """Tables and all mistakes.
+
+    :param confusion: counts of each gold answer by the predicted one; None where there is no one answer to an example
+    """
 
     tables: Sequence[Table]
     examples: Sequence[Mistake]
+    confusion: Table | None = None
 
 
 def share(part: float, whole: float) -> str:

@@ -38,7 +38,7 @@ def analyse(
         for unit, gold, predicted in answers
         if gold != predicted
     ]
-    return Report(tables, examples)
+    return Report(tables, examples, confusion)
 
 
 def _by_kind(answers: Sequence[tuple[str, str, str]], questions: Mapping[str, str]) -> Table:

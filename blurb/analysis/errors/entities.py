@@ -61,9 +61,10 @@ def analyse(
                 names.values(),
             )
         )
-    if len(task.labels) > 1:
-        tables.append(_confusion(task, columns))
-    return Report(tables, examples)
+    if len(task.labels) == 1:
+        return Report(tables, examples, _of_entities(task, columns))
+    tables.append(_confusion(task, columns))
+    return Report(tables, examples, tables[-1])
 
 
 def pairs(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[str, Span | None, Span | None]]:
@@ -107,6 +108,18 @@ def _confusion(task: Task, columns: Mapping[str, Sequence[Any]]) -> Table:
     )
     rows = [(right, *(counts[right, given] for given in names)) for right in names]
     return Table("confusion matrix of words (rows: gold, columns: predicted)", ("label", *names), rows)
+
+
+def _of_entities(task: Task, columns: Mapping[str, Sequence[Any]]) -> Table:
+    """Entities that were found at least in part, missed, and invented."""
+    names = [*task.labels, "none"]
+    counts: Counter[tuple[str, str]] = Counter()
+    for gold, predicted in zip(columns["gold"], columns["prediction"], strict=True):
+        for _, right, given in pairs(spans(gold), spans(predicted)):
+            counts["none" if right is None else names[0], "none" if given is None else names[0]] += 1
+    rows = [(right, *(counts[right, given] for given in names)) for right in names]
+    title = "entities, also of other boundaries (rows: gold, columns: predicted)"
+    return Table(title, ("entity", *names), rows)
 
 
 def _words(tokens: Sequence[str], span: Span) -> str:
