@@ -10,11 +10,13 @@ from blurb.messages.errors import DataError, SettingsError
 from blurb.tasks import TWELVE, TYPES
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from pandas import DataFrame
 
     from blurb.execution.job import TrialOutcome
     from blurb.regression import Decision
     from blurb.results.row_scores import RowScores
+    from blurb.tasks import Split
 
 FIRST = ("model", "protocol", "score", TWELVE, *TYPES)
 """The first columns of `Results.leaderboard`."""
@@ -76,6 +78,20 @@ class Results:
         lines = [leaderboard_csv.line_of(row) | leaderboard_csv.figures_of(row) for row in self.rows]
         frame = DataFrame(lines, columns=[*first, *(name for name in columns if name not in first)])
         return frame.astype(dict.fromkeys(numbers, float))
+
+    def plot(self, path: Path | str | None = None, split: Split = "test") -> Figure | None:
+        """The scores of all rows by dataset, with single runs, the 95 % interval of their mean and the paper's best.
+
+        :param path: a file to write (.png, .svg, .pdf); None returns the figure, which a notebook shows
+        :raises SettingsError: without Matplotlib, or for another kind of file
+        """
+        from blurb.plots import _style, scores
+
+        scores.check(Path(path or "plot.png"))
+        if path is None:
+            return _style.drawn(lambda: scores.draw(self.rows, split))
+        scores.write(self.rows, Path(path), split)
+        return None
 
     def predictions(self, model: str, task: str, seed: int | None = None) -> DataFrame:
         """What a trial answered on dev and test: one line per example, labels as names.

@@ -69,6 +69,14 @@ def write(path: Path, draw: Callable[[], Figure], figures: Any) -> None:
     write_whole(path, content.getvalue())
 
 
+def drawn(draw: Callable[[], Figure]) -> Figure:
+    """The figure in the style of all plots, for whoever shows it."""
+    import matplotlib.style
+
+    with matplotlib.style.context(["default", STYLE]):
+        return draw()
+
+
 def digest(figures: Any) -> str:
     """The hash of what a plot shows: 16 hexadecimal digits."""
     return hashlib.sha256(json.dumps(figures, sort_keys=True, allow_nan=True).encode()).hexdigest()[:16]
