@@ -490,6 +490,10 @@ LEFT_OUT: Sequence[str] = (
     "run --budget", "run --dummy-tokens", "run --track", "run --limit", "ablate --limit",
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
     "run --suite", "ablate --suite", "score --suite", "data export --suite", "leaderboard verify --suite",
+    # The ledger has the date; tests/board has boards.
+    "leaderboard submit", "leaderboard submit --as", "leaderboard submit --by", "leaderboard withdraw",
+    "leaderboard withdraw --by", "leaderboard withdraw --reason", "leaderboard verify --since",
+    "leaderboard verify --record",
     # A store of its own, with times; tests/scoring has it.
     "score --add", "score --seed", "score --output",
     # A file of trials is not written here; tests/data/test_export.py has it.

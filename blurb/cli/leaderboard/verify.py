@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from blurb.cli._formats import formats
 
+if TYPE_CHECKING:
+    from blurb.board.boards import VerifiedBoard
+    from blurb.board.reproduction import Reproduction
+    from blurb.board.verification import Level, Verification
+
 
 def _printed() -> object:
+    from blurb.board.boards import VerifiedBoard
     from blurb.board.reproduction import VerifiedRow
 
-    return VerifiedRow
+    return VerifiedRow | VerifiedBoard
 
 
 @click.command()
@@ -22,6 +30,8 @@ def _printed() -> object:
 @click.option("--beside", type=click.Path(path_type=Path), help="A folder of rows to look at it beside.")
 @click.option("--rerun", type=click.Path(path_type=Path), help="Another party's row of the same recipe, as a folder.")
 @click.option("--margin", type=click.FloatRange(0, min_open=True), help="--rerun: points of the score.  [default: 1]")
+@click.option("--since", type=click.Path(path_type=Path), help="A board: the ledger of an earlier release.")
+@click.option("--record", metavar="NAME", help="A board: write new levels into its ledger, under this name.")
 @formats(_printed, has_csv=False)
 def verify(
     folder: Path,
@@ -30,31 +40,52 @@ def verify(
     beside: Path | None,
     rerun: Path | None,
     margin: float | None,
+    since: Path | None,
+    record: str | None,
     form: str,
 ) -> None:
-    """Recompute every figure of a row from its predictions.
+    """Recompute every figure of a row from its predictions, or of all rows of a board.
 
-    FOLDER is what blurb export row wrote. Its files are read as data; nothing in them is run.
+    FOLDER is what blurb export row wrote, or a board. Its files are read as data; nothing in them is run.
 
     A row is claimed if a figure is not what its predictions give on your data, else recomputed; and reproduced if the
     runs of another party, --rerun, are equivalent to its own within --margin. Whatever is odd about it is told beside
     it. Exit code 0: recomputed, or with --rerun reproduced; 1: less than that; 2: not the files of a row.
+
+    On a board every row is looked at beside the others, and rows and ledger must fit; of the ledger of an earlier
+    release, --since, no line may be gone or changed.
     """
     from blurb import tasks
-    from blurb.board import reproduction
+    from blurb.board import boards, reproduction
     from blurb.board.verification import Level
     from blurb.board.verification import verify as verified
     from blurb.messages.errors import SettingsError
-    from blurb.messages.text import grouped
     from blurb.planning.request import folders
-    from blurb.terminal.output import json_text, say, show
 
     if margin is not None and rerun is None:
         raise SettingsError("--margin is for --rerun.")
     place, _ = folders(suite, data, None, tasks.load_selection("all"))
+    if boards.is_board(folder):
+        if beside or rerun:
+            raise SettingsError("--beside and --rerun are for a single row.")
+        _board(boards.verify_board(folder, place, since), folder, record, form)
+        return
+    if since or record:
+        raise SettingsError("--since and --record are for a board.", where=folder)
     result = verified(folder, place, beside)
     again = reproduction.Reproduction(result, verified(rerun, place), margin or reproduction.MARGIN) if rerun else None
     level = again.level if again else result.level
+    _row(result, again, level, form)
+    if level is not (Level.REPRODUCED if rerun else Level.RECOMPUTED):
+        click.get_current_context().exit(1)
+
+
+def _row(result: Verification, again: Reproduction | None, level: Level, form: str) -> None:
+    """Prints what was found of a row."""
+    from blurb.board import reproduction
+    from blurb.messages.text import grouped
+    from blurb.terminal.output import json_text, say, show
+
     if form == "json":
         click.echo(json_text(reproduction.printed(result, again)), nl=False)
     else:
@@ -70,7 +101,28 @@ def verify(
         for text in reproduction.sentences(again.content) if again else ():
             say(text)
         say(f"{result.row.about['model']}: {level}")
-    if level is not (Level.REPRODUCED if rerun else Level.RECOMPUTED):
+
+
+def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> None:
+    """Prints what was found of a board, and writes the levels into its ledger if somebody puts their name to it."""
+    from blurb.board import boards
+    from blurb.board.verification import Level
+    from blurb.messages.text import grouped
+    from blurb.terminal.output import json_text, say, show
+
+    if form == "json":
+        click.echo(json_text(verified), nl=False)
+    else:
+        rows = [(each["row"], each["model"], each["level"], len(each["signals"])) for each in verified["rows"]]
+        show(("row", "model", "level", "signals"), rows, form, numbers=("signals",))
+        for text in grouped((each["row"], signal) for each in verified["rows"] for signal in each["signals"]):
+            say(text)
+        for problem in verified["problems"]:
+            say(f"Problem: {problem}.")
+    if by is not None and not verified["problems"]:
+        today = time.strftime("%Y-%m-%d", time.gmtime())
+        click.echo(f"New levels in the ledger: {boards.record(folder, verified, by, today)}", err=True)
+    if verified["problems"] or any(each["level"] == Level.CLAIMED for each in verified["rows"]):
         click.get_current_context().exit(1)
 
 

@@ -1,0 +1,154 @@
+"""What happened to the rows of a board: one line of JSON an event, of which none is ever changed or taken away."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from blurb.export.row_files import MANIFEST
+from blurb.messages.errors import DataError
+from blurb.system.files import check_types, read_bytes
+
+FILE, ROWS = "ledger.jsonl", "rows"
+DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d")
+FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""What the folder of a row may be called."""
+
+
+class Event(StrEnum):
+    """What can happen to a row."""
+
+    ADDED = "added"
+    VERIFIED = "verified"
+    RESCORED = "rescored"
+    WITHDRAWN = "withdrawn"
+
+
+WANTED: Mapping[Event, Sequence[str]] = {
+    Event.ADDED: ("manifest",),
+    Event.VERIFIED: ("manifest", "level"),
+    Event.RESCORED: ("manifest", "old", "new"),
+    Event.WITHDRAWN: ("reason",),
+}
+"""What the entry of each must say, beside date, row and who did it."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An event of a row.
+
+    :param date: year-month-day
+    :param row: name of its folder in `rows`
+    :param by: who did it
+    :param manifest: SHA-256 of its `MANIFEST.json`, by which all its files are known
+    :param level: of a verification
+    :param old: score before it was scored again, times 100; `new` after
+    :param reason: why it was withdrawn
+    """
+
+    date: str
+    event: Event
+    row: str
+    by: str
+    manifest: str = ""
+    level: str = ""
+    old: float | None = None
+    new: float | None = None
+    reason: str = ""
+
+    @property
+    def line(self) -> str:
+        """As it stands in the file."""
+        there = {name: value for name, value in asdict(self).items() if value not in ("", None)}
+        return json.dumps(there, allow_nan=False)
+
+
+TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("date", "event", "row", "by", "manifest", "level", "reason"), str),
+    **dict.fromkeys(("old", "new"), (int, float)),
+}
+
+
+def read(path: Path) -> list[Entry]:
+    """The entries of a ledger; none if there is no file.
+
+    :raises DataError: (file, line) if a line is no entry, or is earlier than the one before
+    """
+    entries: list[Entry] = []
+    lines = read_bytes(path).decode(errors="replace").splitlines() if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        entry = _entry(line, path, number)
+        if entries and entry.date < entries[-1].date:
+            raise DataError(f"is of {entry.date}, earlier than the line before.", path, number)
+        entries.append(entry)
+    return entries
+
+
+def _entry(line: str, path: Path, number: int) -> Entry:
+    try:
+        content = json.loads(line)
+    except ValueError as error:
+        raise DataError(f"is no JSON: {error}", path, number) from None
+    if not isinstance(content, dict) or not content.keys() <= TYPES.keys():
+        raise DataError(f"expected an object of {', '.join(TYPES)}.", path, number)
+    check_types(content, TYPES, path)
+    if content.get("event") not in list(Event):
+        raise DataError(f"event must be one of {', '.join(Event)}.", path, number)
+    event = Event(content["event"])
+    missing = [name for name in ("date", "row", "by", *WANTED[event]) if content.get(name) in ("", None)]
+    if missing:
+        raise DataError(f"{event}: {missing[0]} is missing.", path, number)
+    if not DATE.fullmatch(content["date"]) or not FOLDER.fullmatch(content["row"]):
+        raise DataError("date must be year-month-day, and row the name of a folder.", path, number)
+    return Entry(**{**content, "event": event})
+
+
+def append(board: Path, entry: Entry) -> None:
+    """Adds an entry at the end of a board's ledger; DataError if the ledger cannot be read or is later."""
+    path = board / FILE
+    before = read(path)
+    if before and entry.date < before[-1].date:
+        raise DataError(f"the last entry is of {before[-1].date}, later than {entry.date}.", path)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{entry.line}\n")
+
+
+def manifest_of(row: Path) -> str:
+    """The hash by which all files of a row are known."""
+    return hashlib.sha256(read_bytes(row / MANIFEST)).hexdigest()
+
+
+def problems(board: Path, since: Path | None = None) -> Iterator[str]:
+    """What does not fit between the rows of a board and its ledger, and what was changed in the ledger.
+
+    :param since: the ledger of an earlier release, whose lines must all be there, first and unchanged
+    :raises DataError: (file, line) if a ledger cannot be read
+    """
+    entries = read(board / FILE)
+    for number, earlier in enumerate(read(since) if since else (), 1):
+        if number > len(entries) or entries[number - 1] != earlier:
+            named = f"{earlier.row} ({earlier.event}, {earlier.date})"
+            yield f"{FILE}:{number}: the entry of {named} is gone or was changed"
+            break
+    hashes: dict[str, str] = {}
+    for entry in entries:
+        if entry.event is Event.WITHDRAWN:
+            hashes.pop(entry.row, None)
+        elif entry.event is Event.VERIFIED and hashes.get(entry.row) != entry.manifest:
+            yield f"{entry.row}: verified on {entry.date} with files that were never added"
+        else:
+            hashes[entry.row] = entry.manifest
+    folder = board / ROWS
+    there = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+    for name in sorted(hashes.keys() - there):
+        yield f"{name}: the row is gone, and no entry says that it was withdrawn"
+    for name in sorted(there):
+        if name not in hashes:
+            yield f"{name}: no entry says that the row was added"
+        elif manifest_of(folder / name) != hashes[name]:
+            yield f"{name}: its files are not those of its last entry"
