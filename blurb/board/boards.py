@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypedDict
 
 from blurb.board import ledger
 from blurb.board.ledger import FOLDER, ROWS, Entry, Event, append, manifest_of
-from blurb.board.reading import read
-from blurb.board.verification import Level, verify
+from blurb.board.reading import read, rows_in
+from blurb.board.verification import Level, verify_row
 from blurb.messages.errors import SettingsError
 from blurb.system.files import ordinary
 
@@ -48,24 +47,20 @@ def verify_board(board: Path, data: Path, since: Path | None = None) -> Verified
     # An entry that gives a row other files leaves it without a level.
     recorded = {entry.row: entry.level for entry in ledger.read(board / ledger.FILE)}
     rows = []
-    for path in _rows(board):
-        checked = verify(path, data, board / ROWS)
+    there = rows_in(board / ROWS) if (board / ROWS).is_dir() else []
+    for each in there:
+        name, checked = each.folder.name, verify_row(each, data, there)
         row = BoardRow(
-            row=path.name,
+            row=name,
             model=checked.row.about["model"],
             level=checked.level,
-            recorded=recorded.get(path.name, ""),
+            recorded=recorded.get(name, ""),
             signals=list(map(str, checked.signals)),
         )
         rows.append(row)
         if checked.level is Level.CLAIMED and row["recorded"] in (Level.RECOMPUTED, Level.REPRODUCED):
-            problems.append(f"{path.name}: was {row['recorded']} when it was verified, and is only claimed now")
+            problems.append(f"{name}: was {row['recorded']} when it was verified, and is only claimed now")
     return VerifiedBoard(rows=rows, problems=problems)
-
-
-def _rows(board: Path) -> Sequence[Path]:
-    folder = board / ROWS
-    return sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
 def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
@@ -102,7 +97,7 @@ def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
     :raises SettingsError: if there is no such row
     """
     _check(board)
-    if name not in {path.name for path in _rows(board)}:
+    if not FOLDER.fullmatch(name) or not (board / ROWS / name).is_dir():
         raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
     append(board, Entry(date, Event.WITHDRAWN, name, by, reason=reason))
     shutil.rmtree(board / ROWS / name)

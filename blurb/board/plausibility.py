@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from blurb import learners
-from blurb.board.reading import Row, answers_of
+from blurb.board.reading import Row
 from blurb.board.signals import Signal, SignalKind
 from blurb.statistics.student import t_critical
 from blurb.statistics.welch import compare
@@ -76,10 +76,9 @@ class Beside:
         """Predictions of a row of another model, or of this one."""
         if self.row.about["weights"].startswith(learners.PREFIX):
             return
-        for task in dict.fromkeys(run["task"] for run in self.row.about["runs"]):
-            mine = answers_of(self.row, task)
+        for task in self.row.answers:
             for other in self.others:
-                if mine & answers_of(other, task):
+                if self.row.answers[task] & other.answers.get(task, frozenset()):
                     yield Signal(SignalKind.COPIED, task, f"the same predictions as {other.about['model']}")
 
 

@@ -9,8 +9,9 @@ import os
 import re
 import stat
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
@@ -44,6 +45,21 @@ class Row:
     about: RowFile
     predictions: Mapping[str, Columns]
 
+    @cached_property
+    def answers(self) -> Mapping[str, frozenset[str]]:
+        """Dataset -> a hash of the predictions of each run on test; without those of few examples or of one answer for
+        all, which honest runs may have in common."""
+        return {task: frozenset(self._hashes(task)) for task in _datasets(self.about)}
+
+    def _hashes(self, task: str) -> Iterator[str]:
+        runs = [
+            sorted(of_run(self, run, "test"), key=itemgetter(0)) for run in self.about["runs"] if run["task"] == task
+        ]
+        numbers = all(isinstance(answer, float) for run in runs for _, answer in run)
+        for run in runs:
+            if (numbers or len(run) >= FEW) and len({repr(answer) for _, answer in run}) > 1:
+                yield hashlib.sha256(repr(run).encode()).hexdigest()
+
 
 def read(folder: Path) -> Row:
     """The row in a folder.
@@ -66,7 +82,7 @@ def rows_in(folder: Path) -> list[Row]:
     """The rows in the folders of a folder, by name; DataError if one of them is none."""
     if not folder.is_dir():
         raise DataError("there is no such folder.", folder)
-    return [read(path) for path in sorted(folder.iterdir()) if path.is_dir()]
+    return [read(path) for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
 
 
 def _datasets(about: RowFile) -> list[str]:
@@ -175,14 +191,6 @@ def _predictions(path: Path) -> Columns:
 def of_run(row: Row, run: RunFile, split: str) -> list[tuple[str, Any]]:
     """Ids and predictions of a run on a split, in stored order."""
     return list(zip(*(_of_run(row, run, split, name) for name in ("id", "prediction")), strict=True))
-
-
-def answers_of(row: Row, task: str) -> set[str]:
-    """The predictions of each run on test, as texts; without those of few examples or of one answer for all, which
-    honest runs may have in common."""
-    runs = [sorted(of_run(row, run, "test"), key=itemgetter(0)) for run in row.about["runs"] if run["task"] == task]
-    numbers = all(isinstance(answer, float) for run in runs for _, answer in run)
-    return {repr(run) for run in runs if (numbers or len(run) >= FEW) and len({repr(answer) for _, answer in run}) > 1}
 
 
 def losses_of_run(row: Row, run: RunFile, split: str) -> list[float] | None:

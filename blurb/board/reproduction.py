@@ -9,7 +9,6 @@ from statistics import fmean
 from typing import Annotated, NotRequired, TypedDict, cast
 
 from blurb import learners
-from blurb.board.reading import answers_of
 from blurb.board.verification import Level, Verification, Verified
 from blurb.export.row_files import RowFile
 from blurb.messages.errors import UnknownName
@@ -115,7 +114,7 @@ class Reproduction:
         single = [task for task, sides in self._scores().items() if min(map(len, sides)) < 2]
         if single:
             yield f"fewer than two runs a side, so that their variance is unknown: {', '.join(single)}"
-        copied = [task for task in self._scores() if answers_of(self.row.row, task) & answers_of(self.rerun.row, task)]
+        copied = [task for task in self._scores() if self.row.row.answers[task] & self.rerun.row.answers[task]]
         if copied:
             yield (
                 f"the same predictions as in the row: {', '.join(copied)}; a copy, or the same seeds in the same "

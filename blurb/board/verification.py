@@ -90,7 +90,11 @@ def verify(folder: Path, data: Path, beside: Path | None = None) -> Verification
     :param beside: a folder of rows that the row is looked at beside, which may have the row among them
     :raises DataError: if the files are not those of a row, or the data is missing
     """
-    row = read(folder)
+    return verify_row(read(folder), data, [] if beside is None else rows_in(beside))
+
+
+def verify_row(row: Row, data: Path, beside: Sequence[Row] = ()) -> Verification:
+    """Recomputes the figures of a row that was read; parameters as of `verify`."""
     figures: list[CheckedFigure] = []
     signals: list[Signal] = []
     for run in row.about["runs"]:
@@ -101,8 +105,7 @@ def verify(folder: Path, data: Path, beside: Path | None = None) -> Verification
                 figures.append(checked)
                 signals += found
     signals += [*_of_caps(row), *_of_seeds(row)]
-    if beside is not None:
-        signals += plausibility.Beside(row, [other for other in rows_in(beside) if other.about != row.about]).signals()
+    signals += plausibility.Beside(row, [other for other in beside if other.about != row.about]).signals()
     return Verification(row, figures, list(dict.fromkeys(signals)))
 
 
