@@ -44,7 +44,7 @@ def verify(
     record: str | None,
     form: str,
 ) -> None:
-    """Recompute every figure of a row from its predictions, or of all rows of a board.
+    """Recompute the figures of a row, or of a board, from predictions.
 
     FOLDER is what blurb export row wrote, or a board. Its files are read as data; nothing in them is run.
 
