@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 from typing import Annotated, NotRequired, TypedDict, cast
 
@@ -62,7 +63,7 @@ class Reproduction:
         """Of the row, with what the rerun adds."""
         return self.row.level if self.content["objections"] else Level.REPRODUCED
 
-    @property
+    @cached_property
     def content(self) -> Reproduced:
         """As it is printed."""
         parts = {task: self._compared(*sides) for task, sides in self._scores().items()}

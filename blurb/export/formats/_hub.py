@@ -49,6 +49,12 @@ def figures(wanted: ExportRequest) -> tuple[RowScores, list[Figure]]:
     return row, found
 
 
+def whole_score(row: RowScores, wanted: ExportRequest) -> float | None:
+    """The BLURB score, if all thirteen datasets are requested and have results."""
+    every = row.blurb_means().keys() <= {task.name for task in wanted.datasets}
+    return row.score if every else None
+
+
 def _figures(row: RowScores, wanted: ExportRequest) -> Iterator[Figure]:
     for task in wanted.datasets:
         values = row.values(task.name)

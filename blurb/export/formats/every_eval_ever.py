@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 from datetime import datetime
 from typing import Any
 
 from blurb import __version__, metrics
 from blurb.export.formats._base import ExportRequest, Files, Format
-from blurb.export.formats._hub import Figure, figures
+from blurb.export.formats._hub import Figure, figures, whole_score
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.results.row_scores import RowScores
 from blurb.statistics.student import half_width
@@ -85,8 +86,7 @@ def _uncertainty(values: list[float]) -> dict[str, Any]:
     half = half_width(values)
     if half is None:
         return {}
-    mean = math.fsum(values) / len(values)
-    error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
+    mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
     interval = {"lower": mean - half, "upper": mean + half, "confidence_level": 0.95, "method": "Student's t over runs"}
     return {
         "uncertainty": {
@@ -99,13 +99,12 @@ def _uncertainty(values: list[float]) -> dict[str, Any]:
 
 def _score(row: RowScores, wanted: ExportRequest) -> list[dict[str, Any]]:
     """The BLURB score, if all thirteen datasets are requested and have results."""
-    if row.score is None or not row.blurb_means().keys() <= {task.name for task in wanted.datasets}:
+    score = whole_score(row, wanted)
+    if score is None:
         return []
     details = {"level": "overall: mean of the means of six task types"}
     metric = {"metric_id": "blurb.score", "metric_name": "BLURB score", "min_score": -100 / 6}
-    return [
-        _entry("BLURB", {"split": "test", "data_verdict": row.data}, metric, {"score": row.score, "details": details})
-    ]
+    return [_entry("BLURB", {"split": "test", "data_verdict": row.data}, metric, {"score": score, "details": details})]
 
 
 def _entry(name: str, data: dict[str, str], metric: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:

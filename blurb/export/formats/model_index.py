@@ -9,7 +9,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from blurb import metrics
 from blurb.export.formats._base import ExportRequest, Files, Format
-from blurb.export.formats._hub import Figure, figures
+from blurb.export.formats._hub import Figure, figures, whole_score
 from blurb.messages.errors import DataError
 from blurb.results.row_scores import RowScores
 
@@ -58,7 +58,8 @@ def _results(row: RowScores, found: Sequence[Figure], wanted: ExportRequest) -> 
 
 def _score(row: RowScores, wanted: ExportRequest) -> list[EvalResult]:
     """The BLURB score, if all thirteen datasets are requested and have results."""
-    if row.score is None or not row.blurb_means().keys() <= {task.name for task in wanted.datasets}:
+    score = whole_score(row, wanted)
+    if score is None:
         return []
     return [
         EvalResult(
@@ -70,7 +71,7 @@ def _score(row: RowScores, wanted: ExportRequest) -> list[EvalResult]:
             dataset_args=None if row.data == "verified" else {"data": row.data},
             metric_type="blurb_score",
             metric_name="BLURB score",
-            metric_value=round(row.score, 2),
+            metric_value=round(score, 2),
             metric_args={"note": row.note} if row.note else None,
         )
     ]
