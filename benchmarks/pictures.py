@@ -8,6 +8,7 @@ The picture needs playwright and a Chromium.
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def page() -> str:
     return render(collect(RESULTS / "no-store", tables, RESULTS / "ablations"))
 
 
-def photograph(path: Path, out: Path) -> None:
+def photograph(path: Path, out: Path, size: Mapping[str, int] = SIZE) -> None:
     """The top of a page as a PNG of 256 colours, stamped with the hash of the page."""
     from PIL import Image, PngImagePlugin
     from playwright.sync_api import sync_playwright
@@ -51,7 +52,7 @@ def photograph(path: Path, out: Path) -> None:
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser(), args=["--no-sandbox"])
-        tab = chromium.new_page(viewport=SIZE, color_scheme="light")
+        tab = chromium.new_page(viewport=dict(size), color_scheme="light")
         tab.goto(path.as_uri())
         shot = tab.screenshot()
         chromium.close()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypedDict
 
 from blurb.board import ledger
-from blurb.board.ledger import FOLDER, ROWS, Entry, Event, append, manifest_of
+from blurb.board.ledger import FOLDER, MOST_SIGNALS, MOST_TEXT, ROWS, Entry, Event, append, manifest_of
+from blurb.board.listing import sentence
 from blurb.board.reading import read, rows_in
-from blurb.board.verification import Level, verify_row
+from blurb.board.reproduction import Reproduction
+from blurb.board.verification import Level, Verification, verify_row
 from blurb.messages.errors import SettingsError
 from blurb.system.files import ordinary
 
@@ -21,6 +24,7 @@ class BoardRow(TypedDict):
     model: Annotated[str, "name of the model"]
     level: Annotated[Level, "how far its figures are believed now"]
     recorded: Annotated[str, "level of its last verification in the ledger; empty if it has none"]
+    unseen: Annotated[list[str], "datasets that you have no data of, if the other figures of the row are right"]
     signals: Annotated[list[str], "what is odd about it, also beside the other rows"]
 
 
@@ -28,39 +32,72 @@ class VerifiedBoard(TypedDict):
     """What `blurb leaderboard verify` found of a board."""
 
     rows: Annotated[list[BoardRow], "the rows by name"]
+    new: Annotated[list[str], "entries that the ledger of the earlier release does not have"]
     problems: Annotated[list[str], "what does not fit between rows and ledger, or was changed since"]
 
 
-def is_board(folder: Path) -> bool:
-    """Whether a folder has a ledger."""
-    return (folder / ledger.FILE).is_file()
-
-
-def verify_board(board: Path, data: Path, since: Path | None = None) -> VerifiedBoard:
+def verify_board(board: Path, data: Path, since: Path | None = None, submitted: bool = False) -> VerifiedBoard:
     """Recomputes the figures of every row, beside all others, and looks whether rows and ledger fit.
 
     :param data: the verifier's own data folder
     :param since: the ledger of an earlier release
+    :param submitted: whether the new entries are of strangers, who may only add rows
     :raises DataError: if a ledger or the files of a row cannot be read, or the data is missing
     """
     problems = list(ledger.problems(board, since))
-    # An entry that gives a row other files leaves it without a level.
-    recorded = {entry.row: entry.level for entry in ledger.read(board / ledger.FILE)}
-    rows = []
+    new = ledger.read(board / ledger.FILE)[len(ledger.read(since)) :] if since else []
+    problems += [
+        f"{entry.row}: a submission may only add rows, and has: {sentence(entry)}"
+        for entry in new
+        if submitted and entry.event is not Event.ADDED
+    ]
+    recorded = _recorded(board)
     there = rows_in(board / ROWS) if (board / ROWS).is_dir() else []
-    for each in there:
-        name, checked = each.folder.name, verify_row(each, data, there)
-        row = BoardRow(
-            row=name,
-            model=checked.row.about["model"],
-            level=checked.level,
-            recorded=recorded.get(name, ""),
-            signals=list(map(str, checked.signals)),
+    checked = [verify_row(each, data, there) for each in there]
+    rows = [
+        BoardRow(
+            row=each.row.folder.name,
+            model=each.row.about["model"],
+            level=_level(each, checked),
+            recorded=recorded[each.row.folder.name].level if each.row.folder.name in recorded else "",
+            unseen=each.unseen,
+            signals=list(map(str, each.signals)),
         )
-        rows.append(row)
-        if checked.level is Level.CLAIMED and row["recorded"] in (Level.RECOMPUTED, Level.REPRODUCED):
-            problems.append(f"{name}: was {row['recorded']} when it was verified, and is only claimed now")
-    return VerifiedBoard(rows=rows, problems=problems)
+        for each in checked
+    ]
+    problems += [
+        f"{row['row']}: was {row['recorded']} when it was verified, and is only claimed now"
+        for row in rows
+        if _only_claimed(row) and row["recorded"] in (Level.RECOMPUTED, Level.REPRODUCED)
+    ]
+    return VerifiedBoard(rows=rows, new=[f"{entry.row}: {sentence(entry)}" for entry in new], problems=problems)
+
+
+def _only_claimed(row: BoardRow) -> bool:
+    return row["level"] is Level.CLAIMED and not row["unseen"]
+
+
+def fails(verified: VerifiedBoard) -> bool:
+    """Whether rows and ledger do not fit, or a row is only claimed without the ledger saying so.
+
+    A row that was recomputed by somebody with more data is as good as they say.
+    """
+    claimed = (row for row in verified["rows"] if row["level"] is Level.CLAIMED)
+    return bool(verified["problems"]) or not all(row["recorded"] for row in claimed)
+
+
+def _recorded(board: Path) -> dict[str, Entry]:
+    """The last entry of each row: one that gives a row other files leaves it without a level."""
+    return {entry.row: entry for entry in ledger.read(board / ledger.FILE)}
+
+
+def _level(row: Verification, others: Sequence[Verification]) -> Level:
+    """Reproduced if another party's row on the board is equivalent."""
+    if row.level is Level.CLAIMED:
+        return row.level
+    of_weights = (other for other in others if other.row.about["weights"] == row.row.about["weights"])
+    again = (Reproduction(row, other) for other in of_weights if other is not row)
+    return Level.REPRODUCED if any(each.level is Level.REPRODUCED for each in again) else row.level
 
 
 def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
@@ -74,7 +111,7 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
     if not FOLDER.fullmatch(name) or place.exists():
         why = "is on the board already" if place.exists() else "must be letters, digits, '.', '_' and '-'"
         raise SettingsError(f"the name {why} (got '{name[:40]}').", where=place)
-    _check(board)
+    ledger.check(board)
     names = [path.name for path in sorted(row.iterdir())] if read(row) else []
     aside = board / ROWS / f".{name}"
     shutil.rmtree(aside, ignore_errors=True)  # of a submission that was killed
@@ -96,7 +133,7 @@ def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
 
     :raises SettingsError: if there is no such row
     """
-    _check(board)
+    ledger.check(board)
     if not FOLDER.fullmatch(name) or not (board / ROWS / name).is_dir():
         raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
     append(board, Entry(date, Event.WITHDRAWN, name, by, reason=reason))
@@ -104,14 +141,18 @@ def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
 
 
 def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> int:
-    """Writes the levels into the ledger that are not what it says; returns their number."""
-    new = [row for row in verified["rows"] if row["level"] != row["recorded"]]
-    for row in new:
-        manifest = manifest_of(board / ROWS / row["row"])
-        append(board, Entry(date, Event.VERIFIED, row["row"], by, manifest, level=row["level"]))
-    return len(new)
+    """Writes the levels and signals into the ledger that are not what it says; returns the number of such rows.
 
-
-def _check(board: Path) -> None:
-    if not is_board(board):
-        raise SettingsError(f"is no board, as it has no {ledger.FILE}.", where=board)
+    Whoever lacks data does not change what somebody else recorded.
+    """
+    recorded = _recorded(board)
+    count = 0
+    for row in verified["rows"]:
+        name, before = row["row"], recorded[row["row"]]
+        signals = tuple(" ".join(signal.split())[:MOST_TEXT] for signal in row["signals"][:MOST_SIGNALS])
+        better = row["unseen"] and before.level
+        if not better and (before.level, before.signals) != (row["level"], signals):
+            manifest = manifest_of(board / ROWS / name)
+            append(board, Entry(date, Event.VERIFIED, name, by, manifest, level=row["level"], signals=signals))
+            count += 1
+    return count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,10 +12,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from blurb.export.row_files import MANIFEST
-from blurb.messages.errors import DataError
+from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import check_types, read_bytes
 
 FILE, ROWS = "ledger.jsonl", "rows"
+MOST_SIGNALS, MOST_TEXT = 1000, 2000
+TEXT = re.compile(rf"[^\x00-\x1f\x7f]{{0,{MOST_TEXT}}}")
+"""What somebody may say in an entry."""
 DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d")
 FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """What the folder of a row may be called."""
@@ -47,6 +51,7 @@ class Entry:
     :param by: who did it
     :param manifest: SHA-256 of its `MANIFEST.json`, by which all its files are known
     :param level: of a verification
+    :param signals: what was odd about the row, as a verification told it
     :param old: score before it was scored again, times 100; `new` after
     :param reason: why it was withdrawn
     """
@@ -60,18 +65,32 @@ class Entry:
     old: float | None = None
     new: float | None = None
     reason: str = ""
+    signals: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
         """As it stands in the file."""
-        there = {name: value for name, value in asdict(self).items() if value not in ("", None)}
+        there = {name: value for name, value in asdict(self).items() if value not in ("", None, ())}
         return json.dumps(there, allow_nan=False)
 
 
 TYPES: Mapping[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("date", "event", "row", "by", "manifest", "level", "reason"), str),
     **dict.fromkeys(("old", "new"), (int, float)),
+    "signals": list,
 }
+
+
+def is_board(folder: Path) -> bool:
+    """Whether a folder has a ledger."""
+    return (folder / FILE).is_file()
+
+
+def check(board: Path) -> None:
+    """Raises a SettingsError for a folder that is no board."""
+    if not is_board(board):
+        fix = "blurb leaderboard init makes one."
+        raise SettingsError(f"is no board, as it has no {FILE}", where=board, fix=fix)
 
 
 def read(path: Path) -> list[Entry]:
@@ -105,15 +124,23 @@ def _entry(line: str, path: Path, number: int) -> Entry:
         raise DataError(f"{event}: {missing[0]} is missing.", path, number)
     if not DATE.fullmatch(content["date"]) or not FOLDER.fullmatch(content["row"]):
         raise DataError("date must be year-month-day, and row the name of a folder.", path, number)
-    return Entry(**{**content, "event": event})
+    signals = tuple(content.get("signals", ()))
+    texts = (*signals, *(value for value in content.values() if isinstance(value, str)))
+    if len(signals) > MOST_SIGNALS or not all(isinstance(text, str) and TEXT.fullmatch(text) for text in texts):
+        raise DataError("has a text that is too long or has control characters, or too many signals.", path, number)
+    if not all(math.isfinite(content.get(name, 0)) for name in ("old", "new")):
+        raise DataError("old and new must be scores.", path, number)
+    return Entry(**{**content, "event": event, "signals": signals})
 
 
 def append(board: Path, entry: Entry) -> None:
-    """Adds an entry at the end of a board's ledger; DataError if the ledger cannot be read or is later."""
+    """Adds an entry at the end of a board's ledger; DataError if the ledger cannot be read or is later, or for a text
+    that would make it unreadable."""
     path = board / FILE
     before = read(path)
     if before and entry.date < before[-1].date:
         raise DataError(f"the last entry is of {before[-1].date}, later than {entry.date}.", path)
+    _entry(entry.line, path, len(before) + 1)
     with path.open("a", encoding="utf-8") as file:
         file.write(f"{entry.line}\n")
 

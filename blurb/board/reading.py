@@ -16,10 +16,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
 
-from blurb import tasks
+from blurb import metrics, tasks
 from blurb.export.row_files import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowFile, RunFile
 from blurb.messages.errors import DataError
 from blurb.names import HASH
+from blurb.results.dataset_scores import LIMITS
 from blurb.store.record import LOSS
 from blurb.system.files import check_types, read_bytes, read_json
 from blurb.tasks import SCORED
@@ -27,8 +28,10 @@ from blurb.tasks import SCORED
 MOST_BYTES = 50_000_000
 """Of a file; those of thirteen datasets and five seeds have five million together."""
 MOST_RUNS = 13 * 100
-NAME = re.compile(r"[^\x00-\x1f\x7f<>&\"'`]{1,200}")
+NAME = re.compile(r"[^\x00-\x1f\x7f<>\"`]{1,200}")
 """What a model may be called: no control characters, and nothing that is markup."""
+TEXT = re.compile(r"[^\x00-\x1f\x7f<>\"`]{0,1000}")
+"""What any text of a row may be, as tables and pages show many of them."""
 FEW = 100
 """Examples below which two runs may well give the same labels; numbers are never the same by chance."""
 Columns = Mapping[str, list[Any]]
@@ -125,6 +128,7 @@ def _about(path: Path) -> RowFile:
     for name in ("model", "learner", "protocol", *(["measured_by"] if content["measured_by"] else [])):
         if not NAME.fullmatch(content[name]):
             raise DataError(f"{name} must be 1 to 200 ordinary characters, without markup.", path)
+    _check_texts(content, path)
     if content["party"] not in get_args(Party):
         raise DataError("party must be first, third, or nothing.", path)
     runs = content["runs"]
@@ -142,19 +146,36 @@ def _about(path: Path) -> RowFile:
     return cast(RowFile, content)
 
 
+def _check_texts(content: Any, path: Path) -> None:
+    """Raises a DataError for a text, wherever it is, that is no ordinary one."""
+    parts = [content]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str) and not TEXT.fullmatch(part):
+            raise DataError(f"a text is too long, or has control characters or markup: {part[:40]!r}.", path)
+        parts += [*part, *part.values()] if isinstance(part, dict) else part if isinstance(part, list) else []
+
+
 def _check_run(run: Any, path: Path) -> None:
     if not isinstance(run, dict) or any(name not in run for name in RUN_TYPES):
         raise DataError("a run lacks a field.", path)
     check_types(run, RUN_TYPES, path)
-    if tasks.known(run["task"]) is None:
+    task = tasks.known(run["task"])
+    if task is None:
         raise DataError(f"{run['task'][:40]!r} is no dataset of blurb.", path)
     if not HASH.fullmatch(run["trial"]):
         raise DataError("trial must be a hash.", path)
+    if not set(map(type, run["plugins"].values())) <= {str}:
+        raise DataError("plugins must have hashes.", path)
+    if not all(type(run["settings"].get(name) or 0) is int for name in LIMITS):
+        raise DataError(f"{', '.join(LIMITS)} must be whole numbers.", path)
     for split in SCORED:
         figures = run[split]
         check_types(figures, dict.fromkeys(figures, (int, float)), path)
         if figures and run["metric"] not in figures:
             raise DataError(f"{run['task']}, seed {run['seed']}: no {run['metric'][:40]!r} on {split}.", path)
+        if not all(metrics.get(task.metric).admits(*figure) for figure in figures.items()):
+            raise DataError(f"{run['task']}, seed {run['seed']}: a figure that cannot be, on {split}.", path)
 
 
 def _check_hashes(folder: Path, names: set[str]) -> None:

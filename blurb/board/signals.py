@@ -13,6 +13,7 @@ class SignalKind(StrEnum):
     EXAMPLES = "examples"
     DATA = "other data"
     SUBSTITUTE = "not the release"
+    UNSEEN = "not looked at"
     METRICS = "other version of the metrics"
     CAPPED = "part of the examples"
     SEEDS = "fewer seeds than planned"
@@ -22,7 +23,7 @@ class SignalKind(StrEnum):
     COPIED = "predictions of another row"
 
 
-FATAL = (SignalKind.FIGURE, SignalKind.EXAMPLES, SignalKind.DATA, SignalKind.METRICS)
+FATAL = (SignalKind.FIGURE, SignalKind.EXAMPLES, SignalKind.DATA, SignalKind.METRICS, SignalKind.UNSEEN)
 """Signals with which a figure is not recomputed."""
 
 

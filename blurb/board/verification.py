@@ -17,6 +17,7 @@ from blurb import formulations, learners, metrics, tasks
 from blurb.board import plausibility
 from blurb.board.reading import FEW, Row, losses_of_run, of_run, read, rows_in
 from blurb.board.signals import FATAL, Signal, SignalKind
+from blurb.data.splits import path_of
 from blurb.export.row_files import ENDING, RunFile
 from blurb.formulations._base import Formulation
 from blurb.learners.base import Subset
@@ -27,7 +28,7 @@ from blurb.results.row_scores import DEMO
 from blurb.scoring import gold, matching, values
 from blurb.scoring.files import Answer, AnswerFile
 from blurb.scoring.values import Reading
-from blurb.tasks import SCORED, Scored
+from blurb.tasks import SCORED, SPLITS, Scored
 
 SAME = 1e-9
 """Difference of two fractions that come from one computation on two machines."""
@@ -56,6 +57,7 @@ class Verified(TypedDict):
 
     model: Annotated[str, "name of the model"]
     level: Annotated[Level, "how far the figures are believed"]
+    unseen: Annotated[list[str], "datasets that you have no data of, if the other figures of the row are right"]
     figures: Annotated[list[CheckedFigure], "a score for each run and split"]
     signals: Annotated[list[str], "what is odd about the row, with figures"]
 
@@ -75,11 +77,22 @@ class Verification:
         return Level.CLAIMED if fatal or not self.figures else Level.RECOMPUTED
 
     @property
+    def unseen(self) -> list[str]:
+        """The datasets of which the verifier has no data, if nothing else keeps the row from being recomputed."""
+        fatal = [signal for signal in self.signals if signal.kind in FATAL]
+        only = all(signal.kind is SignalKind.UNSEEN for signal in fatal)
+        return [signal.where for signal in fatal] if only else []
+
+    @property
     def content(self) -> Verified:
         """As it is printed."""
         about = self.row.about
         return Verified(
-            model=about["model"], level=self.level, figures=list(self.figures), signals=list(map(str, self.signals))
+            model=about["model"],
+            level=self.level,
+            unseen=self.unseen,
+            figures=list(self.figures),
+            signals=list(map(str, self.signals)),
         )
 
 
@@ -98,12 +111,18 @@ def verify_row(row: Row, data: Path, beside: Sequence[Row] = ()) -> Verification
     figures: list[CheckedFigure] = []
     signals: list[Signal] = []
     for run in row.about["runs"]:
+        lacking = _lacking(run["task"], data)
+        if lacking:
+            signals.append(Signal(SignalKind.UNSEEN, run["task"], f"your data folder lacks its {lacking}"))
+            continue
         signals += _of_data(row, run, data)
         for split in SCORED:
             if run[split]:
                 checked, found = _of_split(row, run, split, data)
                 figures.append(checked)
                 signals += found
+    if not figures:
+        raise DataError("has no dataset of the row.", data)
     signals += [*_of_caps(row), *_of_seeds(row)]
     signals += plausibility.Beside(row, [other for other in beside if other.about != row.about]).signals()
     return Verification(row, figures, list(dict.fromkeys(signals)))
@@ -111,6 +130,12 @@ def verify_row(row: Row, data: Path, beside: Sequence[Row] = ()) -> Verification
 
 def _name(run: RunFile) -> str:
     return f"{run['task']}, seed {run['seed']}"
+
+
+def _lacking(task: str, data: Path) -> str:
+    """The splits of a dataset that a folder lacks; empty if it has them all."""
+    missing = [split for split in SPLITS if not path_of(tasks.get(task), data, split).exists()]
+    return " and ".join(missing)
 
 
 def _of_data(row: Row, run: RunFile, data: Path) -> Iterator[Signal]:
@@ -131,27 +156,35 @@ def _of_split(row: Row, run: RunFile, split: Scored, data: Path) -> tuple[Checke
     checked = CheckedFigure(
         task=run["task"], seed=run["seed"], split=split, claimed=100 * claimed[run["metric"]], recomputed=None
     )
-    formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
-    units = gold.units(formulation, data, split)
-    answers = [Answer(place, key, value) for place, (key, value) in enumerate(of_run(row, run, split), 1)]
-    file = AnswerFile(row.folder / f"{run['task']}{ENDING}", answers)
     signals: list[Signal] = []
-    # A row on a part of the examples is on the part that its settings draw, never on the best one.
-    units = list(Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used)
     try:
-        places, _ = matching.match(file, units, split)
+        figures = figures_of(row, run, split, data)
     except DataError as error:
         return checked, [*signals, Signal(SignalKind.EXAMPLES, _name(run), error.what)]
-    given = values.read(formulation.task, file, Reading("bio", any_scale=True))
-    losses = losses_of_run(row, run, split)
-    known = [losses[place] for place in places] if losses else None
-    figures = _figures(formulation, units, [given[place] for place in places], known)
     checked["recomputed"] = 100 * figures[run["metric"]] if run["metric"] in figures else None
     for name in {*figures, *claimed}:
         if not math.isclose(figures.get(name, math.nan), claimed.get(name, math.nan), rel_tol=SAME, abs_tol=SAME):
             told = f"claimed {_shown(claimed, name)}, its predictions give {_shown(figures, name)}"
             signals.append(Signal(SignalKind.FIGURE, f"{_name(run)}, {name} on {split}", told))
     return checked, signals
+
+
+def figures_of(row: Row, run: RunFile, split: Scored, data: Path) -> dict[str, float]:
+    """The figures of a run on a split, from its predictions; fractions.
+
+    :raises DataError: if its predictions are not those of the examples, or are no answers
+    """
+    formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
+    units = gold.units(formulation, data, split)
+    answers = [Answer(place, key, value) for place, (key, value) in enumerate(of_run(row, run, split), 1)]
+    file = AnswerFile(row.folder / f"{run['task']}{ENDING}", answers)
+    # A row on a part of the examples is on the part that its settings draw, never on the best one.
+    units = list(Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used)
+    places, _ = matching.match(file, units, split)
+    given = values.read(formulation.task, file, Reading("bio", any_scale=True))
+    losses = losses_of_run(row, run, split)
+    known = [losses[place] for place in places] if losses else None
+    return _figures(formulation, units, [given[place] for place in places], known)
 
 
 def _figures(

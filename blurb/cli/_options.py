@@ -124,6 +124,12 @@ RESULTS = click.option(
     metavar="FILE",
     help="Also show the rows of this results.csv (repeatable).",
 )
+BOARD = click.option(
+    "--board",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Show the rows of this board, not those of a store (docs/board.md).",
+)
 HEAD = click.option(
     "--head",
     shell_complete=_complete.heads,

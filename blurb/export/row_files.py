@@ -37,6 +37,7 @@ class RunFile(TypedDict):
     metric: Annotated[str, "name of the score among the figures"]
     metrics_version: Annotated[int, "version of the metrics"]
     settings: Annotated[Mapping[str, Any], "settings of the trial"]
+    plugins: Annotated[Mapping[str, str], "setting -> hash of the code of a plug-in; empty if all code is built in"]
     dev: Annotated[Mapping[str, float], "figures on dev, as fractions; empty if there are no predictions"]
     test: Annotated[Mapping[str, float], "figures on test"]
 
@@ -90,10 +91,22 @@ def files(row: RowScores, measured_by: str = "", party: Party = "") -> dict[str,
         planned={task: list(seeds) for task, seeds in row.planned_seeds.items()},
         runs=[_run(record) for records in row.records.values() for record in records.values()],
     )
-    contents = {ABOUT: (json.dumps(about, indent=1, allow_nan=False) + "\n").encode()}
+    contents = {ABOUT: description(about)}
     contents |= {f"{task}{ENDING}": _predictions(records) for task, records in row.records.items()}
-    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(contents.items())}
-    return {**contents, MANIFEST: (json.dumps({"sha256": hashes}, indent=1) + "\n").encode()}
+    return {**contents, MANIFEST: manifest({name: hashlib.sha256(each).hexdigest() for name, each in contents.items()})}
+
+
+def manifest(hashes: Mapping[str, str]) -> bytes:
+    """The content of `MANIFEST.json`.
+
+    :param hashes: name of a file -> its SHA-256
+    """
+    return (json.dumps({"sha256": dict(sorted(hashes.items()))}, indent=1) + "\n").encode()
+
+
+def description(about: RowFile) -> bytes:
+    """The content of `row.json`."""
+    return (json.dumps(about, indent=1, allow_nan=False) + "\n").encode()
 
 
 def _run(record: Record) -> RunFile:
@@ -107,6 +120,7 @@ def _run(record: Record) -> RunFile:
         metric=figures["metric"],
         metrics_version=figures["metrics_version"],
         settings=dict(trial.settings),
+        plugins=dict(trial.plugins),
         dev=dict(figures["dev"]),
         test=dict(figures["test"]),
     )

@@ -11,16 +11,16 @@ from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.store.store import Store
 
 
-def read(store: Path, results: Sequence[Path] = ()) -> list[RowScores]:
+def read(store: Path | None, results: Sequence[Path] = ()) -> list[RowScores]:
     """The rows of a store and of tables; a row that is in both is taken from the store.
 
-    :param store: folder of the trials; may be missing
+    :param store: folder of the trials; may be missing; None for tables alone
     :param results: files in the format of `results.csv`
     :raises DataError: if a file is invalid, or two files have different runs of one row or contradict each other
     """
     if len(results) > 1:
         merge.lines_of(results)  # refuses what leaderboard merge refuses, with both files and lines
-    rows = {row.identity: row for row in (from_store.read(Store(store), every_file=False) if store.is_dir() else [])}
+    rows = {row.identity: row for row in _of_store(store)}
     for path in results:
         for row in results_csv.read(path):
             known = rows.get(row.identity)
@@ -33,6 +33,10 @@ def read(store: Path, results: Sequence[Path] = ()) -> list[RowScores]:
                     path,
                 )
     return labelled(list(rows.values()))
+
+
+def _of_store(store: Path | None) -> list[RowScores]:
+    return [] if store is None or not store.is_dir() else from_store.read(Store(store), every_file=False)
 
 
 def _has_more(row: RowScores, known: RowScores) -> bool:

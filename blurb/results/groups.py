@@ -97,6 +97,8 @@ def of_row(row: RowScores) -> Standing:
     plain = configuration.protocol.partition("@")[0]
     states = {name: _state(row, name, one) for name, one in row.datasets.items()}
     why = "the recipe or the protocol is not known" if not (row.recipe and configuration.protocol_hash) else ""
+    if row.claimed:
+        why = "its figures were not recomputed"
     if plain in without_rank() and not configuration.from_file:
         why = f"rows of {plain} have no rank"
     key = (

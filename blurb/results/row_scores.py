@@ -35,6 +35,7 @@ class Origin(Enum):
     RESULTS = "results.csv"
     LEADERBOARD = "leaderboard.csv"
     PUBLISHED = "published"
+    BOARD = "board"
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,11 +45,12 @@ class RowScores:
     :param datasets: scores by task, including planned datasets without runs
     :param configuration: protocol, overrides, precision, suite; None for published numbers
     :param weights: hash of the model's weights, 64 digits from a store and 12 from a table
-    :param key: key of the row in its store (`blurb.store.planned_rows`)
+    :param key: key of the row in its store (`blurb.store.planned_rows`), or name of its folder on a board
     :param source: publication of published numbers, with its version
     :param printed: the published score, which may differ from the mean of the published datasets
-    :param remarks: remarks on published numbers
+    :param remarks: remarks on published numbers, and on a row of a board
     :param certainty: how they are known (`blurb.results.published`)
+    :param claimed: whether somebody says so, and it was not recomputed (a row of a board)
     """
 
     model: str
@@ -67,6 +69,7 @@ class RowScores:
     remarks: tuple[str, ...] = ()
     certainty: str = ""
     label: str = ""
+    claimed: bool = False
 
     @property
     def name(self) -> str:
@@ -97,7 +100,7 @@ class RowScores:
         return (
             configuration.suite, self.model, short_weights(self.weights), self.tokenizer[:12], self.learner,
             self.recipe, configuration.protocol, configuration.protocol_hash[:12], configuration.overrides_text,
-            configuration.precision,
+            configuration.precision, *([self.key] if self.origin is Origin.BOARD else []),
         )  # fmt: skip
 
     @property
@@ -246,7 +249,8 @@ class RowScores:
         if self.origin is Origin.LEADERBOARD:  # the table says it in these words
             return self.configuration.note
         trained = {name: one.planned for name, one in self.datasets.items()} if self.kind.beside_papers else {}
-        return notes.of_row(self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval"))
+        own = notes.of_row(self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval"))
+        return "; ".join(filter(None, (*self.remarks, own)))
 
     @property
     def capped(self) -> bool:
@@ -289,4 +293,5 @@ def distinguishing(row: RowScores) -> tuple[str, ...]:
     return (
         made.precision, row.version, row.learner, short_weights(row.weights), made.protocol_hash[:8],
         f"tokenizer {row.tokenizer[:8]}" if row.tokenizer else "", f"recipe {row.recipe}" if row.recipe else "",
+        row.key if row.origin is Origin.BOARD else "",
     )  # fmt: skip

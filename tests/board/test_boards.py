@@ -37,7 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         code, out, err = command(submit, folder)
         assert (code, out) == (0, f"Added: board/rows/row-{name}\n"), err
     code, _, err = command([*VERIFY, "--record", "the board"], folder)
-    assert (code, err) == (0, "New levels in the ledger: 2\n")
+    assert (code, err) == (0, "New entries in the ledger: 2\n")
     return folder
 
 
@@ -63,7 +63,7 @@ def test_rows_are_added_and_verified(folder: Path) -> None:
     ]
     assert content["problems"] == []
     code, _, err = command([*VERIFY, "--record", "the board"], folder)
-    assert (code, err) == (0, "New levels in the ledger: 0\n")
+    assert (code, err) == (0, "New entries in the ledger: 0\n")
 
 
 def test_a_withdrawn_row_leaves_its_entry(folder: Path) -> None:
@@ -117,7 +117,7 @@ def test_figures_edited_on_the_board(folder: Path) -> None:
         (["submit", "board", "runs", "--as", "new", "--by", "me"], "runs"),
         (["submit", "nowhere", "one", "--as", "new", "--by", "me"], "is no board, as it has no ledger.jsonl"),
         (["verify", "board", "--suite", "demo", "--rerun", "one"], "--beside and --rerun are for a single row"),
-        (["verify", "one", "--suite", "demo", "--record", "me"], "--since and --record are for a board"),
+        (["verify", "one", "--suite", "demo", "--record", "me"], "--since, --submitted and --record are for a board"),
     ],
 )
 def test_bad_input_changes_nothing(words: list[str], told: str, folder: Path) -> None:

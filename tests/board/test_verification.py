@@ -206,6 +206,22 @@ def hostile_name(about: dict[str, Any]) -> None:
     about["model"] = "<script>alert(1)</script>"
 
 
+def markup_in_an_override(about: dict[str, Any]) -> None:
+    about["overrides"] = {"lr": ["<b onload=1>"]}
+
+
+def above_a_hundred(about: dict[str, Any]) -> None:
+    about["runs"][0]["test"][about["runs"][0]["metric"]] = 1.5
+
+
+def a_text_as_limit(about: dict[str, Any]) -> None:
+    about["runs"][0]["settings"]["max_eval"] = "ten"
+
+
+def no_number(about: dict[str, Any]) -> None:
+    about["runs"][0]["test"]["f1"] = float("inf")
+
+
 def hostile_task(about: dict[str, Any]) -> None:
     about["runs"][0]["task"] = "../../etc/passwd"
 
@@ -226,6 +242,10 @@ def of_a_later_schema(about: dict[str, Any]) -> None:
     ("change", "told"),
     [
         (hostile_name, "row.json: model must be 1 to 200 ordinary characters"),
+        (markup_in_an_override, "has control characters or markup: '<b onload=1>'"),
+        (above_a_hundred, "a figure that cannot be, on test"),
+        (a_text_as_limit, "must be whole numbers"),
+        (no_number, "has the number Infinity"),
         (hostile_task, "is no dataset of blurb"),
         (a_run_twice, "listed twice"),
         (a_text_as_figure, "row.json"),

@@ -493,7 +493,10 @@ LEFT_OUT: Sequence[str] = (
     # The ledger has the date; tests/board has boards.
     "leaderboard submit", "leaderboard submit --as", "leaderboard submit --by", "leaderboard withdraw",
     "leaderboard withdraw --by", "leaderboard withdraw --reason", "leaderboard verify --since",
-    "leaderboard verify --record",
+    "leaderboard verify --record", "leaderboard verify --submitted", "leaderboard show --board",
+    "leaderboard html --board", "leaderboard init", "leaderboard init --title", "leaderboard init --suite",
+    "leaderboard init --blurb", "leaderboard rescore", "leaderboard rescore --by", "leaderboard rescore --data",
+    "leaderboard rescore --suite",
     # A store of its own, with times; tests/scoring has it.
     "score --add", "score --seed", "score --output",
     # A file of trials is not written here; tests/data/test_export.py has it.

@@ -1,4 +1,4 @@
-"""`blurb leaderboard submit` and `withdraw`: the rows of a board."""
+"""`blurb leaderboard init`, `submit`, `withdraw` and `rescore`: a board and its rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,23 @@ import click
 
 BOARD = click.argument("board", type=click.Path(path_type=Path))
 BY = click.option("--by", required=True, metavar="NAME", help="Who does it, for the ledger.")
+
+
+@click.command()
+@BOARD
+@click.option("--title", default="BLURB board", show_default=True, help="Name of the board.")
+@click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True, help="Data suite.")
+@click.option("--blurb", "requirement", metavar="WHAT", help="What pip installs there.  [default: this version]")
+def init(board: Path, title: str, suite: str, requirement: str | None) -> None:
+    """Write the files of a new board.
+
+    Rules, an empty ledger, and workflows for a repository that look at what strangers send. They are safe to run on
+    anything: what is sent is read as data, without secrets.
+    """
+    from blurb.board import founding
+
+    for path in founding.found(board, title, suite, requirement or ""):
+        click.echo(f"Written: {path}")
 
 
 @click.command()
@@ -41,6 +58,26 @@ def withdraw(board: Path, name: str, reason: str, by: str) -> None:
 
     boards.withdraw(board, name, by, reason, _today())
     click.echo(f"Withdrawn: {name}")
+
+
+@click.command()
+@BOARD
+@click.argument("name")
+@click.option("--data", type=click.Path(path_type=Path), help="Your own data folder, which has the gold answers.")
+@click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True, help="Data suite.")
+@BY
+def rescore(board: Path, name: str, data: Path | None, suite: str, by: str) -> None:
+    """Score a row of a board again, by newer metrics.
+
+    Its figures are computed from its predictions. The ledger keeps the score before and after.
+    """
+    from blurb import tasks
+    from blurb.board import rescoring
+    from blurb.planning.request import folders
+
+    place, _ = folders(suite, data, None, tasks.load_selection("all"))
+    entry = rescoring.rescore(board, name, place, by, _today())
+    click.echo(f"{name}: {entry.old:.2f} before, {entry.new:.2f} now")
 
 
 def _today() -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from blurb.cli._options import RESULTS, STORE
+from blurb.cli._options import BOARD, RESULTS, STORE
 
 
 @click.command(name="html")
@@ -19,6 +19,7 @@ from blurb.cli._options import RESULTS, STORE
 )
 @STORE
 @RESULTS
+@BOARD
 @click.option(
     "--ablations",
     type=click.Path(path_type=Path, file_okay=False),
@@ -28,7 +29,13 @@ from blurb.cli._options import RESULTS, STORE
 @click.option("--title", default="BLURB leaderboard", show_default=True, help="Title of the page.")
 @click.option("--no-published", is_flag=True, help="Leave out the published rows.")
 def command(
-    out: Path, output: Path, results: tuple[Path, ...], ablations: Path | None, title: str, no_published: bool
+    out: Path,
+    output: Path,
+    results: tuple[Path, ...],
+    board: Path | None,
+    ablations: Path | None,
+    title: str,
+    no_published: bool,
 ) -> None:
     """Write the leaderboard as one HTML file.
 
@@ -40,11 +47,11 @@ def command(
     from blurb.messages.text import plural
     from blurb.system.files import write_whole
 
-    if not output.is_dir() and not results and no_published:
+    if not output.is_dir() and not results and no_published and board is None:
         raise SettingsError(
             f"Nothing to show: there is no store at {output}.", fix="Add --results, or remove --no-published."
         )
-    found = html.collect(output, results, ablations, title, with_published=not no_published)
+    found = html.collect(output, results, ablations, title, with_published=not no_published, board_folder=board)
     write_whole(out, html.render(found).encode())
     own = [entry.kind != "published" for board in found.boards for entry in board.entries]
     others = f", {own.count(False)} published" if False in own else ""

@@ -10,7 +10,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._formats import formats
-from blurb.cli._options import RESULTS, STORE
+from blurb.cli._options import BOARD, RESULTS, STORE
 from blurb.records import Count, Rule
 from blurb.records import columns as keys
 from blurb.terminal.output import show
@@ -68,6 +68,7 @@ class Published(TypedDict):
 @click.command(name="show")
 @STORE
 @RESULTS
+@BOARD
 @click.option(
     "--sort",
     "column",
@@ -90,9 +91,9 @@ class Published(TypedDict):
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, for --without.")
 @formats(list[Annotated[Row, SCORES]])
 def command(
-    output: Path, results: tuple[Path, ...], column: str | None, model: str, protocol: str, head: str,
-    suite: str | None, datasets: bool, no_published: bool, no_intervals: bool, without: str | None, data: Path | None,
-    form: str,
+    output: Path, results: tuple[Path, ...], board: Path | None, column: str | None, model: str, protocol: str,
+    head: str, suite: str | None, datasets: bool, no_published: bool, no_intervals: bool, without: str | None,
+    data: Path | None, form: str,
 ) -> None:  # fmt: skip
     """Show the rows of the store, best first.
 
@@ -104,16 +105,16 @@ def command(
     at the best simple baseline (a constant answer, or pairs of words), 100 % at the best published score.
     """
     from blurb import tasks
-    from blurb.leaderboard import kept_intervals, ranking
+    from blurb.leaderboard import kept_intervals, ranking, sources
     from blurb.leaderboard.intervals import SCORE
     from blurb.messages.errors import SettingsError, UnknownName
-    from blurb.results import gathered, published
+    from blurb.results import published
     from blurb.results.row_scores import DATASETS
     from blurb.system.gc_control import freeze_gc, gc_disabled
     from blurb.tasks import TWELVE
 
     with gc_disabled():
-        rows = ranking.select(gathered.read(output, results), model, protocol, head)
+        rows = ranking.select(sources.read(output, results, board)[0], model, protocol, head)
         freeze_gc()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
@@ -127,10 +128,10 @@ def command(
             f"{', '.join(lost)}: the task type is not registered here; install its plug-in. Until then the figures of "
             "the store are shown, and count in no mean.", err=True,
         )  # fmt: skip
-    if not rows and not results and not output.is_dir():
+    if not rows and not results and board is None and not output.is_dir():
         raise SettingsError("no such folder", where=output, fix="blurb run writes one, or give another with --output.")
     if not rows:
-        raise SettingsError(f"{', '.join(map(str, (output, *results)))}: no finished row matches the options.")
+        raise SettingsError(f"{', '.join(map(str, (board or output, *results)))}: no finished row matches the options.")
     left_out = _leaks(rows, data) if without else None
     if no_intervals or left_out:
         entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]

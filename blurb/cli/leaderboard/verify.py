@@ -31,6 +31,7 @@ def _printed() -> object:
 @click.option("--rerun", type=click.Path(path_type=Path), help="Another party's row of the same recipe, as a folder.")
 @click.option("--margin", type=click.FloatRange(0, min_open=True), help="--rerun: points of the score.  [default: 1]")
 @click.option("--since", type=click.Path(path_type=Path), help="A board: the ledger of an earlier release.")
+@click.option("--submitted", is_flag=True, help="--since: strangers wrote the new entries, and may only add rows.")
 @click.option("--record", metavar="NAME", help="A board: write new levels into its ledger, under this name.")
 @formats(_printed, has_csv=False)
 def verify(
@@ -41,6 +42,7 @@ def verify(
     rerun: Path | None,
     margin: float | None,
     since: Path | None,
+    submitted: bool,
     record: str | None,
     form: str,
 ) -> None:
@@ -56,22 +58,24 @@ def verify(
     release, --since, no line may be gone or changed.
     """
     from blurb import tasks
-    from blurb.board import boards, reproduction
+    from blurb.board import boards, ledger, reproduction
     from blurb.board.verification import Level
     from blurb.board.verification import verify as verified
     from blurb.messages.errors import SettingsError
     from blurb.planning.request import folders
 
+    if submitted and since is None:
+        raise SettingsError("--submitted is for --since.")
     if margin is not None and rerun is None:
         raise SettingsError("--margin is for --rerun.")
     place, _ = folders(suite, data, None, tasks.load_selection("all"))
-    if boards.is_board(folder):
+    if ledger.is_board(folder):
         if beside or rerun:
             raise SettingsError("--beside and --rerun are for a single row.")
-        _board(boards.verify_board(folder, place, since), folder, record, form)
+        _board(boards.verify_board(folder, place, since, submitted), folder, record, form)
         return
-    if since or record:
-        raise SettingsError("--since and --record are for a board.", where=folder)
+    if since or record or submitted:
+        raise SettingsError("--since, --submitted and --record are for a board.", where=folder)
     result = verified(folder, place, beside)
     again = reproduction.Reproduction(result, verified(rerun, place), margin or reproduction.MARGIN) if rerun else None
     level = again.level if again else result.level
@@ -106,7 +110,6 @@ def _row(result: Verification, again: Reproduction | None, level: Level, form: s
 def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> None:
     """Prints what was found of a board, and writes the levels into its ledger if somebody puts their name to it."""
     from blurb.board import boards
-    from blurb.board.verification import Level
     from blurb.messages.text import grouped
     from blurb.terminal.output import json_text, say, show
 
@@ -117,12 +120,14 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
         show(("row", "model", "level", "signals"), rows, form, numbers=("signals",))
         for text in grouped((each["row"], signal) for each in verified["rows"] for signal in each["signals"]):
             say(text)
+        for entry in verified["new"]:
+            say(f"New in the ledger: {entry}.")
         for problem in verified["problems"]:
             say(f"Problem: {problem}.")
     if by is not None and not verified["problems"]:
         today = time.strftime("%Y-%m-%d", time.gmtime())
-        click.echo(f"New levels in the ledger: {boards.record(folder, verified, by, today)}", err=True)
-    if verified["problems"] or any(each["level"] == Level.CLAIMED for each in verified["rows"]):
+        click.echo(f"New entries in the ledger: {boards.record(folder, verified, by, today)}", err=True)
+    if boards.fails(verified):
         click.get_current_context().exit(1)
 
 

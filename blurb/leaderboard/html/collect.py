@@ -8,14 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from blurb import tasks
-from blurb.leaderboard import intervals, kept_intervals
+from blurb.board import listing
+from blurb.board.listing import BoardListing
+from blurb.leaderboard import intervals, kept_intervals, sources
 from blurb.leaderboard.html.ablations import read as read_ablations
 from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, PageRow
 from blurb.leaderboard.html.pairwise import comparisons
 from blurb.leaderboard.html.provenance import of_row, public
 from blurb.leaderboard.intervals import SCORE, Value
 from blurb.names import by_number
-from blurb.results import gathered, published
+from blurb.results import published
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row_scores import DATASETS, DEMO, Origin, RowScores, labelled
 from blurb.store.record import Record
@@ -31,25 +33,34 @@ def collect(
     ablations: Path | None = None,
     title: str = TITLE,
     with_published: bool = True,
+    board_folder: Path | None = None,
 ) -> Page:
     """Reads everything to show; a row that is in both the store and a file is taken from the store.
 
     :param store: folder of the trials; may be missing
     :param results: files in the format of `results.csv`
+    :param board_folder: a board, whose rows stand in the place of those of the store
     :param ablations: folder with tables of `blurb ablate`, also in subfolders
     :raises DataError: if a file is invalid, or two files have different runs of one row
     """
-    rows = {row.identity: row for row in gathered.read(store, results)}
+    found, listings = sources.read(store, results, board_folder)
+    rows = {row.identity: row for row in found}
+    of_board = {each.scores.identity: each for each in listings}
     # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
     if with_published and not (rows and all(row.suite == DEMO for row in rows.values())):
         rows |= {row.identity: row for row in published.shipped()}
     named = labelled(list(rows.values()))
-    entries = [entry_of(row, one) for row, one in zip(named, kept_intervals.of_rows(named, store), strict=True)]
+    entries = [
+        entry_of(row, values, of_board.get(row.identity))
+        for row, values in zip(named, kept_intervals.of_rows(named, store), strict=True)
+    ]
     boards = [
         board(suite, [entry for entry in entries if (entry.row.suite, entry.row.kind.mark) == (suite, mark)])
         for suite, mark in sorted({(row.suite, row.kind.mark) for row in rows.values()})
     ]
-    return Page(title, boards, read_ablations(ablations) if ablations else [])
+    gone = listing.withdrawn(board_folder) if board_folder else ()
+    withdrawn = [f"{entry.row}: {listing.sentence(entry)}" for entry in gone]
+    return Page(title, boards, read_ablations(ablations) if ablations else [], withdrawn)
 
 
 def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
@@ -62,10 +73,14 @@ def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
 
 
 def _rank(entry: PageRow) -> tuple[object, ...]:
-    """One's own rows first, as the page is made for them, then the published ones, then baselines."""
+    """One's own rows first, as the page is made for them, then the published ones, then baselines.
+
+    On a board nothing stands above a row that was recomputed, be it a baseline.
+    """
     means = [value.mean for value in entry.types.values()]
     first = entry.score or entry.twelve
-    group = 2 if entry.baseline else int(entry.kind == "published")
+    verified = entry.kind == "board" and not entry.row.claimed
+    group = 3 if entry.baseline and not verified else 2 if entry.kind == "published" else int(entry.row.claimed)
     return (
         group,
         entry.capped or entry.score is None,
@@ -76,10 +91,11 @@ def _rank(entry: PageRow) -> tuple[object, ...]:
     )
 
 
-def entry_of(row: RowScores, values: Mapping[str, Value] | None = None) -> PageRow:
+def entry_of(row: RowScores, values: Mapping[str, Value] | None = None, listed: BoardListing | None = None) -> PageRow:
     """The entry of a row on the page.
 
     :param values: its numbers, if they are known (`intervals.of_row`)
+    :param listed: its files and history, if it is of a board
     """
     values = intervals.of_row(row) if values is None else values
     return PageRow(
@@ -90,6 +106,7 @@ def entry_of(row: RowScores, values: Mapping[str, Value] | None = None) -> PageR
         score=values.get(SCORE),
         twelve=values.get(TWELVE),
         provenance=of_row(row) if row.origin is Origin.STORE else None,
+        listing=listed,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from blurb.board.listing import BoardListing
 from blurb.leaderboard.intervals import Value
 from blurb.learners import RowKind
 from blurb.results.row_scores import Origin, RowScores
@@ -61,7 +62,7 @@ class RowProvenance:
     datasets: Sequence[DatasetProvenance]
 
 
-KINDS = {Origin.STORE: "store", Origin.PUBLISHED: "published"}
+KINDS = {Origin.STORE: "store", Origin.PUBLISHED: "published", Origin.BOARD: "board"}
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class PageRow:
     :param detail: configuration, or the source of a published row, without private paths
     :param twelve: `blurb-12`, the mean of the task-type means without BioASQ
     :param provenance: provenance, for rows of the store
+    :param listing: files and history, for rows of a board
     """
 
     row: RowScores
@@ -80,10 +82,11 @@ class PageRow:
     score: Value | None
     provenance: RowProvenance | None = None
     twelve: Value | None = None
+    listing: BoardListing | None = None
 
     @property
     def kind(self) -> str:
-        """`store`, `file` (a table) or `published`."""
+        """`store`, `board`, `file` (a table) or `published`."""
         return KINDS.get(self.row.origin, "file")
 
     @property
@@ -95,6 +98,12 @@ class PageRow:
     def baseline(self) -> bool:
         """Whether it is a model without an encoder, the floor of the others."""
         return self.row.kind.lower_bound
+
+    @property
+    def verifier(self) -> str:
+        """Who recomputed the figures of a row of a board; empty if nobody did."""
+        last = None if self.listing is None or self.row.claimed else self.listing.verified
+        return "" if last is None else last.by
 
     @property
     def label(self) -> str:
@@ -186,8 +195,12 @@ class Leaderboard:
 
 @dataclass(frozen=True)
 class Page:
-    """The content of the page."""
+    """The content of the page.
+
+    :param withdrawn: the rows that were taken from the board, a sentence each
+    """
 
     title: str
     boards: Sequence[Leaderboard]
     ablations: Sequence[Ablation] = ()
+    withdrawn: Sequence[str] = ()

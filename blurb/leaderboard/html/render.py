@@ -8,7 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from blurb.board.listing import sentence
 from blurb.leaderboard.html import svg, templating
+from blurb.leaderboard.html.citation import citation, facts
 from blurb.leaderboard.html.collect import title_of
 from blurb.leaderboard.html.model import Leaderboard, Page, PageRow
 from blurb.leaderboard.html.pairwise import MOST_ENCODERS, MOST_PROBES, opening
@@ -42,6 +44,9 @@ def render(page: Page) -> str:
         strips_from=lowest,
         marks_from=marks,
         best=best,
+        facts=facts,
+        citation=citation,
+        sentence=sentence,
         columns=columns,
         value_of=value_of,
         focus=focus,

@@ -56,8 +56,8 @@
       const shown = new Set();
       for (const row of rows) {
         const text = (row.cells[0].textContent + " " + row.lastElementChild.textContent).toLowerCase();
-        const fits = { "": true, own: row.dataset.kind !== "published", published: row.dataset.kind === "published", complete: row.dataset.complete === "yes" };
-        if (fits[kind.value] && words.every((word) => text.includes(word))) shown.add(row.dataset.row);
+        const fits = { "": true, own: row.dataset.kind !== "published", published: row.dataset.kind === "published", complete: row.dataset.complete === "yes", verified: Boolean(row.dataset.verifier) };
+        if ((fits[kind.value] ?? kind.value === `by ${row.dataset.verifier}`) && words.every((word) => text.includes(word))) shown.add(row.dataset.row);
       }
       for (const one of board.querySelectorAll("table.main tr.row, .strip .row, details.row")) one.toggleAttribute("hidden", !shown.has(one.dataset.row));
       say(shown.size === rows.length ? "" : `${shown.size} of ${rows.length} rows.`);

@@ -1,0 +1,77 @@
+"""Scores a row of a board again, when the metrics have another version."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from statistics import fmean
+
+from blurb import __version__, metrics, tasks
+from blurb.board import ledger
+from blurb.board.ledger import FOLDER, ROWS, Entry, Event, append, manifest_of
+from blurb.board.listing import scores
+from blurb.board.reading import Row, read
+from blurb.board.verification import figures_of
+from blurb.export.row_files import ABOUT, MANIFEST, RowFile, RunFile, description, manifest
+from blurb.messages.errors import DataError, SettingsError
+from blurb.results.score import dataset_weights
+from blurb.scoring import gold
+from blurb.system.files import read_json
+from blurb.tasks import SCORED
+
+
+def rescore(board: Path, name: str, data: Path, by: str, date: str) -> Entry:
+    """Computes the figures of a row anew from its predictions; the ledger keeps the score before and after.
+
+    :param name: of its folder
+    :param data: a data folder, which must be that of the row
+    :raises SettingsError: if there is no such row, or this version of the metrics scored it
+    :raises DataError: if the data is not that of the row, or its files cannot be read
+    """
+    ledger.check(board)
+    place = board / ROWS / name
+    if not FOLDER.fullmatch(name) or not place.is_dir():
+        raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
+    row = read(place)
+    if all(run["metrics_version"] == metrics.VERSION for run in row.about["runs"]):
+        raise SettingsError(f"version {metrics.VERSION} of the metrics, which this blurb has, scored it.", where=place)
+    about = RowFile(**{**row.about, "blurb": __version__, "runs": [_run(row, run, data) for run in row.about["runs"]]})
+    aside = _aside(place, about)
+    old, new = _mean(row), _mean(Row(place, about, row.predictions))
+    entry = Entry(date, Event.RESCORED, name, by, manifest_of(aside), old=old, new=new)
+    before = place.with_name(f".{name}.before")
+    append(board, entry)
+    os.rename(place, before)
+    os.rename(aside, place)
+    shutil.rmtree(before)
+    return entry
+
+
+def _run(row: Row, run: RunFile, data: Path) -> RunFile:
+    if gold.facts(tasks.get(run["task"]), data).hash != run["data"]:
+        raise DataError(f"{run['task']} is not the data of the row.", data)
+    dev, test = (figures_of(row, run, split, data) if run[split] else {} for split in SCORED)
+    return RunFile(**{**run, "dev": dev, "test": test, "metrics_version": metrics.VERSION})
+
+
+def _aside(place: Path, about: RowFile) -> Path:
+    """A copy of the row with another description, beside it."""
+    aside = place.with_name(f".{place.name}")
+    shutil.rmtree(aside, ignore_errors=True)
+    shutil.copytree(place, aside)
+    content = description(about)
+    (aside / ABOUT).write_bytes(content)
+    hashes = read_json(aside / MANIFEST)["sha256"]
+    (aside / MANIFEST).write_bytes(manifest({**hashes, ABOUT: hashlib.sha256(content).hexdigest()}))
+    return aside
+
+
+def _mean(row: Row) -> float:
+    """The mean of its datasets, weighted as in the score, which it is if there are all thirteen."""
+    shares, means = dataset_weights(), scores(row).means()
+    known = [name for name in means if name in shares]
+    if not known:
+        return fmean(means.values())
+    return sum(shares[name] * means[name] for name in known) / sum(shares[name] for name in known)

@@ -1,0 +1,28 @@
+"""Where the rows of a table or page come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from blurb.board import listing
+from blurb.board.listing import BoardListing
+from blurb.results import gathered
+from blurb.results.row_scores import RowScores
+
+
+def read(
+    store: Path, results: Sequence[Path] = (), board: Path | None = None
+) -> tuple[list[RowScores], list[BoardListing]]:
+    """The rows, and what a board says of those that are of it.
+
+    :param store: folder of the trials; may be missing
+    :param results: files in the format of `results.csv`
+    :param board: a board, whose rows stand in the place of those of the store
+    :raises DataError: if a file is invalid, or two files have different runs of one row
+    :raises SettingsError: if there is no board
+    """
+    if board is None:
+        return gathered.read(store, results), []
+    listings = listing.read(board)
+    return [*(each.scores for each in listings), *gathered.read(None, results)], listings
