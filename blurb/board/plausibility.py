@@ -7,15 +7,14 @@ cases over all of them together (Bonferroni). The tests assume that honest rows 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
 from blurb import learners
 from blurb.board.reading import Row
 from blurb.board.signals import Signal, SignalKind
 from blurb.statistics.student import t_critical
-from blurb.statistics.welch import compare
 
 RATE = 0.01
 """Honest rows that may have a signal of these."""
@@ -25,35 +24,44 @@ RUNS = ("weights", "tokenizer", "learner", "recipe", "protocol_hash", "overrides
 """What rows have in common whose runs are of one recipe."""
 
 
+FIGURES = {
+    SignalKind.GAP: "test minus dev is",
+    SignalKind.LEAKED: "test examples whose input occurs in train add to the score",
+}
+Measured = Mapping[tuple[str, str], float]
+"""(dataset, data hash) -> a figure of a row."""
+
+
 @dataclass(frozen=True)
 class Beside:
     """A row and the rows that it stands beside.
 
     :param others: rows that were recomputed, of any models; none of them is the row itself
+    :param leaked: of a row: what the test examples whose input occurs in train add to its score, times 100
     """
 
     row: Row
     others: Sequence[Row]
     rate: float = RATE
+    leaked: Callable[[Row], Measured] = field(default=lambda row: {})
 
     def signals(self) -> list[Signal]:
         """Everything odd, by dataset."""
-        share = self.rate / max(1, len(self._gaps()) + len(self._pooled()))
-        return [*self._of_gaps(share), *self._of_pooled(share), *self._of_answers()]
+        measures = {kind: self._beside(measure) for kind, measure in self._measures().items()}
+        share = self.rate / max(1, sum(map(len, measures.values())) + len(self._pooled()))
+        excessive = (signal for kind, pairs in measures.items() for signal in _excessive(kind, pairs, share))
+        return [*excessive, *self._of_pooled(share), *self._of_answers()]
 
-    def _gaps(self) -> Mapping[str, tuple[float, list[float]]]:
-        """Dataset -> test minus dev of the row, and of each other row on the same data; with enough of these."""
-        mine, others = _gap(self.row), [_gap(other) for other in self.others]
-        gaps = {key: (value, [gap[key] for gap in others if key in gap]) for key, value in mine.items()}
-        return {task: pair for (task, _), pair in gaps.items() if len(pair[1]) >= ENOUGH}
+    def _measures(self) -> Mapping[SignalKind, Callable[[Row], Measured]]:
+        return {SignalKind.GAP: _gap, SignalKind.LEAKED: self.leaked}
 
-    def _of_gaps(self, share: float) -> Iterator[Signal]:
-        for task, (gap, others) in self._gaps().items():
-            error = max(stdev(others), 1e-6) * math.sqrt(1 + 1 / len(others))
-            highest = fmean(others) + t_critical(len(others) - 1, 2 * share) * error
-            if gap > highest:
-                usual = f"{len(others)} other rows {fmean(others):+.2f}, at most {highest:+.2f}"
-                yield Signal(SignalKind.GAP, task, f"test minus dev is {gap:+.2f}; of {usual}")
+    def _beside(self, measure: Callable[[Row], Measured]) -> Mapping[str, tuple[float, list[float]]]:
+        """Dataset -> a figure of the row, and of each other row on the same data; with enough of these."""
+        if len(self.others) < ENOUGH:
+            return {}
+        mine, others = measure(self.row), [measure(other) for other in self.others]
+        figures = {key: (value, [each[key] for each in others if key in each]) for key, value in mine.items()}
+        return {task: pair for (task, _), pair in figures.items() if len(pair[1]) >= ENOUGH}
 
     def _pooled(self) -> Mapping[str, tuple[list[float], list[float]]]:
         """Dataset -> test scores of the row's runs, and of enough runs of other rows of its recipe."""
@@ -64,12 +72,17 @@ class Beside:
         return {task: pair for (task, _), pair in pools.items() if len(pair[1]) >= ENOUGH}
 
     def _of_pooled(self, share: float) -> Iterator[Signal]:
+        """Student's test, as honest runs of one recipe have one variance: Welch's is too free with three runs of ours.
+
+        Where the variance of three runs is small by chance, it takes the difference for sure.
+        """
         for task, (mine, pool) in self._pooled().items():
-            comparison = compare(mine, pool)
-            if not comparison.standard_error or comparison.degrees_of_freedom is None or comparison.difference is None:
-                continue
-            if comparison.difference > t_critical(comparison.degrees_of_freedom, 2 * share) * comparison.standard_error:
-                usual = f"{comparison.difference:+.2f} beside {len(pool)} runs of these weights under this recipe"
+            freedom = len(mine) + len(pool) - 2
+            squares = sum((score - fmean(side)) ** 2 for side in (mine, pool) for score in side)
+            error = math.sqrt(squares / freedom * (1 / len(mine) + 1 / len(pool)))
+            difference = fmean(mine) - fmean(pool)
+            if error and difference > t_critical(freedom, 2 * share) * error:
+                usual = f"{difference:+.2f} beside {len(pool)} runs of these weights under this recipe"
                 yield Signal(SignalKind.BETTER, task, f"{fmean(mine):.2f}, {usual}")
 
     def _of_answers(self) -> Iterator[Signal]:
@@ -82,8 +95,18 @@ class Beside:
                     yield Signal(SignalKind.COPIED, task, f"the same predictions as {other.about['model']}")
 
 
-def _gap(row: Row) -> dict[tuple[str, str], float]:
-    """(dataset, data hash) -> mean of test minus dev over the runs that have both, times 100."""
+def _excessive(kind: SignalKind, pairs: Mapping[str, tuple[float, list[float]]], share: float) -> Iterator[Signal]:
+    """The datasets on which a figure is above what a further row like the others would have."""
+    for task, (figure, others) in pairs.items():
+        error = max(stdev(others), 1e-6) * math.sqrt(1 + 1 / len(others))
+        highest = fmean(others) + t_critical(len(others) - 1, 2 * share) * error
+        if figure > highest:
+            usual = f"{len(others)} other rows {fmean(others):+.2f}, at most {highest:+.2f}"
+            yield Signal(kind, task, f"{FIGURES[kind]} {figure:+.2f}; of {usual}")
+
+
+def _gap(row: Row) -> Measured:
+    """Mean of test minus dev over the runs that have both, times 100."""
     gaps: dict[tuple[str, str], list[float]] = {}
     for run in row.about["runs"]:
         if run["dev"] and run["test"]:

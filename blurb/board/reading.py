@@ -16,9 +16,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
 
-from blurb import metrics, tasks
+from blurb import formulations, metrics, tasks
 from blurb.export.row_files import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowFile, RunFile
-from blurb.messages.errors import DataError
+from blurb.messages.errors import BlurbError, DataError
 from blurb.names import HASH
 from blurb.results.dataset_scores import LIMITS
 from blurb.store.record import LOSS
@@ -37,9 +37,9 @@ FEW = 100
 Columns = Mapping[str, list[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
-    """The content of the files.
+    """The content of the files; two are the same row if they are one object.
 
     :param predictions: dataset -> `seed`, `split`, `id`, `prediction`, and where it is known `loss`
     """
@@ -169,6 +169,10 @@ def _check_run(run: Any, path: Path) -> None:
         raise DataError("plugins must have hashes.", path)
     if not all(type(run["settings"].get(name) or 0) is int for name in LIMITS):
         raise DataError(f"{', '.join(LIMITS)} must be whole numbers.", path)
+    try:
+        formulations.bind(task, run["settings"])
+    except BlurbError as error:
+        raise DataError(f"{run['task']}, seed {run['seed']}: {error}", path) from None
     for split in SCORED:
         figures = run[split]
         check_types(figures, dict.fromkeys(figures, (int, float)), path)

@@ -19,6 +19,7 @@ class SignalKind(StrEnum):
     SEEDS = "fewer seeds than planned"
     SAME_RUNS = "two seeds alike"
     GAP = "test far above dev"
+    LEAKED = "much from leaked examples"
     BETTER = "better than runs of its recipe"
     COPIED = "predictions of another row"
 

@@ -11,23 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
-from blurb import formulations, learners, metrics, tasks
-from blurb.board import plausibility
-from blurb.board.reading import FEW, Row, losses_of_run, of_run, read, rows_in
+from blurb import learners, metrics, tasks
+from blurb.board import leaks, plausibility
+from blurb.board.figures import figures_of
+from blurb.board.reading import FEW, Row, of_run, read, rows_in
 from blurb.board.signals import FATAL, Signal, SignalKind
 from blurb.data.splits import path_of
-from blurb.export.row_files import ENDING, RunFile
-from blurb.formulations._base import Formulation
-from blurb.learners.base import Subset
+from blurb.export.row_files import RunFile
 from blurb.messages.errors import DataError
 from blurb.messages.text import plural
-from blurb.protocols.settings import limits
 from blurb.results.row_scores import DEMO
-from blurb.scoring import gold, matching, values
-from blurb.scoring.files import Answer, AnswerFile
-from blurb.scoring.values import Reading
+from blurb.scoring import gold
 from blurb.tasks import SCORED, SPLITS, Scored
 
 SAME = 1e-9
@@ -124,7 +120,8 @@ def verify_row(row: Row, data: Path, beside: Sequence[Row] = ()) -> Verification
     if not figures:
         raise DataError("has no dataset of the row.", data)
     signals += [*_of_caps(row), *_of_seeds(row)]
-    signals += plausibility.Beside(row, [other for other in beside if other.about != row.about]).signals()
+    others = [other for other in beside if other.about != row.about]
+    signals += plausibility.Beside(row, others, leaked=lambda each: leaks.added(each, data)).signals()
     return Verification(row, figures, list(dict.fromkeys(signals)))
 
 
@@ -167,32 +164,6 @@ def _of_split(row: Row, run: RunFile, split: Scored, data: Path) -> tuple[Checke
             told = f"claimed {_shown(claimed, name)}, its predictions give {_shown(figures, name)}"
             signals.append(Signal(SignalKind.FIGURE, f"{_name(run)}, {name} on {split}", told))
     return checked, signals
-
-
-def figures_of(row: Row, run: RunFile, split: Scored, data: Path) -> dict[str, float]:
-    """The figures of a run on a split, from its predictions; fractions.
-
-    :raises DataError: if its predictions are not those of the examples, or are no answers
-    """
-    formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
-    units = gold.units(formulation, data, split)
-    answers = [Answer(place, key, value) for place, (key, value) in enumerate(of_run(row, run, split), 1)]
-    file = AnswerFile(row.folder / f"{run['task']}{ENDING}", answers)
-    # A row on a part of the examples is on the part that its settings draw, never on the best one.
-    units = list(Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used)
-    places, _ = matching.match(file, units, split)
-    given = values.read(formulation.task, file, Reading("bio", any_scale=True))
-    losses = losses_of_run(row, run, split)
-    known = [losses[place] for place in places] if losses else None
-    return _figures(formulation, units, [given[place] for place in places], known)
-
-
-def _figures(
-    formulation: Formulation, units: Sequence[Mapping[str, Any]], answers: Sequence[Any], losses: Sequence[float] | None
-) -> dict[str, float]:
-    right = [formulation.gold(dict(unit)) for unit in units]
-    figures = formulation.score(right, answers, [unit.get("doc_id") for unit in units])
-    return figures if losses is None else {**figures, formulation.loss: formulation.mean_loss(right, losses)}
 
 
 def _shown(figures: Mapping[str, float], name: str) -> str:

@@ -33,7 +33,8 @@ def match(file: AnswerFile, units: Sequence[Example], split: str) -> tuple[list[
         counts = f"{plural(len(file.answers), 'answer')}, but {split} has {len(units):,} examples"
         if wrong is not None:
             raise file.error(f"{wrong[0]} (The file has {counts}.)", wrong[1])
-        raise file.error(f"{counts}.", file.answers[min(len(units), len(file.answers) - 1)])
+        last = file.answers[min(len(units), len(file.answers) - 1)] if file.answers else None
+        raise file.error(f"{counts}.", last)
     places = list(range(len(units)))
     return places, "by order" + _compare(file, units, places)
 

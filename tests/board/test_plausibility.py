@@ -95,6 +95,20 @@ def test_predictions_of_another_model() -> None:
     assert Beside(first, [other]).signals() == []
 
 
+def leaked(row: Row) -> dict[tuple[str, str], float]:
+    """What leaked examples add: a tenth of a point and noise; in the row of a thief more."""
+    noise = np.random.default_rng(abs(hash(str(row.about["runs"][0]["test"])))).normal(0, 0.1)
+    return {(task, task): 0.1 + noise + 2.0 * (row.folder.name == "thief") for task in NAMES[:2]}
+
+
+def test_test_examples_that_were_learned_by_heart() -> None:
+    random = np.random.default_rng(5)
+    others = [row(random, str(number), tasks=NAMES[:2]) for number in range(8)]
+    told = kinds(Beside(row(random, "thief", tasks=NAMES[:2]), others, leaked=leaked).signals())
+    assert told == {(SignalKind.LEAKED, name) for name in NAMES[:2]}
+    assert Beside(row(random, "honest", tasks=NAMES[:2]), others, leaked=leaked).signals() == []
+
+
 def test_few_references_say_nothing() -> None:
     random = np.random.default_rng(3)
     others = [row(random, str(number), tasks=NAMES[:2]) for number in range(ENOUGH - 1)]

@@ -146,6 +146,33 @@ def without_losses(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: cell for name, cell in line.items() if name != "loss"} for line in lines]
 
 
+def half_a_file(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return lines[: len(lines) // 2]
+
+
+def with_seeds_swapped(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**line, "seed": 3 - line["seed"]} for line in lines]
+
+
+def with_ends_as_beginnings(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As IOBES read by whoever knows BIO alone: every tag begins an entity."""
+    return [{**line, "prediction": [tag.replace("I-", "B-") for tag in line["prediction"]]} for line in lines]
+
+
+def with_its_cap_hidden(about: dict[str, Any]) -> None:
+    for run in about["runs"]:
+        run["settings"] = {**run["settings"], "max_eval": 0}
+
+
+def of_train(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    train = [row["id"] for row in read_split(tasks.get("gad"), demo.prepare(), "train")]
+    return [{**line, "id": key} for line, key in zip(lines, train * 9, strict=False)]
+
+
+def without_a_label(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**lines[0], "prediction": "2"}, *lines[1:]]
+
+
 FRAUDS: dict[str, tuple[SignalKind, dict[str, Any]]] = {
     "an edited figure": (SignalKind.FIGURE, {"about": edited}),
     "examples in another order": (SignalKind.FIGURE, {"gad": shuffled}),
@@ -159,6 +186,12 @@ FRAUDS: dict[str, tuple[SignalKind, dict[str, Any]]] = {
     "fewer seeds than planned": (SignalKind.SEEDS, {"about": with_more_planned}),
     "a loss edited": (SignalKind.FIGURE, {"of": "losses", "about": with_a_better_loss}),
     "a loss without its examples": (SignalKind.FIGURE, {"of": "losses", "gad": without_losses}),
+    "a truncated file": (SignalKind.EXAMPLES, {"hoc": half_a_file}),
+    "seeds swapped": (SignalKind.FIGURE, {"gad": with_seeds_swapped}),
+    "a tag scheme misread": (SignalKind.FIGURE, {"ncbi_disease": with_ends_as_beginnings}),
+    "a cap hidden": (SignalKind.EXAMPLES, {"of": "capped", "about": with_its_cap_hidden}),
+    "train sent as test": (SignalKind.EXAMPLES, {"gad": of_train}),
+    "a label that there is not": (SignalKind.EXAMPLES, {"gad": without_a_label}),
     "one run as two": (SignalKind.SAME_RUNS, {"ncbi_disease": one_seed_twice}),
 }
 
@@ -218,6 +251,10 @@ def a_text_as_limit(about: dict[str, Any]) -> None:
     about["runs"][0]["settings"]["max_eval"] = "ten"
 
 
+def of_a_setting_that_is_none(about: dict[str, Any]) -> None:
+    about["runs"][0]["settings"]["epochs"] = "many"
+
+
 def no_number(about: dict[str, Any]) -> None:
     about["runs"][0]["test"]["f1"] = float("inf")
 
@@ -245,6 +282,7 @@ def of_a_later_schema(about: dict[str, Any]) -> None:
         (markup_in_an_override, "has control characters or markup: '<b onload=1>'"),
         (above_a_hundred, "a figure that cannot be, on test"),
         (a_text_as_limit, "must be whole numbers"),
+        (of_a_setting_that_is_none, "row.json: ncbi-disease, seed 1: settings: epochs must be"),
         (no_number, "has the number Infinity"),
         (hostile_task, "is no dataset of blurb"),
         (a_run_twice, "listed twice"),

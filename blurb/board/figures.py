@@ -1,0 +1,46 @@
+"""The figures of a run of a row, computed from its predictions and the verifier's own data."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from blurb import formulations, tasks
+from blurb.board.reading import Row, losses_of_run, of_run
+from blurb.export.row_files import ENDING, RunFile
+from blurb.formulations._base import Formulation
+from blurb.learners.base import Subset
+from blurb.protocols.settings import limits
+from blurb.scoring import gold, matching, values
+from blurb.scoring.files import Answer, AnswerFile
+from blurb.scoring.values import Reading
+from blurb.tasks import Scored
+
+
+def figures_of(row: Row, run: RunFile, split: Scored, data: Path, without: Collection[str] = ()) -> dict[str, float]:
+    """The figures of a run on a split, from its predictions; fractions.
+
+    :param without: ids of examples that are left out
+    :raises DataError: if its predictions are not those of the examples, or are no answers
+    """
+    formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
+    units = gold.units(formulation, data, split)
+    answers = [Answer(place, key, value) for place, (key, value) in enumerate(of_run(row, run, split), 1)]
+    file = AnswerFile(row.folder / f"{run['task']}{ENDING}", answers)
+    # A row on a part of the examples is on the part that its settings draw, never on the best one.
+    units = list(Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used)
+    places, _ = matching.match(file, units, split)
+    given = values.read(formulation.task, file, Reading("bio", any_scale=True))
+    losses = losses_of_run(row, run, split)
+    kept = [(unit, place) for unit, place in zip(units, places, strict=True) if unit["id"] not in without]
+    known = [losses[place] for _, place in kept] if losses else None
+    return _figures(formulation, [unit for unit, _ in kept], [given[place] for _, place in kept], known)
+
+
+def _figures(
+    formulation: Formulation, units: Sequence[Mapping[str, Any]], answers: Sequence[Any], losses: Sequence[float] | None
+) -> dict[str, float]:
+    right = [formulation.gold(dict(unit)) for unit in units]
+    figures = formulation.score(right, answers, [unit.get("doc_id") for unit in units])
+    return figures if losses is None else {**figures, formulation.loss: formulation.mean_loss(right, losses)}
