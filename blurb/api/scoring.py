@@ -50,6 +50,7 @@ def score(
     scheme: str | None = None,
     names: Names | None = None,
     add: str | None = None,
+    dev: Predictions | None = None,
     seed: int = 1,
     output: Path | str = "runs",
 ) -> Scores:
@@ -64,6 +65,8 @@ def score(
     :param scheme: tagging scheme; None goes by the letters of the tags
     :param names: label in the file -> label of the task, where the file has other names
     :param add: name of a model, to which the predictions on test are added as a trial of a store
+    :param dev: predictions of the same model on dev, which are stored beside those on test; a file, a folder, or as
+        `predictions`
     :param seed: of that trial
     :param output: that store
     :raises DataError: (file, line) for answers that are missing, double, unknown or no answers to the task
@@ -74,16 +77,24 @@ def score(
 
     if add is not None and split != "test":
         raise SettingsError("A trial needs predictions on test; leave out --split.")
-    pairs = _pairs(task, predictions)
+    if dev is not None and add is None:
+        raise SettingsError("Predictions on dev are for add, which stores them", fix="give --add, or --split dev.")
+    pairs, dev_pairs = _pairs(task, predictions), [] if dev is None else _pairs(task, dev)
+    names_of_test = [each.name for each, _ in pairs]
+    if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
+        raise SettingsError(f"{', '.join(alone)}: there are predictions on dev and none on test.")
     folder, _ = folders(suite, None if data is None else Path(data), None, [each for each, _ in pairs])
     reading = Reading(scheme or "", dict(names or {}))
     wrong = ErrorCollector()
-    found = [wrong.tried(_matched, each, given, file_format or "", folder, split, reading) for each, given in pairs]
+    form = file_format or ""
+    found = [wrong.tried(_matched, each, given, form, folder, split, reading) for each, given in pairs]
+    of_dev = [wrong.tried(_matched, each, given, form, folder, "dev", reading) for each, given in dev_pairs]
     wrong.tell()
     matched = [each for each in found if each is not None]
     scored = Scores(scores.score(answers, path) for answers, path in matched)
     if add is not None:
-        storing.add(Path(output), add, seed, suite, [answers for answers, _ in matched], scored)
+        beside = {each[0].formulation.task.name: each[0] for each in of_dev if each is not None}
+        storing.add(Path(output), add, seed, suite, [answers for answers, _ in matched], scored, beside)
     return scored
 
 

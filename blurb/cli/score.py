@@ -59,6 +59,9 @@ def _names(context: click.Context, parameter: click.Parameter, given: tuple[str,
     help="Label in the file and label of the task; repeatable.",
 )
 @click.option("--add", metavar="MODEL", help="Store the predictions as a trial of this model.")
+@click.option(
+    "--dev", type=click.Path(path_type=Path), help="--add: predictions of the same model on dev; a file or folder."
+)
 @click.option("--seed", type=click.IntRange(min=1), default=1, show_default=True, help="Seed of that trial.")
 @STORE
 @formats(_lines)
@@ -72,6 +75,7 @@ def command(
     scheme: str | None,
     names: dict[str, str],
     add: str | None,
+    dev: Path | None,
     seed: int,
     output: Path,
     form: str,
@@ -93,6 +97,7 @@ def command(
         scheme=scheme,
         names=names,
         add=add,
+        dev=dev,
         seed=seed,
         output=output,
     )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from blurb import __version__, learners
+from blurb.formulations._base import Formulation
 from blurb.learners import EXTERNAL
 from blurb.messages.errors import SettingsError
-from blurb.scoring.scores import MatchedAnswers, Score
+from blurb.scoring.scores import MatchedAnswers, Score, fingerprint
 from blurb.store import planned_rows, provenance, rescore
 from blurb.store.planned_rows import PlannedRow
 from blurb.store.provenance import Provenance
@@ -25,7 +27,13 @@ HISTORY = "epoch,loss,learning_rate,dev\n"
 
 
 def add(
-    root: Path, model: str, seed: int, suite: str, predictions: Sequence[MatchedAnswers], scores: Sequence[Score]
+    root: Path,
+    model: str,
+    seed: int,
+    suite: str,
+    predictions: Sequence[MatchedAnswers],
+    scores: Sequence[Score],
+    dev: Mapping[str, MatchedAnswers],
 ) -> None:
     """Writes predictions as finished trials, and the row that has them.
 
@@ -34,6 +42,7 @@ def add(
     :param root: of the store
     :param model: name that the predictions go by
     :param predictions: on test, with their `scores`
+    :param dev: dataset -> predictions on dev, of those that have them
     :raises SettingsError: for a name that would be something else
     """
     _check(model, predictions)
@@ -44,7 +53,8 @@ def add(
     configuration = Configuration(EXTERNAL.name, hashlib.sha256(EXTERNAL.name.encode()).hexdigest(), {}, "fp32", suite)
     trials = {}
     for answers, score in zip(predictions, scores, strict=True):
-        trial = _trial(claim, seed, answers, score)
+        columns = _columns(answers, dev.get(score.task.name))
+        trial = _trial(claim, seed, answers, fingerprint(columns))
         origin = Provenance(
             data_verdict=answers.facts.verdict,
             model=model,
@@ -53,7 +63,7 @@ def add(
             facts={"file": score.file.name, "matched": answers.matched},
             environment={"blurb": __version__, "python": platform.python_version()},
         )
-        _write(store, trial, origin, answers)
+        _write(store, trial, origin, answers.formulation, columns)
         trials[trial.task] = trial
     row = PlannedRow(
         model,
@@ -81,10 +91,20 @@ def _check(model: str, predictions: Sequence[MatchedAnswers]) -> None:
             )
 
 
-def _trial(claim: str, seed: int, answers: MatchedAnswers, score: Score) -> Trial:
+def _columns(test: MatchedAnswers, dev: MatchedAnswers | None) -> dict[str, list[Any]]:
+    """The columns of both splits, dev first as in every trial."""
+    columns = test.columns
+    if dev is not None and dev.formulation.options != test.formulation.options:
+        name = test.formulation.task.name
+        raise SettingsError(f"{name}: the predictions on dev and test are of different units, such as abstracts.")
+    return columns if dev is None else {name: [*cells, *columns[name]] for name, cells in dev.columns.items()}
+
+
+def _trial(claim: str, seed: int, answers: MatchedAnswers, predictions: str) -> Trial:
     """The trial of some predictions.
 
     :param claim: stands for the weights, which nobody here has seen
+    :param predictions: their hash
     """
     formulation = answers.formulation
     return Trial(
@@ -97,21 +117,22 @@ def _trial(claim: str, seed: int, answers: MatchedAnswers, score: Score) -> Tria
         "fp32",
         EXTERNAL.recipe,
         learner=EXTERNAL.name,
-        predictions=score.predictions,
+        predictions=predictions,
     )
 
 
-def _write(store: Store, trial: Trial, origin: Provenance, answers: MatchedAnswers) -> None:
+def _write(
+    store: Store, trial: Trial, origin: Provenance, formulation: Formulation, columns: Mapping[str, list[Any]]
+) -> None:
     path = store.path(origin.model, trial.task, trial.hash)
     path.parent.mkdir(parents=True, exist_ok=True)
-    columns = answers.columns
     with leases.held(store.lease(path)) as lease:
         if rescore.is_done(store, path):
             return
         with store.writing(path, lease) as aside:
             write_json(aside / "spec.json", trial.content)
-            write_predictions(aside / PREDICTIONS, {**columns, "scores": [None] * len(answers.units)})
-            write_json(aside / "metrics.json", rescore.figures(answers.formulation, columns))
+            write_predictions(aside / PREDICTIONS, {**columns, "scores": [None] * len(columns["id"])})
+            write_json(aside / "metrics.json", rescore.figures(formulation, columns))
             write_json(aside / provenance.FILE, origin.content)
             (aside / "history.csv").write_text(HISTORY, encoding="utf-8")
             (aside / "log.txt").write_text(f"{origin.started} scored {origin.facts['file']}\n", encoding="utf-8")

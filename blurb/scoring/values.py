@@ -12,6 +12,7 @@ from typing import Any
 from blurb.export.submission.values import HALLMARKS
 from blurb.inputs import tagging
 from blurb.messages.errors import SettingsError
+from blurb.scoring import probabilities
 from blurb.scoring.files import Answer, AnswerFile
 from blurb.tasks import Task
 
@@ -69,18 +70,26 @@ def _label(task: Task, file: AnswerFile, answer: Answer, value: Any, names: Mapp
 
 
 def labels(task: Task, file: AnswerFile, reading: Reading) -> list[str]:
-    """One label an example."""
-    return [_label(task, file, answer, answer.value, reading.names) for answer in file.answers]
+    """One label an example, by name or as the most probable one of an object of probabilities."""
+    answers = []
+    for answer in file.answers:
+        given = answer.value
+        if isinstance(given, dict):
+            given = probabilities.most_probable(probabilities.read(given, file, answer, whole=True))
+        answers.append(_label(task, file, answer, given, reading.names))
+    return answers
 
 
 def label_lists(task: Task, file: AnswerFile, reading: Reading) -> list[list[str]]:
-    """Any number of labels an example: a list, or a text with `|`, `;` or `,` between them."""
+    """Any number of labels an example: a list, a text with `|`, `;` or `,` between them, or the probability of each."""
     names = {**SHORT_NAMES, **reading.names} if set(SHORT_NAMES.values()) == set(task.labels) else reading.names
     answers = []
     for answer in file.answers:
         given = answer.value
         if isinstance(given, str):
             given = _listed(given, task.labels)
+        if isinstance(given, dict):
+            given = probabilities.probable(probabilities.read(given, file, answer, whole=False))
         if not isinstance(given, list):
             raise file.error(f"{_quoted(given)} is no list of labels.", answer)
         chosen = {_label(task, file, answer, each, names) for each in given}
