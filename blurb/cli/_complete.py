@@ -130,7 +130,7 @@ def _caches(context: click.Context) -> list[str]:
 
 def _columns(context: click.Context) -> list[str]:
     from blurb.leaderboard.intervals import SCORE
-    from blurb.results.row_scores import DATASETS
+    from blurb.results.dataset_scores import DATASETS
     from blurb.tasks import TWELVE, TYPES
 
     return [SCORE, TWELVE, *TYPES, *DATASETS]

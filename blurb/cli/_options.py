@@ -130,6 +130,9 @@ BOARD = click.option(
     metavar="DIR",
     help="Show the rows of this board, not those of a store (docs/board.md).",
 )
+TOGETHER = click.option(
+    "--together", is_flag=True, help="Rank predictions from elsewhere with the published rows and protocols of papers."
+)
 HEAD = click.option(
     "--head",
     shell_complete=_complete.heads,

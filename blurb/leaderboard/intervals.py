@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from blurb.results.row_scores import DATASETS, RowScores
+from blurb.results.dataset_scores import DATASETS
+from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights, type_weights, weights_of_12
 from blurb.store.figures import bounds
 from blurb.tasks import TWELVE

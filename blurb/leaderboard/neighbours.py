@@ -10,7 +10,8 @@ from blurb import tasks
 from blurb.leaderboard import intervals, overview, ranking
 from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.results import published
-from blurb.results.row_scores import DATASETS, RowScores
+from blurb.results.dataset_scores import DATASETS
+from blurb.results.row_scores import RowScores
 
 NEXT = 2
 """Rows shown above and below each of the given ones."""

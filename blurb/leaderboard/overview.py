@@ -20,7 +20,7 @@ from blurb import tasks
 from blurb.leaderboard.intervals import SCORE
 from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.leaderboard.terminal import SHORT
-from blurb.results.row_scores import DATASETS
+from blurb.results.dataset_scores import DATASETS
 from blurb.results.skill import skill
 from blurb.tasks import TWELVE, TYPES
 

@@ -70,7 +70,7 @@ def of_values(row: RowScores, values: Mapping[str, Value]) -> RankedRow:
         frozenset(row.run_counts),
         "; ".join(filter(None, (row.note, row.doubts))),
         row.capped,
-        row.kind.mark,
+        row.mark,
         row.published,
         row.suite == DEMO,
         groups.of_row(row),

@@ -17,7 +17,8 @@ from rich.text import Text
 from blurb import tasks
 from blurb.messages.text import once
 from blurb.results import constants, published
-from blurb.results.row_scores import RowScores, in_order
+from blurb.results.dataset_scores import in_order
+from blurb.results.row_scores import RowScores
 from blurb.tasks import TYPES
 
 SHORT = {name: tasks.types.get(name).short for name in TYPES}

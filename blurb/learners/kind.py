@@ -33,6 +33,7 @@ class RowKind:
         `about`, a paragraph on what their scores say
     :param lower_bound: whether they show what a score is worth, rather than compete
     :param beside_papers: whether they may be ranked with published rows
+    :param joins: whether they may be so where somebody asks for it
     """
 
     name: str
@@ -46,6 +47,7 @@ class RowKind:
     about: str = ""
     lower_bound: bool = False
     beside_papers: bool = False
+    joins: bool = False
 
     def measures_like(self, other: RowKind) -> bool:
         """Whether the difference to a row of the other kind can get a verdict."""

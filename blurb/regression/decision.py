@@ -13,8 +13,8 @@ from blurb.regression.rules import Limit, Rules
 from blurb.results import comparability
 from blurb.results.comparability import Use
 from blurb.results.comparison import SCORE, ScoreComparison, compare_rows, flips, has_paired
-from blurb.results.dataset_scores import DatasetScores
-from blurb.results.row_scores import RowScores, in_order
+from blurb.results.dataset_scores import DatasetScores, in_order
+from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights
 from blurb.statistics.holm import holm
 from blurb.statistics.welch import Comparison

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from blurb import tasks
 from blurb.store.record import Record
 from blurb.tasks import Split
 
+DATASETS = tuple(task.name for task in tasks.all() if task.paper_order)
+"""The thirteen datasets in the order of the paper's Table 6."""
 SETTINGS = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 """Settings that change the network; empty if they do not apply to a trial."""
 LIMITS = ("max_train", "max_eval", "eval_seed")
@@ -118,3 +121,9 @@ class DatasetScores:
         if not self.runs:
             return frozenset(filter(None, [self.facts.get(fact)]))
         return frozenset(value for run in self.runs.values() if (value := getattr(run, fact)))
+
+
+def in_order(datasets: Mapping[str, DatasetScores]) -> list[tuple[str, DatasetScores]]:
+    """Datasets in the paper's order, then others by name."""
+    order = {name: place for place, name in enumerate(DATASETS)}
+    return sorted(datasets.items(), key=lambda one: (order.get(one[0], len(order)), one[0]))

@@ -109,6 +109,8 @@ def of_row(row: RowScores) -> Standing:
         configuration.overrides_text,
     )
     kind = row.kind
+    if row.together and configuration.suite == "blurb":
+        return Standing(("published", str(learners.DEFAULT.recipe)), "", 0, states, why)
     if kind.title:
         return Standing(key, _titled(kind.title, configuration.text, kind.name), kind.place, states, why)
     if (

@@ -10,8 +10,8 @@ from pathlib import Path
 from blurb.learners import row_name
 from blurb.messages.errors import DataError
 from blurb.results import plans, schema
-from blurb.results.dataset_scores import DatasetScores
-from blurb.results.row_scores import DATASETS, Origin, RowScores, in_order, labelled
+from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
+from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
 from blurb.statistics.student import t_critical
 from blurb.tasks import TWELVE, TYPES

@@ -22,7 +22,7 @@ PART = re.compile(r"[^\s:]+:[1-9][0-9]{0,8}")
 
 def text(row: RowScores) -> str:
     """The plan of a row; "" for numbers without one."""
-    from blurb.results.row_scores import in_order
+    from blurb.results.dataset_scores import in_order
 
     return joined({name: one.planned for name, one in in_order(row.datasets) if one.planned})
 
@@ -38,7 +38,7 @@ def joined(values: Mapping[str, object]) -> str:
 
 def per_dataset(row: RowScores, value: Callable[[DatasetScores], str | None]) -> str:
     """`1` if all datasets with a score have that value, else the value per dataset: `bc2gm:2000 jnlpba:2000`."""
-    from blurb.results.row_scores import in_order
+    from blurb.results.dataset_scores import in_order
 
     values = {name: known for name, one in in_order(row.datasets) if one.mean() is not None and (known := value(one))}
     scored = sum(one.mean() is not None for one in row.datasets.values())

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from blurb.messages.errors import DataError
 from blurb.results import csv_files, schema
-from blurb.results.dataset_scores import DatasetScores
-from blurb.results.row_scores import DATASETS, Origin, RowScores
+from blurb.results.dataset_scores import DATASETS, DatasetScores
+from blurb.results.row_scores import Origin, RowScores
 from blurb.store.trial import Configuration
 from blurb.system import leases
 from blurb.system.files import write_whole

@@ -9,8 +9,8 @@ from pathlib import Path
 from blurb import metrics, tasks
 from blurb.messages.errors import DataError
 from blurb.results import csv_files, plans, schema
-from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
-from blurb.results.row_scores import Origin, RowScores, in_order, labelled
+from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, in_order
+from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.schema import KEY, Line, Numbered
 from blurb.system.files import writing_whole
 from blurb.tasks import SCORED, Split

@@ -12,20 +12,18 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
-from blurb import learners, tasks
+from blurb import learners
 from blurb.learners import RowKind
 from blurb.messages.text import distinct
 from blurb.results import comparability, notes
 from blurb.results.comparability import Reason, Use
-from blurb.results.dataset_scores import DatasetScores
+from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.score import Spread, blurb_12, blurb_score, spread, type_means, type_weights
 from blurb.store.record import Record
 from blurb.store.trial import Configuration, short_weights
 from blurb.tasks import TYPES, Split
 
 DEMO = "demo"
-DATASETS = tuple(task.name for task in tasks.all() if task.paper_order)
-"""The thirteen datasets in the order of the paper's Table 6."""
 
 
 class Origin(Enum):
@@ -50,6 +48,7 @@ class RowScores:
     :param printed: the published score, which may differ from the mean of the published datasets
     :param remarks: remarks on published numbers, and on a row of a board
     :param certainty: how they are known (`blurb.results.published`)
+    :param together: whether somebody asked to rank it with published rows, from which its kind is apart
     :param claimed: whether somebody says so, and it was not recomputed (a row of a board)
     """
 
@@ -70,6 +69,7 @@ class RowScores:
     certainty: str = ""
     label: str = ""
     claimed: bool = False
+    together: bool = False
 
     @property
     def name(self) -> str:
@@ -107,6 +107,11 @@ class RowScores:
     def kind(self) -> RowKind:
         """What its learner says of its rows: with which they meet, what to call them."""
         return learners.row_kind(self.learner)
+
+    @property
+    def mark(self) -> str:
+        """What stands before its ranks; rows with a mark have a board of their own on the page."""
+        return "" if self.together else self.kind.mark
 
     @property
     def published(self) -> bool:
@@ -250,18 +255,14 @@ class RowScores:
             return self.configuration.note
         trained = {name: one.planned for name, one in self.datasets.items()} if self.kind.beside_papers else {}
         own = notes.of_row(self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval"))
-        return "; ".join(filter(None, (*self.remarks, own)))
+        return "; ".join(
+            filter(None, (f"{self.kind.title}, ranked here as you asked" * self.together, *self.remarks, own))
+        )
 
     @property
     def capped(self) -> bool:
         """Whether a dataset was scored on only some of its examples; such a row is not a result on BLURB."""
         return any(self.limits("max_eval").values())
-
-
-def in_order(datasets: Mapping[str, DatasetScores]) -> list[tuple[str, DatasetScores]]:
-    """Datasets in the paper's order, then others by name."""
-    order = {name: place for place, name in enumerate(DATASETS)}
-    return sorted(datasets.items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
 
 
 def plain_name(row: RowScores) -> str:

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from blurb import metrics
 from blurb.messages.errors import BlurbError
-from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
-from blurb.results.row_scores import DATASETS
+from blurb.results.dataset_scores import DATASETS, LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
 from blurb.store.index import Entry, TrialFacts
 from blurb.store.record import Record
 from blurb.tasks import Split, Task

@@ -230,7 +230,7 @@ SHOW = [
         "leaderboard show --output today --model 'o*' --sort ncbi-disease --no-intervals",
         "leaderboard show --output today --protocol probe --no-published --sort similarity",
         "leaderboard show --output today --head bilstm --no-published --sort gad",
-        "leaderboard show --output today --suite demo", "leaderboard show --output today --model nobody",
+        "leaderboard show --output today --suite demo", "leaderboard show --output today --model nobody --together",
         "leaderboard show --output today --sort scores",
     ]),
     Case("leaderboard/show-results", [
@@ -494,11 +494,12 @@ LEFT_OUT: Sequence[str] = (
     "leaderboard submit", "leaderboard submit --as", "leaderboard submit --by", "leaderboard withdraw",
     "leaderboard withdraw --by", "leaderboard withdraw --reason", "leaderboard verify --since",
     "leaderboard verify --record", "leaderboard verify --submitted", "leaderboard show --board",
-    "leaderboard html --board", "leaderboard init", "leaderboard init --title", "leaderboard init --suite",
+    "leaderboard html --board", "leaderboard html --together", "leaderboard init",
+    "leaderboard init --title", "leaderboard init --suite",
     "leaderboard init --blurb", "leaderboard rescore", "leaderboard rescore --by", "leaderboard rescore --data",
     "leaderboard rescore --suite",
     # A store of its own, with times; tests/scoring has it.
-    "score --add", "score --seed", "score --output",
+    "score --add", "score --dev", "score --seed", "score --output",
     # A file of trials is not written here; tests/data/test_export.py has it.
     "data export --format parquet", "data export --format jsonl",
     # Of models on the Hub, or not seen in what is printed.

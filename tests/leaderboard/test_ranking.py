@@ -6,6 +6,7 @@ import csv
 import multiprocessing
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -282,3 +283,18 @@ def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Pa
         with pytest.raises(DataError, match=message) as caught:
             readers[kind](path)
         assert str(caught.value).startswith(f"{path}:2: ")
+
+
+def test_predictions_from_elsewhere_are_ranked_with_published_rows_where_somebody_asks(folder: Path) -> None:
+    good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
+    rows = {False: replace(good, learner="external")}
+    rows[True] = replace(rows[False], together=True)
+    for together, row in rows.items():
+        entries = [ranking.of_row(one, resampled=False) for one in (row, *published.shipped())]
+        mine = next(one for one in ranking.in_parts(entries, "score") if one.entry is entries[0])
+        best = max(entries[1:], key=lambda one: one.values.get("score", 0))
+        theirs = next(one for one in ranking.in_parts(entries, "score") if one.entry is best)
+        assert (mine.part == theirs.part) == together
+        assert mine.rank == ("1" if together else "external 1")
+        assert ("ranked here as you asked" in mine.entry.note) == together
+        assert theirs.rank == ("2" if together else "1")

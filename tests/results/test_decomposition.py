@@ -13,10 +13,10 @@ import pytest
 import blurb
 from blurb.results import published
 from blurb.results.comparison import compare_rows
-from blurb.results.dataset_scores import DatasetScores
+from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.decomposition import Decomposition, binomial_error, decompose
 from blurb.results.references import row_of
-from blurb.results.row_scores import DATASETS, Origin, RowScores
+from blurb.results.row_scores import Origin, RowScores
 from blurb.results.score import blurb_12, blurb_score
 from blurb.store.trial import Configuration
 from tests.conftest import ROOT

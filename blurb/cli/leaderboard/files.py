@@ -67,7 +67,7 @@ def add(
     from blurb.messages.errors import SettingsError, UnknownName
     from blurb.messages.text import plural
     from blurb.results import published, tables
-    from blurb.results.row_scores import DATASETS
+    from blurb.results.dataset_scores import DATASETS
 
     for text, option in ((model, "--model"), (source, "--source"), *([(version, "--version")] if version else [])):
         names.check(text, option, option)

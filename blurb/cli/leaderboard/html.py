@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from blurb.cli._options import BOARD, RESULTS, STORE
+from blurb.cli._options import BOARD, RESULTS, STORE, TOGETHER
 
 
 @click.command(name="html")
@@ -20,6 +20,7 @@ from blurb.cli._options import BOARD, RESULTS, STORE
 @STORE
 @RESULTS
 @BOARD
+@TOGETHER
 @click.option(
     "--ablations",
     type=click.Path(path_type=Path, file_okay=False),
@@ -33,6 +34,7 @@ def command(
     output: Path,
     results: tuple[Path, ...],
     board: Path | None,
+    together: bool,
     ablations: Path | None,
     title: str,
     no_published: bool,
@@ -51,7 +53,7 @@ def command(
         raise SettingsError(
             f"Nothing to show: there is no store at {output}.", fix="Add --results, or remove --no-published."
         )
-    found = html.collect(output, results, ablations, title, with_published=not no_published, board_folder=board)
+    found = html.collect(output, results, ablations, title, not no_published, board, together)
     write_whole(out, html.render(found).encode())
     own = [entry.kind != "published" for board in found.boards for entry in board.entries]
     others = f", {own.count(False)} published" if False in own else ""

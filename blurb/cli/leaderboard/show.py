@@ -10,7 +10,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._formats import formats
-from blurb.cli._options import BOARD, RESULTS, STORE
+from blurb.cli._options import BOARD, RESULTS, STORE, TOGETHER
 from blurb.records import Count, Rule
 from blurb.records import columns as keys
 from blurb.terminal.output import show
@@ -69,6 +69,7 @@ class Published(TypedDict):
 @STORE
 @RESULTS
 @BOARD
+@TOGETHER
 @click.option(
     "--sort",
     "column",
@@ -91,9 +92,9 @@ class Published(TypedDict):
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, for --without.")
 @formats(list[Annotated[Row, SCORES]])
 def command(
-    output: Path, results: tuple[Path, ...], board: Path | None, column: str | None, model: str, protocol: str,
-    head: str, suite: str | None, datasets: bool, no_published: bool, no_intervals: bool, without: str | None,
-    data: Path | None, form: str,
+    output: Path, results: tuple[Path, ...], board: Path | None, together: bool, column: str | None, model: str,
+    protocol: str, head: str, suite: str | None, datasets: bool, no_published: bool, no_intervals: bool,
+    without: str | None, data: Path | None, form: str,
 ) -> None:  # fmt: skip
     """Show the rows of the store, best first.
 
@@ -109,12 +110,12 @@ def command(
     from blurb.leaderboard.intervals import SCORE
     from blurb.messages.errors import SettingsError, UnknownName
     from blurb.results import published
-    from blurb.results.row_scores import DATASETS
+    from blurb.results.dataset_scores import DATASETS
     from blurb.system.gc_control import freeze_gc, gc_disabled
     from blurb.tasks import TWELVE
 
     with gc_disabled():
-        rows = ranking.select(sources.read(output, results, board)[0], model, protocol, head)
+        rows = ranking.select(sources.read(output, results, board, together)[0], model, protocol, head)
         freeze_gc()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table

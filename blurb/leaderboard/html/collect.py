@@ -18,8 +18,8 @@ from blurb.leaderboard.html.provenance import of_row, public
 from blurb.leaderboard.intervals import SCORE, Value
 from blurb.names import by_number
 from blurb.results import published
-from blurb.results.dataset_scores import DatasetScores
-from blurb.results.row_scores import DATASETS, DEMO, Origin, RowScores, labelled
+from blurb.results.dataset_scores import DATASETS, DatasetScores
+from blurb.results.row_scores import DEMO, Origin, RowScores, labelled
 from blurb.store.record import Record
 from blurb.system.files import ordinary
 from blurb.tasks import TWELVE
@@ -34,16 +34,18 @@ def collect(
     title: str = TITLE,
     with_published: bool = True,
     board_folder: Path | None = None,
+    together: bool = False,
 ) -> Page:
     """Reads everything to show; a row that is in both the store and a file is taken from the store.
 
     :param store: folder of the trials; may be missing
     :param results: files in the format of `results.csv`
     :param board_folder: a board, whose rows stand in the place of those of the store
+    :param together: whether predictions from elsewhere are ranked with published rows
     :param ablations: folder with tables of `blurb ablate`, also in subfolders
     :raises DataError: if a file is invalid, or two files have different runs of one row
     """
-    found, listings = sources.read(store, results, board_folder)
+    found, listings = sources.read(store, results, board_folder, together)
     rows = {row.identity: row for row in found}
     of_board = {each.scores.identity: each for each in listings}
     # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
@@ -55,8 +57,8 @@ def collect(
         for row, values in zip(named, kept_intervals.of_rows(named, store), strict=True)
     ]
     boards = [
-        board(suite, [entry for entry in entries if (entry.row.suite, entry.row.kind.mark) == (suite, mark)])
-        for suite, mark in sorted({(row.suite, row.kind.mark) for row in rows.values()})
+        board(suite, [entry for entry in entries if (entry.row.suite, entry.row.mark) == (suite, mark)])
+        for suite, mark in sorted({(row.suite, row.mark) for row in rows.values()})
     ]
     gone = listing.withdrawn(board_folder) if board_folder else ()
     withdrawn = [f"{entry.row}: {listing.sentence(entry)}" for entry in gone]
@@ -68,7 +70,7 @@ def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
     ordered = sorted(entries, key=_rank)
     present = {task for entry in ordered for task in entry.datasets}
     names = (*DATASETS, *sorted(present - set(DATASETS)))
-    kinds = {entry.row.kind for entry in ordered if entry.row.kind.mark}
+    kinds = {entry.row.kind for entry in ordered if entry.row.mark}
     return Leaderboard(suite, names, ordered, comparisons(ordered, names), kinds.pop() if kinds else None)
 
 

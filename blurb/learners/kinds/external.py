@@ -15,7 +15,8 @@ LEARNER = LearnerKind(
         heading="Predictions from elsewhere",
         about="Another tool made these predictions; blurb computed the scores from them (blurb score). What trained "
         "the model, on which data and with which search, is claimed and not known. Therefore these rows are ranked "
-        "separately.",
+        "separately, unless somebody asks for one ranking.",
+        joins=True,
     ),
     learner="",
     cost="",

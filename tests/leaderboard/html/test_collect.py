@@ -28,7 +28,7 @@ from blurb.messages.errors import DataError
 from blurb.planning import plan
 from blurb.protocols import protocol
 from blurb.results import comparison, from_store, predictions, published, results_csv, tables
-from blurb.results.row_scores import DATASETS
+from blurb.results.dataset_scores import DATASETS
 from blurb.results.score import blurb_score, type_means
 from blurb.statistics import bootstrap
 from blurb.statistics.student import half_width, t_critical
