@@ -172,7 +172,7 @@ def _lines(example: Difference, with_text: bool) -> dict[str, Line]:
 def _write(
     path: Path, dataset: str, sides: tuple[str, str], found: Differences, examples: Sequence[Difference]
 ) -> None:
-    from blurb.leaderboard.html.differences import DifferencesPage, render
+    from blurb.leaderboard.html.examples import DifferencesPage, render
     from blurb.system.files import write_whole
 
     page = DifferencesPage(dataset, sides, found, examples)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 import click
 
@@ -13,6 +14,9 @@ from blurb.cli._options import STORE
 from blurb.tasks import SCORED
 from blurb.terminal.output import show
 
+if TYPE_CHECKING:
+    from blurb.analysis.errors import Mistake, Report
+
 TABLE_LIMIT = 10
 GOLD = (
     "gold answer: labels joined by '; ', an entity as TYPE FIRST-END in words (END is not part of it), a number, or "
@@ -20,7 +24,7 @@ GOLD = (
 )
 
 
-class Mistake(TypedDict):
+class Listed(TypedDict):
     """A mistake of a trial."""
 
     id: Annotated[str, "id of the example"]
@@ -47,8 +51,14 @@ class Mistake(TypedDict):
     help="Number of mistakes to show.  [default: 10 in the table, all in csv and json]",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture of the confusion matrix: .png, .svg or .pdf.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write a page with filters. With --data it has corpus text: for your own use only.",
+)
 @click.option("--with-text", is_flag=True, help="Show text even if the output is csv, json, a file or a pipe.")
-@formats(list[Mistake], text="Output format; csv and json list the mistakes only.")
+@formats(list[Listed], text="Output format; csv and json list the mistakes only.")
 def command(
     row: str,
     name: str | None,
@@ -60,6 +70,7 @@ def command(
     kind: str | None,
     limit: int | None,
     plot: Path | None,
+    html: Path | None,
     with_text: bool,
     form: str,
 ) -> None:
@@ -91,6 +102,7 @@ def command(
     chosen.sort(key=lambda example: -example.weight)
     key = "example" if form == "table" else "id"
     columns = (key, "kind", "gold", "prediction", *(("text",) if texts and with_text else ()))
+    shown = limit  # on the page, which has room
     limit = TABLE_LIMIT if limit is None and form == "table" else limit
     rows: list[tuple[object, ...]] = [
         (one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)] for one in chosen[:limit]
@@ -103,5 +115,16 @@ def command(
         click.echo(f"{plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
         rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
     show(columns, rows, form)
-    if texts and not with_text:
+    if html is not None:
+        _write(html, f"{record.task.title}, {split}", f"{row}, seed {record.trial.seed}", report, chosen[:shown])
+    elif texts and not with_text:
         _texts.say_left_out()
+
+
+def _write(path: Path, dataset: str, row: str, report: Report, mistakes: Sequence[Mistake]) -> None:
+    from blurb.leaderboard.html.examples import MistakesPage, render
+    from blurb.system.files import write_whole
+
+    page = MistakesPage(dataset, row, report, mistakes)
+    write_whole(path, render(page).encode())
+    click.echo(f"Page: {path}{' (it has corpus text: for your own use)' if page.has_text else ''}", err=True)

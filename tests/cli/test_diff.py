@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from blurb.analysis.differences import Difference, Differences, Side
 from blurb.analysis.differences.texts import Piece
-from blurb.analysis.errors import Table
+from blurb.analysis.errors import Mistake, Report, Table
 from blurb.cli import _texts, cli
-from blurb.leaderboard.html.differences import DifferencesPage, render
+from blurb.leaderboard.html.examples import DifferencesPage, MistakesPage, render
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 MINE = "golden-encoder standard batch_size=16 epochs=40 lr=0.01"
@@ -61,7 +61,8 @@ def test_entities_are_marked(tmp_path: Path) -> None:
     assert "<mark>walking programme with</mark>" in text
     assert "in the ward , we compared a <mark>" in text  # the page has the whole sentence
     assert "http" not in re.sub(r"http-equiv", "", text)
-    assert "<script" not in text
+    assert text.count("<script") == 1  # of the filters, which its policy allows by its hash
+    assert re.search(r"script-src 'sha256-[^']+'", text)
 
 
 def test_csv_and_json_say_the_same_and_have_numbers() -> None:
@@ -119,9 +120,27 @@ def test_the_page_escapes_everything() -> None:
     )
     found = Differences([Table(nasty, (nasty, nasty), [(nasty, 1)])], [one])
     page = render(DifferencesPage(nasty, (nasty, nasty), found, [one]))
-    assert "<script" not in page
+    assert "<script>alert" not in page
     assert page.count("&lt;script&gt;") > 10
     assert page.count("<mark>&lt;script&gt;") == 2
+    other = Mistake(nasty, nasty, nasty, nasty, nasty)
+    page = render(MistakesPage(nasty, nasty, Report([Table(nasty, (nasty,), [(nasty,)])], [other]), [other]))
+    assert "<script>alert" not in page
+    assert page.count("&lt;script&gt;") > 10
+
+
+def test_examples_are_chosen_by_kind_gold_and_answer() -> None:
+    one = Difference("test.1", "only A right", "Chemical 3-5", Side("right", "Chemical 3-5"), Side("missed", ""))
+    page = DifferencesPage("d", ("a", "b"), Differences([], [one]), [one])
+    assert dict(zip(page.facets, page.facets_of(one), strict=True)) == {
+        "Outcome": "only A right", "Mistake of A": "right", "Mistake of B": "missed", "Gold": "Chemical",
+        "Answer of A": "Chemical", "Answer of B": "none",
+    }  # fmt: skip
+    assert 'data-f0="only A right" data-f1="right" data-f2="missed" data-f3="Chemical"' in render(page)
+    mistakes = [Mistake("test.1", "label", "CPR:3", "false"), Mistake("test.2", "size", 3.6, 1.0)]
+    listed = MistakesPage("d", "row", Report([], mistakes), mistakes[:1])
+    assert [listed.facets_of(each) for each in mistakes] == [("label", "CPR:3", "false"), ("size", "4", "1")]
+    assert "1 are left out" in render(listed)
 
 
 @pytest.mark.costly

@@ -188,7 +188,7 @@ ERRORS = of(INVENTED, [
     ], models=["scratch-tiny"]),
     Case("errors/refused", [
         "errors old --output today", "errors old --output today --task gad --seed 9",
-        "errors once --output today --task hoc", "errors tables/leaderboard.csv:old --task gad",
+        "errors once --output today --task hoc --html page.html", "errors tables/leaderboard.csv:old --task gad",
     ]),
 ])  # fmt: skip
 
