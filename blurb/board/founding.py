@@ -47,7 +47,7 @@ def found(folder: Path, title: str, suite: str = "blurb", requirement: str = "")
         ),
         folder / WORKFLOWS / "publish.yml": _filled("publish.yml", values),
         folder / ".gitattributes": "* -text\n",  # line endings are part of the hashes
-        folder / ROWS / ".gitkeep": "",
+        folder / ROWS / ledger.KEEP: "",
         folder / ledger.FILE: "",
     }
     for path, content in contents.items():

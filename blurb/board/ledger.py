@@ -15,7 +15,9 @@ from blurb.export.row_files import MANIFEST
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import check_types, read_bytes
 
-FILE, ROWS = "ledger.jsonl", "rows"
+FILE, ROWS, KEEP = "ledger.jsonl", "rows", ".gitkeep"
+MOST_BYTES = 50_000_000
+"""Of a ledger: 200,000 entries."""
 MOST_SIGNALS, MOST_TEXT = 1000, 2000
 TEXT = re.compile(rf"[^\x00-\x1f\x7f]{{0,{MOST_TEXT}}}")
 """What somebody may say in an entry."""
@@ -99,6 +101,8 @@ def read(path: Path) -> list[Entry]:
     :raises DataError: (file, line) if a line is no entry, or is earlier than the one before
     """
     entries: list[Entry] = []
+    if path.is_symlink() or (path.exists() and path.stat().st_size > MOST_BYTES):
+        raise DataError("is a link, or larger than a ledger can be.", path)
     lines = read_bytes(path).decode(errors="replace").splitlines() if path.exists() else []
     for number, line in enumerate(lines, 1):
         entry = _entry(line, path, number)
@@ -111,7 +115,7 @@ def read(path: Path) -> list[Entry]:
 def _entry(line: str, path: Path, number: int) -> Entry:
     try:
         content = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"is no JSON: {error}", path, number) from None
     if not isinstance(content, dict) or not content.keys() <= TYPES.keys():
         raise DataError(f"expected an object of {', '.join(TYPES)}.", path, number)
@@ -164,6 +168,9 @@ def problems(board: Path, since: Path | None = None) -> Iterator[str]:
             break
     hashes: dict[str, str] = {}
     for entry in entries:
+        if (entry.event is Event.ADDED) == (entry.row in hashes):
+            state = "there already" if entry.row in hashes else "not on the board"
+            yield f"{entry.row}: {entry.event} on {entry.date}, when it was {state}"
         if entry.event is Event.WITHDRAWN:
             hashes.pop(entry.row, None)
         elif entry.event is Event.VERIFIED and hashes.get(entry.row) != entry.manifest:
@@ -171,11 +178,14 @@ def problems(board: Path, since: Path | None = None) -> Iterator[str]:
         else:
             hashes[entry.row] = entry.manifest
     folder = board / ROWS
-    there = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+    listed = [path for path in folder.iterdir() if path.name != KEEP] if folder.is_dir() else []
+    there = {path.name for path in listed}
     for name in sorted(hashes.keys() - there):
         yield f"{name}: the row is gone, and no entry says that it was withdrawn"
     for name in sorted(there):
         if name not in hashes:
             yield f"{name}: no entry says that the row was added"
+        elif not (folder / name).is_dir():
+            yield f"{name}: is no folder"
         elif manifest_of(folder / name) != hashes[name]:
             yield f"{name}: its files are not those of its last entry"

@@ -69,8 +69,8 @@ def read(folder: Path) -> Row:
 
     :raises DataError: (file) if it is not what `blurb export row` writes; whatever is wrong, nothing was run
     """
-    if not folder.is_dir():
-        raise DataError("there is no such folder.", folder)
+    if not folder.is_dir() or folder.is_symlink():
+        raise DataError("there is no such folder, or it is a link.", folder)
     names = _names(folder)
     about = _about(folder / ABOUT)
     wanted = {ABOUT, MANIFEST, *(f"{run['task']}{ENDING}" for run in about["runs"])}
@@ -83,8 +83,8 @@ def read(folder: Path) -> Row:
 
 def rows_in(folder: Path) -> list[Row]:
     """The rows in the folders of a folder, by name; DataError if one of them is none."""
-    if not folder.is_dir():
-        raise DataError("there is no such folder.", folder)
+    if not folder.is_dir() or folder.is_symlink():
+        raise DataError("there is no such folder, or it is a link.", folder)
     return [read(path) for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
 
 

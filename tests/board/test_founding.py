@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,69 @@ def test_a_stranger_may_only_add_rows(folder: Path) -> None:
     assert "Problem: tool: a submission may only add rows, and has: " in out
     code, out, _ = command([*verify, *since, "--format", "json"], folder)
     assert [line.partition(", ")[2] for line in json.loads(out)["new"]] == ["A group: added", "The board: recomputed"]
+
+
+def replaced(board: Path) -> None:
+    """Another's row taken away, and one's own added under its name."""
+    name, manifest = "tool", ledger.manifest_of(board / "rows" / "tool")
+    ledger.append(board, ledger.Entry("2099-01-01", ledger.Event.ADDED, name, "A stranger", manifest))
+
+
+def beside(board: Path) -> None:
+    (board / "rows" / "setup.py").write_text("raise SystemExit")
+
+
+def withdrawn_twice(board: Path) -> None:
+    for _ in range(2):
+        entry = ledger.Entry("2099-01-01", ledger.Event.WITHDRAWN, "tool", "A stranger", reason="mine is better")
+        ledger.append(board, entry)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (replaced, "tool: added on 2099-01-01, when it was there already"),
+        (beside, "setup.py: no entry says that the row was added"),
+        (withdrawn_twice, "tool: withdrawn on 2099-01-01, when it was not on the board"),
+    ],
+)
+def test_what_a_stranger_may_not_do(change: Callable[[Path], None], told: str, folder: Path) -> None:
+    assert command(["leaderboard", "submit", "board", "row", "--as", "tool", "--by", "A group"], folder)[0] == 0
+    shutil.copy(folder / "board" / ledger.FILE, folder / "before.jsonl")
+    change(folder / "board")
+    words = ["leaderboard", "verify", "board", "--suite", "demo", "--since", "before.jsonl", "--submitted"]
+    code, out, _ = command(words, folder)
+    assert code == 1
+    assert f"Problem: {told}." in out
+
+
+def linked_ledger(board: Path) -> None:
+    (board / ledger.FILE).unlink()
+    (board / ledger.FILE).symlink_to("/etc/passwd")
+
+
+def linked_row(board: Path) -> None:
+    (board / "rows" / "tool").symlink_to("../../row")
+
+
+def linked_rows(board: Path) -> None:
+    shutil.rmtree(board / "rows")
+    (board / "rows").symlink_to("..")
+
+
+def a_ledger_without_an_end(board: Path) -> None:
+    (board / ledger.FILE).write_text("[" * 100_000)
+
+
+@pytest.mark.parametrize("change", [linked_ledger, linked_row, linked_rows, a_ledger_without_an_end])
+def test_a_hostile_board_is_refused(change: Callable[[Path], None], folder: Path) -> None:
+    change(folder / "board")
+    for words in (["verify", "board", "--suite", "demo"], ["html", "--board", "board", "--out", "page.html"]):
+        code, out, err = command(["leaderboard", *words], folder)
+        assert (code, out) == (2, "")
+        assert "Traceback" not in err
+        assert "board/" in err
+    assert not (folder / "page.html").exists()
 
 
 @pytest.mark.parametrize(
