@@ -119,6 +119,18 @@ def test_nothing_stands_above_a_verified_row(made: Path) -> None:
     assert '<option value="by The board">verified by The board</option>' in text
 
 
+def test_rows_of_a_board_come_before_published_ones(made: Path, tmp_path: Path) -> None:
+    board = Path(shutil.copytree(made / "board", tmp_path / "board"))
+    for row in ("good", "edit", "base"):
+        about = json.loads((board / "rows" / row / "row.json").read_text())
+        (board / "rows" / row / "row.json").write_text(json.dumps({**about, "suite": "blurb"}))
+        seal(board / "rows" / row)
+    found = collect(Path("none"), board_folder=board)
+    kinds = [{entry.kind for entry in part.entries} for part in found.boards]
+    assert {"published"} in kinds or {"board", "published"} in kinds
+    assert [kind == {"published"} for kind in kinds] == sorted(kind == {"published"} for kind in kinds)
+
+
 def test_a_page_tells_history_signals_and_citation(made: Path) -> None:
     text = render(collect(Path("none"), title="Ours", board_folder=made / "board"))
     for told in (

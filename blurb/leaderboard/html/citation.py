@@ -17,7 +17,8 @@ def facts(listing: BoardListing) -> Iterator[tuple[str, str]]:
         "Folder": listing.scores.key,
         "Measured by": about["measured_by"],
         "Party": party,
-        "Weights and configuration": about["weights"],
+        # Of predictions from elsewhere nobody has seen the weights.
+        "Weights and configuration": "" if listing.scores.kind.joins else about["weights"],
         "Tokenizer": about["tokenizer"],
         "Protocol": f"{about['protocol']} ({about['protocol_hash'][:12]})",
         "blurb": about["blurb"],

@@ -60,6 +60,8 @@ def collect(
         board(suite, [entry for entry in entries if (entry.row.suite, entry.row.mark) == (suite, mark)])
         for suite, mark in sorted({(row.suite, row.mark) for row in rows.values()})
     ]
+    # On the page of a board its own rows come first, not the published ones.
+    boards.sort(key=lambda part: (part.suite, not any(entry.listing for entry in part.entries) and bool(listings)))
     gone = listing.withdrawn(board_folder) if board_folder else ()
     withdrawn = [f"{entry.row}: {listing.sentence(entry)}" for entry in gone]
     return Page(title, boards, read_ablations(ablations) if ablations else [], withdrawn)
