@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 
@@ -167,7 +168,10 @@ def problems(board: Path, since: Path | None = None) -> Iterator[str]:
             yield f"{FILE}:{number}: the entry of {named} is gone or was changed"
             break
     hashes: dict[str, str] = {}
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     for entry in entries:
+        if entry.date > tomorrow:  # no entry could follow it
+            yield f"{entry.row}: {entry.event} on {entry.date}, which is still to come"
         if (entry.event is Event.ADDED) == (entry.row in hashes):
             state = "there already" if entry.row in hashes else "not on the board"
             yield f"{entry.row}: {entry.event} on {entry.date}, when it was {state}"

@@ -69,8 +69,7 @@ def read(folder: Path) -> Row:
 
     :raises DataError: (file) if it is not what `blurb export row` writes; whatever is wrong, nothing was run
     """
-    if not folder.is_dir() or folder.is_symlink():
-        raise DataError("there is no such folder, or it is a link.", folder)
+    _check_folder(folder)
     names = _names(folder)
     about = _about(folder / ABOUT)
     wanted = {ABOUT, MANIFEST, *(f"{run['task']}{ENDING}" for run in about["runs"])}
@@ -83,9 +82,13 @@ def read(folder: Path) -> Row:
 
 def rows_in(folder: Path) -> list[Row]:
     """The rows in the folders of a folder, by name; DataError if one of them is none."""
-    if not folder.is_dir() or folder.is_symlink():
-        raise DataError("there is no such folder, or it is a link.", folder)
+    _check_folder(folder)
     return [read(path) for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.is_symlink() or not folder.is_dir():
+        raise DataError("is a link, and no folder." if folder.is_symlink() else "there is no such folder.", folder)
 
 
 def _datasets(about: RowFile) -> list[str]:

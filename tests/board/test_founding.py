@@ -113,12 +113,11 @@ def test_from_the_first_row_to_the_published_page(folder: Path) -> None:
     git(folder, "init")
     git(folder, "add", ".")
     git(folder, "commit", "-m", "a board")
-    base = git(folder, "rev-parse", "HEAD")
     submit = ["leaderboard", "submit", "board", "row", "--as", "tool", "--by", "A group"]
     assert command(submit, folder)[0] == 0
     git(folder, "add", ".")
     git(folder, "commit", "-m", "a row")
-    assert run(folder, "verify.yml", "verify", "the ledger before", BEFORE=base).returncode == 0
+    assert run(folder, "verify.yml", "verify", "the ledger before", BEFORE="HEAD^1").returncode == 0
     assert (folder / "released.jsonl").read_text() == ""
     looked = run(folder, "verify.yml", "verify", "verify", SUBMITTED="--submitted")
     assert looked.returncode == 0, looked.stdout + looked.stderr
@@ -190,6 +189,12 @@ def beside(board: Path) -> None:
     (board / "rows" / "setup.py").write_text("raise SystemExit")
 
 
+def in_the_future(board: Path) -> None:
+    shutil.copytree(board / "rows" / "tool", board / "rows" / "other")
+    manifest = ledger.manifest_of(board / "rows" / "tool")
+    ledger.append(board, ledger.Entry("2098-01-01", ledger.Event.ADDED, "other", "A stranger", manifest))
+
+
 def withdrawn_twice(board: Path) -> None:
     for _ in range(2):
         entry = ledger.Entry("2099-01-01", ledger.Event.WITHDRAWN, "tool", "A stranger", reason="mine is better")
@@ -200,6 +205,7 @@ def withdrawn_twice(board: Path) -> None:
     ("change", "told"),
     [
         (replaced, "tool: added on 2099-01-01, when it was there already"),
+        (in_the_future, "other: added on 2098-01-01, which is still to come"),
         (beside, "setup.py: no entry says that the row was added"),
         (withdrawn_twice, "tool: withdrawn on 2099-01-01, when it was not on the board"),
     ],
