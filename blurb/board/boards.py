@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -12,8 +13,8 @@ from blurb.board.ledger import FOLDER, MOST_SIGNALS, MOST_TEXT, ROWS, Entry, Eve
 from blurb.board.listing import sentence
 from blurb.board.reading import read, rows_in
 from blurb.board.reproduction import Reproduction
-from blurb.board.verification import Level, Verification, verify_row
-from blurb.messages.errors import SettingsError
+from blurb.board.verification import Level, Verification, beside_others, verify_row
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.system.files import ordinary
 
 
@@ -36,14 +37,19 @@ class VerifiedBoard(TypedDict):
     problems: Annotated[list[str], "what does not fit between rows and ledger, or was changed since"]
 
 
-def verify_board(board: Path, data: Path, since: Path | None = None, submitted: bool = False) -> VerifiedBoard:
+def verify_board(
+    board: Path, data: Path, since: Path | None = None, submitted: bool = False, reruns: Mapping[str, str] | None = None
+) -> VerifiedBoard:
     """Recomputes the figures of every row, beside all others, and looks whether rows and ledger fit.
 
     :param data: the verifier's own data folder
     :param since: the ledger of an earlier release
+    :param reruns: row -> the row of another party by which it is reproduced, if it is
     :param submitted: whether the new entries are of strangers, who may only add rows
     :raises DataError: if a ledger or the files of a row cannot be read, or the data is missing
     """
+    if since is not None and not since.is_file():
+        raise SettingsError("there is no such ledger.", where=since)
     problems = list(ledger.problems(board, since))
     new = ledger.read(board / ledger.FILE)[len(ledger.read(since)) :] if since else []
     problems += [
@@ -52,13 +58,18 @@ def verify_board(board: Path, data: Path, since: Path | None = None, submitted: 
         if submitted and entry.event is not Event.ADDED
     ]
     recorded = _recorded(board)
-    there = rows_in(board / ROWS) if (board / ROWS).is_dir() else []
-    checked = [verify_row(each, data, there) for each in there]
+    alone = [verify_row(each, data) for each in (rows_in(board / ROWS) if os.path.lexists(board / ROWS) else [])]
+    checked = [beside_others(each, [other for other in alone if other is not each], data) for each in alone]
+    by_name = {each.row.folder.name: each for each in checked}
+    for name in (*(reruns or {}), *(reruns or {}).values()):
+        if name not in by_name:
+            raise UnknownName("row", name, by_name)
+    again = {name: by_name[other] for name, other in (reruns or {}).items()}
     rows = [
         BoardRow(
             row=each.row.folder.name,
             model=each.row.about["model"],
-            level=_level(each, checked),
+            level=_level(each, recorded, again),
             recorded=recorded[each.row.folder.name].level if each.row.folder.name in recorded else "",
             unseen=each.unseen,
             signals=list(map(str, each.signals)),
@@ -91,13 +102,19 @@ def _recorded(board: Path) -> dict[str, Entry]:
     return {entry.row: entry for entry in ledger.read(board / ledger.FILE)}
 
 
-def _level(row: Verification, others: Sequence[Verification]) -> Level:
-    """Reproduced if another party's row on the board is equivalent."""
+def _level(row: Verification, recorded: Mapping[str, Entry], reruns: Mapping[str, Verification]) -> Level:
+    """As somebody recorded it who knew that two parties were two, or as a rerun says that is named now.
+
+    Rows of two names are no proof of two parties: a copy with a few answers changed has another name, too.
+    """
+    name = row.row.folder.name
     if row.level is Level.CLAIMED:
         return row.level
-    of_weights = (other for other in others if other.row.about["weights"] == row.row.about["weights"])
-    again = (Reproduction(row, other) for other in of_weights if other is not row)
-    return Level.REPRODUCED if any(each.level is Level.REPRODUCED for each in again) else row.level
+    if name in reruns:
+        return Reproduction(row, reruns[name]).level
+    last = recorded.get(name)
+    known = last is not None and last.level == Level.REPRODUCED and last.manifest == manifest_of(row.row.folder)
+    return Level.REPRODUCED if known else row.level
 
 
 def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:

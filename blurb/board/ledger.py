@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 
+from blurb.board.verification import Level
 from blurb.export.row_files import MANIFEST
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import check_types, read_bytes
@@ -20,8 +20,8 @@ FILE, ROWS, KEEP = "ledger.jsonl", "rows", ".gitkeep"
 MOST_BYTES = 50_000_000
 """Of a ledger: 200,000 entries."""
 MOST_SIGNALS, MOST_TEXT = 1000, 2000
-TEXT = re.compile(rf"[^\x00-\x1f\x7f]{{0,{MOST_TEXT}}}")
-"""What somebody may say in an entry."""
+TEXT = re.compile(rf"[^\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]{{0,{MOST_TEXT}}}")
+"""What somebody may say in an entry: nothing that moves the cursor or turns the direction of what follows."""
 DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d")
 FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """What the folder of a row may be called."""
@@ -42,7 +42,7 @@ WANTED: Mapping[Event, Sequence[str]] = {
     Event.RESCORED: ("manifest", "old", "new"),
     Event.WITHDRAWN: ("reason",),
 }
-"""What the entry of each must say, beside date, row and who did it."""
+"""What the entry of each must say, beside date, row and who did it; that of a verification may have signals."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def check(board: Path) -> None:
 
 
 def read(path: Path) -> list[Entry]:
-    """The entries of a ledger; none if there is no file.
+    """The entries of a ledger; none if there is no file, as on a new board.
 
     :raises DataError: (file, line) if a line is no entry, or is earlier than the one before
     """
@@ -127,13 +127,18 @@ def _entry(line: str, path: Path, number: int) -> Entry:
     missing = [name for name in ("date", "row", "by", *WANTED[event]) if content.get(name) in ("", None)]
     if missing:
         raise DataError(f"{event}: {missing[0]} is missing.", path, number)
+    known = {"date", "event", "row", "by", *WANTED[event], *(["signals"] if event is Event.VERIFIED else [])}
+    if odd := sorted(content.keys() - known):
+        raise DataError(f"{event}: an entry of this kind has no {odd[0]}.", path, number)
+    if event is Event.VERIFIED and content["level"] not in list(Level):
+        raise DataError(f"level must be one of {', '.join(Level)}.", path, number)
     if not DATE.fullmatch(content["date"]) or not FOLDER.fullmatch(content["row"]):
         raise DataError("date must be year-month-day, and row the name of a folder.", path, number)
     signals = tuple(content.get("signals", ()))
     texts = (*signals, *(value for value in content.values() if isinstance(value, str)))
     if len(signals) > MOST_SIGNALS or not all(isinstance(text, str) and TEXT.fullmatch(text) for text in texts):
         raise DataError("has a text that is too long or has control characters, or too many signals.", path, number)
-    if not all(math.isfinite(content.get(name, 0)) for name in ("old", "new")):
+    if not all(-100 <= content.get(name, 0) <= 100 for name in ("old", "new")):
         raise DataError("old and new must be scores.", path, number)
     return Entry(**{**content, "event": event, "signals": signals})
 
@@ -151,8 +156,11 @@ def append(board: Path, entry: Entry) -> None:
 
 
 def manifest_of(row: Path) -> str:
-    """The hash by which all files of a row are known."""
-    return hashlib.sha256(read_bytes(row / MANIFEST)).hexdigest()
+    """The hash by which all files of a row are known; DataError for what can be no manifest."""
+    path = row / MANIFEST
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
+        raise DataError("is no manifest.", path)
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def problems(board: Path, since: Path | None = None) -> Iterator[str]:

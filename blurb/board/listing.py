@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,9 +35,14 @@ class BoardListing:
 
     @property
     def verified(self) -> Entry | None:
-        """Its last verification, if it was of these files."""
-        last = next((entry for entry in reversed(self.history) if entry.event is Event.VERIFIED), None)
-        return last if last is not None and last.manifest == self.manifest else None
+        """Its last verification, if it was of these files, since they were put on the board."""
+        last = self.history[-1] if self.history else None
+        return last if last is not None and (last.event, last.manifest) == (Event.VERIFIED, self.manifest) else None
+
+    @property
+    def added(self) -> str:
+        """The day on which it was added last."""
+        return next((entry.date for entry in reversed(self.history) if entry.event is Event.ADDED), "")
 
     @property
     def level(self) -> Level:
@@ -53,7 +59,7 @@ def read(board: Path) -> list[BoardListing]:
     """
     ledger.check(board)
     entries = ledger.read(board / ledger.FILE)
-    there = rows_in(board / ROWS) if (board / ROWS).is_dir() else []
+    there = rows_in(board / ROWS) if os.path.lexists(board / ROWS) else []
     listings = [
         BoardListing(scores(row), row.about, manifest_of(row.folder), [e for e in entries if e.row == row.folder.name])
         for row in there
@@ -83,9 +89,8 @@ def standing(listing: BoardListing) -> str:
 
 
 def withdrawn(board: Path) -> list[Entry]:
-    """The entries of the rows that were withdrawn and not added again, earliest first."""
-    last = {entry.row: entry for entry in ledger.read(board / ledger.FILE)}
-    return [entry for entry in last.values() if entry.event is Event.WITHDRAWN]
+    """The entries of the rows that were withdrawn, earliest first, also of those that were added again."""
+    return [entry for entry in ledger.read(board / ledger.FILE) if entry.event is Event.WITHDRAWN]
 
 
 def scores(row: Row) -> RowScores:

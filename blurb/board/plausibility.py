@@ -18,6 +18,8 @@ from blurb.statistics.student import t_critical
 
 RATE = 0.01
 """Honest rows that may have a signal of these."""
+SMALLEST = 0.1
+"""Points that rows differ by at least: with few leaked examples several may have the very same figure by chance."""
 ENOUGH = 3
 """Reference rows without which their scatter says nothing."""
 RUNS = ("weights", "tokenizer", "learner", "recipe", "protocol_hash", "overrides")
@@ -98,7 +100,7 @@ class Beside:
 def _excessive(kind: SignalKind, pairs: Mapping[str, tuple[float, list[float]]], share: float) -> Iterator[Signal]:
     """The datasets on which a figure is above what a further row like the others would have."""
     for task, (figure, others) in pairs.items():
-        error = max(stdev(others), 1e-6) * math.sqrt(1 + 1 / len(others))
+        error = max(stdev(others), SMALLEST) * math.sqrt(1 + 1 / len(others))
         highest = fmean(others) + t_critical(len(others) - 1, 2 * share) * error
         if figure > highest:
             usual = f"{len(others)} other rows {fmean(others):+.2f}, at most {highest:+.2f}"

@@ -28,8 +28,8 @@ from blurb.tasks import SCORED
 MOST_BYTES = 50_000_000
 """Of a file; those of thirteen datasets and five seeds have five million together."""
 MOST_RUNS = 13 * 100
-NAME = re.compile(r"[^\x00-\x1f\x7f<>\"`]{1,200}")
-"""What a model may be called: no control characters, and nothing that is markup."""
+NAME = re.compile(r"(?![=+@-])[^\x00-\x1f\x7f<>\"`]{1,200}")
+"""What a model may be called: no control characters, and nothing that is markup or begins a formula."""
 TEXT = re.compile(r"[^\x00-\x1f\x7f<>\"`]{0,1000}")
 """What any text of a row may be, as tables and pages show many of them."""
 FEW = 100
@@ -172,6 +172,8 @@ def _check_run(run: Any, path: Path) -> None:
         raise DataError("plugins must have hashes.", path)
     if not all(type(run["settings"].get(name) or 0) is int for name in LIMITS):
         raise DataError(f"{', '.join(LIMITS)} must be whole numbers.", path)
+    if run["metric"] != metrics.get(task.metric).main or not run["test"]:
+        raise DataError(f"{run['task']}, seed {run['seed']}: no {metrics.get(task.metric).main} on test.", path)
     try:
         formulations.bind(task, run["settings"])
     except BlurbError as error:

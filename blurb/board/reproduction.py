@@ -102,8 +102,11 @@ class Reproduction:
         differing = [name for name in RECIPE if dict(about)[name] != dict(other)[name]]
         if differing:
             yield f"another recipe: {', '.join(differing)}"
-        if about["measured_by"] == other["measured_by"]:
-            yield f"measured by the same party ({about['measured_by'] or 'neither row names one'})"
+        parties = [" ".join(side["measured_by"].casefold().split()) for side in (about, other)]
+        if not all(parties):
+            yield "a row does not say by which party it was measured"
+        elif parties[0] == parties[1]:
+            yield f"measured by the same party ({about['measured_by']})"
         missing = _by_dataset(self.row).keys() - _by_dataset(self.rerun).keys()
         if missing:
             yield f"not run again: {', '.join(sorted(missing))}"

@@ -35,6 +35,9 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> Entry:
     if not FOLDER.fullmatch(name) or not place.is_dir():
         raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
     row = read(place)
+    entries = [entry for entry in ledger.read(board / ledger.FILE) if entry.row == name]
+    if not entries or entries[-1].manifest != manifest_of(place):
+        raise DataError("its files are not those of its last entry.", place)
     if all(run["metrics_version"] == metrics.VERSION for run in row.about["runs"]):
         raise SettingsError(f"version {metrics.VERSION} of the metrics, which this blurb has, scored it.", where=place)
     about = RowFile(**{**row.about, "blurb": __version__, "runs": [_run(row, run, data) for run in row.about["runs"]]})

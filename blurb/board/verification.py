@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -99,11 +99,16 @@ def verify(folder: Path, data: Path, beside: Path | None = None) -> Verification
     :param beside: a folder of rows that the row is looked at beside, which may have the row among them
     :raises DataError: if the files are not those of a row, or the data is missing
     """
-    return verify_row(read(folder), data, [] if beside is None else rows_in(beside))
+    row = read(folder)
+    found = verify_row(row, data)
+    if not found.figures:
+        raise DataError("has no dataset of the row.", data)
+    others = [] if beside is None else [other for other in rows_in(beside) if other.about != row.about]
+    return beside_others(found, [verify_row(other, data) for other in others], data)
 
 
-def verify_row(row: Row, data: Path, beside: Sequence[Row] = ()) -> Verification:
-    """Recomputes the figures of a row that was read; parameters as of `verify`."""
+def verify_row(row: Row, data: Path) -> Verification:
+    """Recomputes the figures of a row that was read, by itself; parameters as of `verify`."""
     figures: list[CheckedFigure] = []
     signals: list[Signal] = []
     for run in row.about["runs"]:
@@ -117,12 +122,15 @@ def verify_row(row: Row, data: Path, beside: Sequence[Row] = ()) -> Verification
                 checked, found = _of_split(row, run, split, data)
                 figures.append(checked)
                 signals += found
-    if not figures:
-        raise DataError("has no dataset of the row.", data)
     signals += [*_of_caps(row), *_of_seeds(row)]
-    others = [other for other in beside if other.about != row.about]
-    signals += plausibility.Beside(row, others, leaked=lambda each: leaks.added(each, data)).signals()
     return Verification(row, figures, list(dict.fromkeys(signals)))
+
+
+def beside_others(found: Verification, others: Sequence[Verification], data: Path) -> Verification:
+    """What was found of a row, and what is odd about it beside others; those that are only claimed are no measure."""
+    rows = [other.row for other in others if other.level is not Level.CLAIMED or other.unseen]
+    odd = plausibility.Beside(found.row, rows, leaked=lambda each: leaks.added(each, data)).signals()
+    return replace(found, signals=list(dict.fromkeys([*found.signals, *odd])))
 
 
 def _name(run: RunFile) -> str:

@@ -25,5 +25,7 @@ def read(
     :raises SettingsError: if there is no board
     """
     listings = [] if board is None else listing.read(board)
-    rows = [*(each.scores for each in listings), *gathered.read(store if board is None else None, results)]
+    others = gathered.read(store if board is None else None, results)
+    # Beside the rows of a board, those of a table are what somebody says.
+    rows = [*(each.scores for each in listings), *(replace(row, claimed=board is not None) for row in others)]
     return [replace(row, together=together and row.kind.joins) for row in rows], listings

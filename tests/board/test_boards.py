@@ -117,7 +117,10 @@ def test_figures_edited_on_the_board(folder: Path) -> None:
         (["submit", "board", "runs", "--as", "new", "--by", "me"], "runs"),
         (["submit", "nowhere", "one", "--as", "new", "--by", "me"], "is no board, as it has no ledger.jsonl"),
         (["verify", "board", "--suite", "demo", "--rerun", "one"], "--beside and --rerun are for a single row"),
-        (["verify", "one", "--suite", "demo", "--record", "me"], "--since, --submitted and --record are for a board"),
+        (
+            ["verify", "one", "--suite", "demo", "--record", "me"],
+            "--since, --submitted, --reproduced and --record are for a board",
+        ),
     ],
 )
 def test_bad_input_changes_nothing(words: list[str], told: str, folder: Path) -> None:

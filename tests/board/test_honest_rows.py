@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from blurb.board import leaks
 from blurb.board.figures import figures_of
 from blurb.board.reading import Row, read, rows_in
 from blurb.board.signals import SignalKind
-from blurb.board.verification import Level, verify, verify_row
+from blurb.board.verification import Level, beside_others, verify, verify_row
 from blurb.corpora import demo
 from blurb.export.row_files import ABOUT, RowFile, RunFile
 from blurb.scoring import gold
@@ -117,8 +117,9 @@ def test_rows_of_every_kind_of_learner_have_no_signal(of_learners: Path) -> None
     there = rows_in(of_learners)
     assert {row.about["learner"] for row in there} >= {"encoder", "probe", "baseline", "external"}
     assert len(there) == len(learners.named()) + 3
-    for row in there:
-        found = verify_row(row, demo.prepare(), there)
+    alone = [verify_row(row, demo.prepare()) for row in there]
+    for row, one in zip(there, alone, strict=True):
+        found = beside_others(one, [other for other in alone if other is not one], demo.prepare())
         assert found.level is Level.RECOMPUTED, row.about["model"]
         assert {signal.kind for signal in found.signals} <= DISCLOSED, row.about["model"]
 
@@ -132,10 +133,11 @@ def test_two_hundred_honest_rows(tmp_path: Path) -> None:
     for number in range(192):
         simulate(tmp_path / "rows" / f"{number:03}", template, number, random)
     there = [read(path) for path in sorted((tmp_path / "rows").iterdir())]
+    alone = [verify_row(row, demo.prepare()) for row in there]
     odd = 0
-    for place, row in enumerate(there):
-        others: Sequence[Row] = [other for number, other in enumerate(there) if number % 16 == place % 16]
-        found = verify_row(row, demo.prepare(), [other for other in others if other is not row])
+    for place, one in enumerate(alone):
+        others = [other for number, other in enumerate(alone) if number % 16 == place % 16 and other is not one]
+        found = beside_others(one, others, demo.prepare())
         assert found.level is Level.RECOMPUTED
         odd += bool({signal.kind for signal in found.signals} - DISCLOSED)
     print(odd, "of", len(there))

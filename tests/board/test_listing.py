@@ -164,6 +164,84 @@ def test_withdrawn_rows_stay_on_the_page(folder: Path) -> None:
     assert "The board: withdrawn: figures &lt;b&gt;edited&lt;/b&gt;" in text
 
 
+def test_a_row_that_is_added_again_is_claimed_again(folder: Path) -> None:
+    withdraw = ["leaderboard", "withdraw", "board", "good", "--by", "The board", "--reason", "cheating"]
+    assert command(withdraw, folder)[0] == 0
+    submit(folder, "good", "good")
+    assert rows(folder)["good"].level is Level.CLAIMED
+    assert "withdrawn: cheating" in render(collect(Path("none"), board_folder=folder / "board"))
+    assert command(VERIFY, folder)[0] == 0
+    assert rows(folder)["good"].level is Level.RECOMPUTED
+
+
+def named(row: Path, **values: str) -> None:
+    content = json.loads((row / "row.json").read_text())
+    (row / "row.json").write_text(json.dumps({**content, **values}))
+    seal(row)
+
+
+def test_a_copy_under_another_name_is_told_and_reproduces_nothing(folder: Path) -> None:
+    named(folder / "good", measured_by="Another group", learner="encoder")
+    named(folder / "board" / "rows" / "good", learner="encoder")
+    shutil.rmtree(folder / "board" / "rows")
+    (folder / "board" / ledger.FILE).write_text("")
+    for name in ("one", "other"):
+        named(folder / "good", measured_by=f"Group {name}")
+        submit(folder, "good", name)
+    verify = [*VERIFY[:-2], "--format", "json"]
+    for more in ([], ["--reproduced", "one=other"]):
+        code, out, _ = command([*verify, *more], folder)
+        assert code == 0
+        for row in json.loads(out)["rows"]:
+            assert row["level"] == "recomputed"
+    code, _, err = command([*verify, "--reproduced", "one=nobody"], folder)
+    assert (code, "nobody" in err) == (2, True)
+
+
+def test_an_exact_copy_is_told(folder: Path) -> None:
+    submit(folder, "good", "copy")
+    _, out, _ = command([*VERIFY[:-2], "--format", "json"], folder)
+    signals = {row["row"]: row["signals"] for row in json.loads(out)["rows"]}
+    assert any("predictions of another row" in signal for signal in signals["copy"])
+
+
+def test_files_that_were_changed_are_not_scored_again(folder: Path) -> None:
+    edit(folder / "board" / "rows" / "good", of_an_older_version)
+    before = (folder / "board" / ledger.FILE).read_text()
+    again = ["leaderboard", "rescore", "board", "good", "--suite", "demo", "--by", "The board"]
+    code, _, err = command(again, folder)
+    assert (code, "its files are not those of its last entry" in err) == (2, True)
+    assert (folder / "board" / ledger.FILE).read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ({"event": "added", "level": "claimed"}, "added: an entry of this kind has no level"),
+        ({"event": "verified", "level": "certain"}, "level must be one of claimed, recomputed, reproduced"),
+        ({"event": "rescored", "old": 10**400, "new": 1}, "old and new must be scores"),
+        ({"event": "rescored", "old": float("nan"), "new": 1}, "ledger.jsonl"),
+        ({"event": "withdrawn", "reason": "\u202ereversed"}, "control characters"),
+    ],
+)
+def test_a_hostile_entry_is_refused_with_its_line(line: dict[str, Any], told: str, folder: Path) -> None:
+    entry = {"date": "2099-01-01", "row": "good", "by": "me", "manifest": "0" * 64, **line}
+    entry = {name: value for name, value in entry.items() if name != "manifest" or line["event"] != "withdrawn"}
+    with (folder / "board" / ledger.FILE).open("a") as file:
+        file.write(json.dumps(entry) + "\n")
+    for words in (VERIFY, ("leaderboard", "show", "--board", "board")):
+        code, out, err = command(words, folder)
+        assert (code, out) == (2, "")
+        assert told in err
+        assert "ledger.jsonl:7" in err
+
+
+def test_a_release_that_is_not_there_checks_nothing(folder: Path) -> None:
+    code, out, err = command([*VERIFY[:-2], "--since", "nowhere.jsonl"], folder)
+    assert (code, out) == (2, "")
+    assert "nowhere.jsonl: there is no such ledger" in err
+
+
 def test_a_claimed_row_fails_until_the_ledger_says_so(folder: Path) -> None:
     assert command(VERIFY[:-2], folder)[0] == 0
     submit(folder, "edit", "again")

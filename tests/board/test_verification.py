@@ -243,6 +243,18 @@ def markup_in_an_override(about: dict[str, Any]) -> None:
     about["overrides"] = {"lr": ["<b onload=1>"]}
 
 
+def a_formula(about: dict[str, Any]) -> None:
+    about["model"] = "=cmd|' /C calc'!A0"
+
+
+def by_another_metric(about: dict[str, Any]) -> None:
+    about["runs"][0]["metric"] = "precision"
+
+
+def without_figures(about: dict[str, Any]) -> None:
+    about["runs"][0] |= {"dev": {}, "test": {}}
+
+
 def above_a_hundred(about: dict[str, Any]) -> None:
     about["runs"][0]["test"][about["runs"][0]["metric"]] = 1.5
 
@@ -280,6 +292,9 @@ def of_a_later_schema(about: dict[str, Any]) -> None:
     [
         (hostile_name, "row.json: model must be 1 to 200 ordinary characters"),
         (markup_in_an_override, "has control characters or markup: '<b onload=1>'"),
+        (a_formula, "row.json: model must be 1 to 200 ordinary characters"),
+        (by_another_metric, "no f1 on test"),
+        (without_figures, "no f1 on test"),
         (above_a_hundred, "a figure that cannot be, on test"),
         (a_text_as_limit, "must be whole numbers"),
         (of_a_setting_that_is_none, "row.json: ncbi-disease, seed 1: settings: epochs must be"),

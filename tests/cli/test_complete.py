@@ -137,6 +137,7 @@ def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
         "leaderboard init --title",
         "leaderboard rescore --by",
         "leaderboard rescore name",
+        "leaderboard verify --reproduced",
         "leaderboard withdraw --by",
         "leaderboard withdraw --reason",
         "leaderboard withdraw name",

@@ -494,6 +494,7 @@ LEFT_OUT: Sequence[str] = (
     "leaderboard submit", "leaderboard submit --as", "leaderboard submit --by", "leaderboard withdraw",
     "leaderboard withdraw --by", "leaderboard withdraw --reason", "leaderboard verify --since",
     "leaderboard verify --record", "leaderboard verify --submitted", "leaderboard show --board",
+    "leaderboard verify --reproduced",
     "leaderboard html --board", "leaderboard html --together", "leaderboard init",
     "leaderboard init --title", "leaderboard init --suite",
     "leaderboard init --blurb", "leaderboard rescore", "leaderboard rescore --by", "leaderboard rescore --data",

@@ -32,6 +32,12 @@ def _printed() -> object:
 @click.option("--margin", type=click.FloatRange(0, min_open=True), help="--rerun: points of the score.  [default: 1]")
 @click.option("--since", type=click.Path(path_type=Path), help="A board: the ledger of an earlier release.")
 @click.option("--submitted", is_flag=True, help="--since: strangers wrote the new entries, and may only add rows.")
+@click.option(
+    "--reproduced",
+    multiple=True,
+    metavar="ROW=ROW",
+    help="A board: a row, and the row of another party that reruns it.",
+)
 @click.option("--record", metavar="NAME", help="A board: write new levels into its ledger, under this name.")
 @formats(_printed, has_csv=False)
 def verify(
@@ -43,6 +49,7 @@ def verify(
     margin: float | None,
     since: Path | None,
     submitted: bool,
+    reproduced: tuple[str, ...],
     record: str | None,
     form: str,
 ) -> None:
@@ -72,10 +79,11 @@ def verify(
     if ledger.is_board(folder):
         if beside or rerun:
             raise SettingsError("--beside and --rerun are for a single row.")
-        _board(boards.verify_board(folder, place, since, submitted), folder, record, form)
+        reruns = dict(pair.partition("=")[::2] for pair in reproduced)
+        _board(boards.verify_board(folder, place, since, submitted, reruns), folder, record, form)
         return
-    if since or record or submitted:
-        raise SettingsError("--since, --submitted and --record are for a board.", where=folder)
+    if since or record or submitted or reproduced:
+        raise SettingsError("--since, --submitted, --reproduced and --record are for a board.", where=folder)
     result = verified(folder, place, beside)
     again = reproduction.Reproduction(result, verified(rerun, place), margin or reproduction.MARGIN) if rerun else None
     level = again.level if again else result.level

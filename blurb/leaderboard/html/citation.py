@@ -32,13 +32,13 @@ def citation(listing: BoardListing, title: str) -> str:
 
     :param title: of the board
     """
-    about, added = listing.about, listing.history[-1].date if listing.history else ""
+    about = listing.about
     name = f"{about['model']} under {about['protocol']}"
     fields = {
         "title": f"{{{_plain(name)}: a row of predictions on BLURB}}",
         "author": f"{{{_plain(about['measured_by'])}}}" if about["measured_by"] else "",
         "howpublished": f"{_plain(title)}, row {_plain(listing.scores.key)}",
-        "year": added[:4],
+        "year": listing.added[:4],
         "note": f"{listing.level}; SHA-256 of its manifest {listing.manifest[:16]}",
     }
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
