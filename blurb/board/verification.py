@@ -100,11 +100,11 @@ def verify(folder: Path, data: Path, beside: Path | None = None) -> Verification
     :raises DataError: if the files are not those of a row, or the data is missing
     """
     row = read(folder)
-    found = verify_row(row, data)
-    if not found.figures:
+    alone = verify_row(row, data)
+    if not alone.figures:
         raise DataError("has no dataset of the row.", data)
     others = [] if beside is None else [other for other in rows_in(beside) if other.about != row.about]
-    return beside_others(found, [verify_row(other, data) for other in others], data)
+    return beside_others(alone, [verify_row(other, data) for other in others], data)
 
 
 def verify_row(row: Row, data: Path) -> Verification:
