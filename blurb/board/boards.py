@@ -14,7 +14,7 @@ from blurb.board.listing import sentence
 from blurb.board.reading import read, rows_in
 from blurb.board.reproduction import Reproduction
 from blurb.board.verification import Level, Verification, beside_others, verify_row
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages.errors import DataError, SettingsError, UnknownName
 from blurb.system.files import ordinary
 
 
@@ -59,6 +59,8 @@ def verify_board(
     ]
     recorded = _recorded(board)
     alone = [verify_row(each, data) for each in (rows_in(board / ROWS) if os.path.lexists(board / ROWS) else [])]
+    if alone and not any(each.figures for each in alone):
+        raise DataError("has no dataset of any row.", data)
     checked = [beside_others(each, [other for other in alone if other is not each], data) for each in alone]
     by_name = {each.row.folder.name: each for each in checked}
     for name in (*(reruns or {}), *(reruns or {}).values()):

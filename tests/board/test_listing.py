@@ -236,6 +236,15 @@ def test_a_hostile_entry_is_refused_with_its_line(line: dict[str, Any], told: st
         assert "ledger.jsonl:7" in err
 
 
+def test_a_mistyped_data_folder_records_nothing(folder: Path) -> None:
+    before = (folder / "board" / ledger.FILE).read_text()
+    (folder / "empty").mkdir()
+    code, out, err = command(["leaderboard", "verify", "board", "--data", "empty", "--record", "The board"], folder)
+    assert (code, out) == (2, "")
+    assert "empty" in err
+    assert (folder / "board" / ledger.FILE).read_text() == before
+
+
 def test_a_release_that_is_not_there_checks_nothing(folder: Path) -> None:
     code, out, err = command([*VERIFY[:-2], "--since", "nowhere.jsonl"], folder)
     assert (code, out) == (2, "")
