@@ -242,7 +242,8 @@ def _figures(trial: TrialState) -> tuple[float | None, ...]:
         return None, None, None
     made = trial.record.provenance
     seconds = sum(filter(None, (made.train_seconds, made.predict_seconds)))
-    return *(100 * trial.record.score(split) for split in SCORED), seconds
+    known = trial.record.metrics  # predictions from elsewhere may be of test alone
+    return *(100 * trial.record.score(split) if known[split] else None for split in SCORED), seconds
 
 
 def megabytes(size: int) -> str:

@@ -113,3 +113,11 @@ def test_bad_predictions_on_dev_store_nothing(words: list[str], told: str, tmp_p
     assert (code, out) == (2, "")
     assert told in err
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_row_of_test_alone_is_shown_without_dev(tmp_path: Path) -> None:
+    units = read_split(tasks.get("gad"), demo.prepare(), "test")
+    blurb.score("gad", answers("gad", units), suite="demo", add="tool", output=tmp_path / "runs")
+    code, out, err = command(["runs", "show", "tool", "--format", "json"], tmp_path)
+    assert code == 0, err
+    assert json.loads(out)[0]["dev"] is None
