@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, TypedDict
 
 from blurb.board import ledger
-from blurb.board.ledger import FOLDER, MOST_SIGNALS, MOST_TEXT, ROWS, Entry, Event, append, manifest_of
+from blurb.board.ledger import FOLDER, MOST_SIGNALS, MOST_TEXT, Entry, Event, append, manifest_of
 from blurb.board.listing import sentence
-from blurb.board.reading import read, rows_in
+from blurb.board.reading import ROWS, read, rows_on
 from blurb.board.reproduction import Reproduction
 from blurb.board.verification import Level, Verification, beside_others, verify_row
 from blurb.messages.errors import DataError, SettingsError, UnknownName
@@ -58,7 +57,7 @@ def verify_board(
         if submitted and entry.event is not Event.ADDED
     ]
     recorded = _recorded(board)
-    alone = [verify_row(each, data) for each in (rows_in(board / ROWS) if os.path.lexists(board / ROWS) else [])]
+    alone = [verify_row(each, data) for each in rows_on(board)]
     if alone and not any(each.figures for each in alone):
         raise DataError("has no dataset of any row.", data)
     checked = [beside_others(each, [other for other in alone if other is not each], data) for each in alone]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blurb import __version__
 from blurb.board import ledger
-from blurb.board.ledger import ROWS
+from blurb.board.reading import ROWS
 from blurb.messages.errors import SettingsError
 from blurb.results.row_scores import DEMO
 

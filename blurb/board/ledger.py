@@ -11,12 +11,13 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 
+from blurb.board.reading import ROWS
 from blurb.board.verification import Level
 from blurb.export.row_files import MANIFEST
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import check_types, read_bytes
 
-FILE, ROWS, KEEP = "ledger.jsonl", "rows", ".gitkeep"
+FILE, KEEP = "ledger.jsonl", ".gitkeep"
 MOST_BYTES = 50_000_000
 """Of a ledger: 200,000 entries."""
 MOST_SIGNALS, MOST_TEXT = 1000, 2000

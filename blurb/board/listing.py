@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blurb import metrics, tasks
 from blurb.board import ledger
-from blurb.board.ledger import ROWS, Entry, Event, manifest_of
-from blurb.board.reading import Row, rows_in
+from blurb.board.ledger import Entry, Event, manifest_of
+from blurb.board.reading import Row, rows_on
 from blurb.board.verification import Level
 from blurb.export.row_files import RowFile, RunFile
 from blurb.messages.text import plural
-from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run
+from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.store.trial import Configuration
 from blurb.tasks import SCORED
@@ -59,7 +58,7 @@ def read(board: Path) -> list[BoardListing]:
     """
     ledger.check(board)
     entries = ledger.read(board / ledger.FILE)
-    there = rows_in(board / ROWS) if os.path.lexists(board / ROWS) else []
+    there = rows_on(board)
     listings = [
         BoardListing(scores(row), row.about, manifest_of(row.folder), [e for e in entries if e.row == row.folder.name])
         for row in there
@@ -131,7 +130,6 @@ def _run(run: RunFile, unscaled: frozenset[str]) -> Run:
     settings = run["settings"]
     shown = {name: str(settings.get(name, "")) for name in SETTINGS}
     limits = {name: str(settings.get(name) or "") for name in LIMITS}
-    plugins = " ".join(f"{name.replace(' ', '-')}={digest}" for name, digest in sorted(run["plugins"].items()))
     return Run(
         figures={
             split: {name: Figure(value if name in unscaled else 100 * value) for name, value in run[split].items()}
@@ -141,7 +139,7 @@ def _run(run: RunFile, unscaled: frozenset[str]) -> Run:
         verdict=run["verdict"],
         data_hash=run["data"][:12],
         metrics_version=str(run["metrics_version"]),
-        settings={**shown, **limits, PLUGINS: plugins},
+        settings={**shown, **limits, PLUGINS: plugins_text(run["plugins"])},
         trial=run["trial"],
     )
 

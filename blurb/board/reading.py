@@ -25,6 +25,8 @@ from blurb.store.record import LOSS
 from blurb.system.files import check_types, read_bytes, read_json
 from blurb.tasks import SCORED
 
+ROWS = "rows"
+"""Folder of the rows of a board."""
 MOST_BYTES = 50_000_000
 """Of a file; those of thirteen datasets and five seeds have five million together."""
 MOST_RUNS = 13 * 100
@@ -84,6 +86,11 @@ def rows_in(folder: Path) -> list[Row]:
     """The rows in the folders of a folder, by name; DataError if one of them is none."""
     _check_folder(folder)
     return [read(path) for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
+
+
+def rows_on(board: Path) -> list[Row]:
+    """The rows of a board; none of one that has no folder for them yet."""
+    return rows_in(board / ROWS) if os.path.lexists(board / ROWS) else []
 
 
 def _check_folder(folder: Path) -> None:

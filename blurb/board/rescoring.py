@@ -11,9 +11,9 @@ from statistics import fmean
 from blurb import __version__, metrics, tasks
 from blurb.board import ledger
 from blurb.board.figures import figures_of
-from blurb.board.ledger import FOLDER, ROWS, Entry, Event, append, manifest_of
+from blurb.board.ledger import FOLDER, Entry, Event, append, manifest_of
 from blurb.board.listing import scores
-from blurb.board.reading import Row, read
+from blurb.board.reading import ROWS, Row, read
 from blurb.export.row_files import ABOUT, MANIFEST, RowFile, RunFile, description, manifest
 from blurb.messages.errors import DataError, SettingsError
 from blurb.results.score import dataset_weights

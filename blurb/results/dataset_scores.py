@@ -127,3 +127,8 @@ def in_order(datasets: Mapping[str, DatasetScores]) -> list[tuple[str, DatasetSc
     """Datasets in the paper's order, then others by name."""
     order = {name: place for place, name in enumerate(DATASETS)}
     return sorted(datasets.items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
+
+
+def plugins_text(hashes: Mapping[str, str]) -> str:
+    """`head=ab12cd34`: the settings of plug-ins with the hashes of their code, as `PLUGINS` has them."""
+    return " ".join(f"{setting.replace(' ', '-')}={digest}" for setting, digest in sorted(hashes.items()))

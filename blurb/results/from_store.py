@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from blurb.learners import row_name
 from blurb.messages.errors import Tell, tell_damage
 from blurb.names import by_number
+from blurb.results.dataset_scores import plugins_text
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.stored_scores import Kinds, Runs, StoredScores
 from blurb.store import index
@@ -65,7 +66,7 @@ def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry]
             task,
             type="" if kind is None else kind.type,
             metric="" if first is None else first.metric,
-            runs=Runs(there, root, task, row.families[task], kinds, _plugins(row, task)),
+            runs=Runs(there, root, task, row.families[task], kinds, plugins_text(row.plugins.get(task, {}))),
             planned=len(seeds),
             kind=kind,
         )
@@ -81,9 +82,3 @@ def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry]
         key=row.key,
         planned_seeds={task: tuple(sorted(seeds)) for task, seeds in row.trials.items()},
     )
-
-
-def _plugins(row: PlannedRow, task: str) -> str:
-    """`head=ab12cd34`: the plug-ins of a dataset with the hashes of their code."""
-    used = row.plugins.get(task, {})
-    return " ".join(f"{setting.replace(' ', '-')}={digest}" for setting, digest in sorted(used.items()))
