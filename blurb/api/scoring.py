@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,8 @@ def score(
     scored = Scores(scores.score(answers, path) for answers, path in matched)
     if add is not None:
         beside = {each[0].formulation.task.name: each[0] for each in of_dev if each is not None}
-        storing.add(Path(output), add, seed, suite, [answers for answers, _ in matched], scored, beside)
+        gone = storing.add(Path(output), add, seed, suite, [answers for answers, _ in matched], scored, beside)
+        scored = Scores(replace(each, replaced=each.task.name in gone) for each in scored)
     return scored
 
 
@@ -103,6 +105,9 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
     from blurb import tasks
 
     if task is not None:
+        if isinstance(predictions, Path | str) and Path(predictions).is_dir():
+            fix = "give a file, or leave --task out and name the files after their datasets."
+            raise SettingsError("is a folder, and --task is for one file", where=predictions, fix=fix)
         chosen = tasks.load_selection(task)
         if len(chosen) > 1:
             raise SettingsError(

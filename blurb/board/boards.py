@@ -122,7 +122,7 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
     """Puts the files of a row on a board and says so in its ledger; returns the new folder.
 
     :param name: of its folder, which must be new
-    :raises SettingsError: for another name
+    :raises SettingsError: for another name, and for files that the board has
     :raises DataError: if these are not the files of a row, or the ledger cannot be read
     """
     place = board / ROWS / name
@@ -131,6 +131,10 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
         raise SettingsError(f"the name {why} (got '{name[:40]}').", where=place)
     ledger.check(board)
     names = [path.name for path in sorted(row.iterdir())] if read(row) else []
+    manifest = manifest_of(row)
+    for other in rows_on(board):
+        if manifest_of(other.folder) == manifest:
+            raise SettingsError(f"these very files are on the board already, as {other.folder.name}.", where=row)
     aside = board / ROWS / f".{name}"
     shutil.rmtree(aside, ignore_errors=True)  # of a submission that was killed
     aside.mkdir(parents=True)

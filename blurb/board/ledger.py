@@ -85,6 +85,11 @@ TYPES: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
+def today() -> str:
+    """The date of an entry that is written now, in UTC."""
+    return datetime.now(UTC).strftime("%Y-%m-%d")
+
+
 def is_board(folder: Path) -> bool:
     """Whether a folder has a ledger."""
     return (folder / FILE).is_file()

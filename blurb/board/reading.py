@@ -34,6 +34,7 @@ NAME = re.compile(r"(?![=+@-])[^\x00-\x1f\x7f<>\"`]{1,200}")
 """What a model may be called: no control characters, and nothing that is markup or begins a formula."""
 TEXT = re.compile(r"[^\x00-\x1f\x7f<>\"`]{0,1000}")
 """What any text of a row may be, as tables and pages show many of them."""
+EXPORT = "blurb export row ROW --out FOLDER writes the files of a row, and blurb leaderboard init a board."
 FEW = 100
 """Examples below which two runs may well give the same labels; numbers are never the same by chance."""
 Columns = Mapping[str, list[Any]]
@@ -72,6 +73,8 @@ def read(folder: Path) -> Row:
     :raises DataError: (file) if it is not what `blurb export row` writes; whatever is wrong, nothing was run
     """
     _check_folder(folder)
+    if not os.path.lexists(folder / ABOUT):
+        raise DataError(f"has no {ABOUT}, so it is no row.", folder, fix=EXPORT)
     names = _names(folder)
     about = _about(folder / ABOUT)
     wanted = {ABOUT, MANIFEST, *(f"{run['task']}{ENDING}" for run in about["runs"])}
@@ -95,7 +98,9 @@ def rows_on(board: Path) -> list[Row]:
 
 def _check_folder(folder: Path) -> None:
     if folder.is_symlink() or not folder.is_dir():
-        raise DataError("is a link, and no folder." if folder.is_symlink() else "there is no such folder.", folder)
+        raise DataError(
+            "is a link, and no folder." if folder.is_symlink() else "there is no such folder.", folder, fix=EXPORT
+        )
 
 
 def _datasets(about: RowFile) -> list[str]:

@@ -19,7 +19,7 @@ from blurb.terminal.output import console, show
 if TYPE_CHECKING:
     from rich.text import Text as Line
 
-    from blurb.analysis.differences import Difference, Differences
+    from blurb.analysis.differences import Difference
     from blurb.store.record import Record
 
 
@@ -91,6 +91,7 @@ def command(
     """
     from blurb.analysis.differences import differences
     from blurb.cli import _texts
+    from blurb.leaderboard.html.examples import DifferencesPage
     from blurb.messages.errors import UnknownName
     from blurb.results.references import trials
 
@@ -114,7 +115,7 @@ def command(
         keys = columns(Different) if texts and show_text else columns(Different)[:-1]
         show(keys, [example.cells[: len(keys)] for example in shown], form)
     if html is not None:
-        _write(html, f"{first.trial.task}, {split}", sides, result, chosen[:limit])
+        _texts.write_page(DifferencesPage(f"{first.trial.task}, {split}", sides, result, chosen[:limit]), html)
     elif texts and not show_text:
         _texts.say_left_out()
 
@@ -167,14 +168,3 @@ def _lines(example: Difference, with_text: bool) -> dict[str, Line]:
         for piece in shortened(text):
             line.append(f"[{piece.text}]" if piece.marked else piece.text, "bold" if piece.marked else "")
     return lines
-
-
-def _write(
-    path: Path, dataset: str, sides: tuple[str, str], found: Differences, examples: Sequence[Difference]
-) -> None:
-    from blurb.leaderboard.html.examples import DifferencesPage, render
-    from blurb.system.files import write_whole
-
-    page = DifferencesPage(dataset, sides, found, examples)
-    write_whole(path, render(page).encode())
-    click.echo(f"Page: {path}{' (it has corpus text: for your own use)' if page.has_text else ''}", err=True)

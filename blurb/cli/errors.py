@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 import click
 
@@ -13,9 +12,6 @@ from blurb.cli._formats import formats
 from blurb.cli._options import STORE
 from blurb.tasks import SCORED
 from blurb.terminal.output import show
-
-if TYPE_CHECKING:
-    from blurb.analysis.errors import Mistake, Report
 
 TABLE_LIMIT = 10
 GOLD = (
@@ -82,8 +78,9 @@ def command(
     """
     from blurb.analysis import errors
     from blurb.cli import _texts
+    from blurb.leaderboard.html.examples import MistakesPage
+    from blurb.messages import text
     from blurb.messages.errors import UnknownName
-    from blurb.messages.text import plural
     from blurb.plots import confusion
     from blurb.results.references import trial
 
@@ -100,31 +97,27 @@ def command(
         confusion.write(f"{row}, {record.task.title}, {split}", errors.confusion(record, report), plot)
     chosen = [example for example in report.examples if kind in (None, example.kind)]
     chosen.sort(key=lambda example: -example.weight)
-    key = "example" if form == "table" else "id"
-    columns = (key, "kind", "gold", "prediction", *(("text",) if texts and with_text else ()))
-    shown = limit  # on the page, which has room
-    limit = TABLE_LIMIT if limit is None and form == "table" else limit
+    columns = (
+        "example" if form == "table" else "id",
+        "kind",
+        "gold",
+        "prediction",
+        *(("text",) if texts and with_text else ()),
+    )
+    listed = TABLE_LIMIT if limit is None and form == "table" else limit
     rows: list[tuple[object, ...]] = [
-        (one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)] for one in chosen[:limit]
+        (one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)] for one in chosen[:listed]
     ]
     if form == "table":
         click.echo(f"{row}: {record.trial.task}, seed {record.trial.seed}, {split}")
         for table in report.tables:
             click.echo(f"\n{table.title}")
             show(table.columns, table.rows, form, numbers=table.columns[1:])
-        click.echo(f"{plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
+        click.echo(f"{text.plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
         rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
     show(columns, rows, form)
     if html is not None:
-        _write(html, f"{record.task.title}, {split}", f"{row}, seed {record.trial.seed}", report, chosen[:shown])
+        page = MistakesPage(f"{record.task.title}, {split}", f"{row}, seed {record.trial.seed}", report, chosen[:limit])
+        _texts.write_page(page, html)
     elif texts and not with_text:
         _texts.say_left_out()
-
-
-def _write(path: Path, dataset: str, row: str, report: Report, mistakes: Sequence[Mistake]) -> None:
-    from blurb.leaderboard.html.examples import MistakesPage, render
-    from blurb.system.files import write_whole
-
-    page = MistakesPage(dataset, row, report, mistakes)
-    write_whole(path, render(page).encode())
-    click.echo(f"Page: {path}{' (it has corpus text: for your own use)' if page.has_text else ''}", err=True)

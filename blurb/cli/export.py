@@ -77,3 +77,5 @@ def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **op
         return
     for path in formats.write(files, out, kind.alone):
         click.echo(f"Written: {path}", err=True)
+    if left_out := [f"--{name.replace('_', '-')}" for name in kind.advised if name not in own]:
+        click.echo(f"Nothing says who ran it: {' and '.join(left_out)} would.", err=True)

@@ -54,6 +54,7 @@ class Score:
     :param verdict: on the data
     :param predictions: hash of the predictions by id
     :param missing: splits that the data lacks
+    :param replaced: whether a row had other predictions in the place where these were stored
     """
 
     task: Task
@@ -72,6 +73,7 @@ class Score:
     verdict: str
     predictions: str
     missing: Sequence[str] = ()
+    replaced: bool = False
 
     @property
     def remarks(self) -> list[str]:
@@ -85,6 +87,8 @@ class Score:
             sentences.append("matched by order alone: nothing in the file says which example an answer belongs to")
         if self.floor is not None and self.score <= self.floor:
             sentences.append("not better than one answer for all examples")
+        if self.replaced:
+            sentences.append("other predictions were in the place of these in the row before")
         return sentences
 
 

@@ -34,8 +34,8 @@ def add(
     predictions: Sequence[MatchedAnswers],
     scores: Sequence[Score],
     dev: Mapping[str, MatchedAnswers],
-) -> None:
-    """Writes predictions as finished trials, and the row that has them.
+) -> frozenset[str]:
+    """Writes predictions as finished trials, and the row that has them; returns where others stood in the row before.
 
     A trial is identified by its predictions. Other predictions of the same model and seed take its place in the row.
 
@@ -76,7 +76,9 @@ def add(
         learner=EXTERNAL.name,
     )
     with store.locked():
+        before = {each.key: each.trials for each in planned_rows.read(store, near=model)}.get(row.key, {})
         planned_rows.write(store, row)
+    return frozenset(task for task, trial in trials.items() if before.get(task, {}).get(seed, trial.hash) != trial.hash)
 
 
 def _check(model: str, predictions: Sequence[MatchedAnswers]) -> None:

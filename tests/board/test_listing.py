@@ -198,7 +198,15 @@ def test_a_copy_under_another_name_is_told_and_reproduces_nothing(folder: Path) 
     assert (code, "nobody" in err) == (2, True)
 
 
-def test_an_exact_copy_is_told(folder: Path) -> None:
+def test_the_same_files_under_another_name_are_refused(folder: Path) -> None:
+    asked = ["leaderboard", "submit", "board", "good", "--as", "copy", "--by", "X"]
+    code, _, err = command(asked, folder)
+    assert (code, "on the board already, as good" in err) == (2, True)
+    assert not (folder / "board" / "rows" / "copy").exists()
+
+
+def test_the_same_predictions_in_other_files_are_told(folder: Path) -> None:
+    edit(folder / "good", lambda run: None)  # written anew, so with another hash
     submit(folder, "good", "copy")
     _, out, _ = command([*VERIFY[:-2], "--format", "json"], folder)
     signals = {row["row"]: row["signals"] for row in json.loads(out)["rows"]}
@@ -253,6 +261,7 @@ def test_a_release_that_is_not_there_checks_nothing(folder: Path) -> None:
 
 def test_a_claimed_row_fails_until_the_ledger_says_so(folder: Path) -> None:
     assert command(VERIFY[:-2], folder)[0] == 0
+    edit(folder / "edit", of_an_older_version)
     submit(folder, "edit", "again")
     assert command(VERIFY[:-2], folder)[0] == 1
 

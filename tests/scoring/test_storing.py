@@ -45,6 +45,17 @@ def test_its_seeds_are_runs_of_a_row_of_its_kind(store: Path) -> None:
     assert row.values("gad")[0] == pytest.approx(blurb.score("gad", found, suite="demo")[0].score)
 
 
+def test_it_says_what_it_replaced(tmp_path: Path) -> None:
+    given = answers("gad", read_split(GAD, demo.prepare(), "test"))
+    other = dict(given) if isinstance(given, dict) else list(given)
+    other[1] = "0" if given[1] == "1" else "1"  # type: ignore[index]
+    say = [
+        blurb.score("gad", each, suite="demo", add="tool", output=tmp_path / "runs")[0].remarks
+        for each in (given, given, other)
+    ]
+    assert [any("other predictions" in remark for remark in remarks) for remarks in say] == [False, False, True]
+
+
 def test_commands_take_it_as_any_row(store: Path) -> None:
     for asked in (
         ["leaderboard", "show"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import click
@@ -39,9 +38,9 @@ def submit(board: Path, row: Path, name: str, by: str) -> None:
     ROW is what blurb export row wrote. Its files are copied to the rows of BOARD, and the ledger says so. Nothing is
     believed of it yet: that is for blurb leaderboard verify.
     """
-    from blurb.board import boards
+    from blurb.board import boards, ledger
 
-    click.echo(f"Added: {boards.submit(board, row, name, by, _today())}")
+    click.echo(f"Added: {boards.submit(board, row, name, by, ledger.today())}")
 
 
 @click.command()
@@ -54,9 +53,9 @@ def withdraw(board: Path, name: str, reason: str, by: str) -> None:
 
     NAME is that of its folder. Its files go; the ledger keeps who took it away, and why.
     """
-    from blurb.board import boards
+    from blurb.board import boards, ledger
 
-    boards.withdraw(board, name, by, reason, _today())
+    boards.withdraw(board, name, by, reason, ledger.today())
     click.echo(f"Withdrawn: {name}")
 
 
@@ -72,13 +71,9 @@ def rescore(board: Path, name: str, data: Path | None, suite: str, by: str) -> N
     Its figures are computed from its predictions. The ledger keeps the score before and after.
     """
     from blurb import tasks
-    from blurb.board import rescoring
+    from blurb.board import ledger, rescoring
     from blurb.planning.request import folders
 
     place, _ = folders(suite, data, None, tasks.load_selection("all"))
-    entry = rescoring.rescore(board, name, place, by, _today())
+    entry = rescoring.rescore(board, name, place, by, ledger.today())
     click.echo(f"{name}: {entry.old:.2f} before, {entry.new:.2f} now")
-
-
-def _today() -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,7 +116,7 @@ def _row(result: Verification, again: Reproduction | None, level: Level, form: s
 
 def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> None:
     """Prints what was found of a board, and writes the levels into its ledger if somebody puts their name to it."""
-    from blurb.board import boards
+    from blurb.board import boards, ledger
     from blurb.messages.text import grouped
     from blurb.terminal.output import json_text, say, show
 
@@ -133,8 +132,7 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
         for problem in verified["problems"]:
             say(f"Problem: {problem}.")
     if by is not None and not verified["problems"]:
-        today = time.strftime("%Y-%m-%d", time.gmtime())
-        click.echo(f"New entries in the ledger: {boards.record(folder, verified, by, today)}", err=True)
+        click.echo(f"New entries in the ledger: {boards.record(folder, verified, by, ledger.today())}", err=True)
     if boards.fails(verified):
         click.get_current_context().exit(1)
 

@@ -54,6 +54,7 @@ class Format:
     :param options: options of `ExportRequest` that apply to it, beyond store, datasets, rows and out
     :param folder: default folder of its files
     :param alone: whether the folder must be new
+    :param advised: those of its options without which its readers miss something
     """
 
     summary: str
@@ -61,6 +62,7 @@ class Format:
     options: frozenset[str] = frozenset()
     folder: str = ""
     alone: bool = False
+    advised: Sequence[str] = ()
 
 
 def rows(wanted: ExportRequest, optional: bool = False) -> list[RowScores]:

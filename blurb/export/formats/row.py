@@ -10,5 +10,7 @@ def _render(wanted: ExportRequest) -> Files:
     return row_files.files(one_row(wanted), wanted.measured_by, wanted.party)
 
 
-OPTIONS = frozenset({"measured_by", "party"})
-EXPORT = Format("a row as files that others can verify", _render, OPTIONS, folder="row", alone=True)
+ADVISED = ("measured_by", "party")
+EXPORT = Format(
+    "a row as files that others can verify", _render, frozenset(ADVISED), folder="row", alone=True, advised=ADVISED
+)

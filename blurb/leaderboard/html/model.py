@@ -204,3 +204,8 @@ class Page:
     boards: Sequence[Leaderboard]
     ablations: Sequence[Ablation] = ()
     withdrawn: Sequence[str] = ()
+
+    @property
+    def of_board(self) -> bool:
+        """Whether its rows are those of a board."""
+        return any(entry.listing for board in self.boards for entry in board.entries)

@@ -127,7 +127,7 @@ def test_the_best_of_a_column_is_marked_by_more_than_colour(page: reading.Page) 
 def test_intervals_are_explained(text: str) -> None:
     assert "covers seeds only" in text
     assert "covers the choice of test examples only" not in text
-    assert "one run without predictions" in text
+    assert "one run whose examples this page does not have" in text
 
 
 @pytest.mark.parametrize("name", HOSTILE)
