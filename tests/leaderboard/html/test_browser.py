@@ -214,6 +214,7 @@ def test_light_and_dark_by_the_system_and_by_hand(tab: Any) -> None:
 
 def test_a_link_to_how_a_row_was_made_opens_it(tab: Any) -> None:
     tab.locator("table.main tbody th a").first.click()
+    tab.locator("details.provenance[open]").first.wait_for()  # by an event, so not at once
     assert tab.locator("details.provenance[open]").count() == 1
     assert "blurb run MODEL" in tab.locator("details.provenance[open] pre").text_content()
 
