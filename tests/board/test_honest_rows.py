@@ -5,6 +5,7 @@ What a row says of itself (a part of the examples, missing seeds, a substitute f
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ from tests.conftest import ROOT
 SETS = ("gad", "biosses", "ebm-pico")
 SEEDS = (1, 2, 3)
 DISCLOSED = {SignalKind.CAPPED, SignalKind.SEEDS, SignalKind.SUBSTITUTE, SignalKind.UNSEEN}
-MINILM = ROOT / "docs" / "results" / "minilm" / "sketch" / "row"
+MINILM = ROOT / "docs" / "results" / "minilm"
 
 
 def predictions(task: str, split: str, level: float, random: np.random.Generator) -> list[tuple[str, Any]]:
@@ -145,14 +146,33 @@ def test_two_hundred_honest_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.costly
-def test_a_real_row_is_recomputed_on_the_real_data(test_data: Path, tmp_path: Path) -> None:
+def test_real_rows_are_recomputed_on_the_real_data(test_data: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     shutil.copytree(test_data / "blurb", data)
     shutil.copytree(test_data / "substitute" / "ebmnlp", data / "ebmnlp", dirs_exist_ok=True)
-    found = verify(MINILM, data)
-    assert found.level is Level.RECOMPUTED
-    assert {signal.kind for signal in found.signals} == {SignalKind.CAPPED, SignalKind.SUBSTITUTE}
-    assert len(found.figures) == 12 * 3 * 2
+    signals = {"sketch": {SignalKind.CAPPED, SignalKind.SUBSTITUTE}, "quick": {SignalKind.SUBSTITUTE}}
+    for protocol, expected in signals.items():
+        found = verify(MINILM / protocol / "row", data)
+        assert found.level is Level.RECOMPUTED
+        assert {signal.kind for signal in found.signals} == expected
+        assert len(found.figures) == 12 * 3 * 2
+
+
+def test_the_row_of_files_is_the_row_of_the_table() -> None:
+    lines = csv.DictReader((MINILM / "quick" / "results.csv").read_text(encoding="utf-8").splitlines())
+    about = read(MINILM / "quick" / "row").about
+    of_table = {
+        (line["task"], int(line["seed"]), line["split"], line["metric"]): float(line["value"])
+        for line in lines
+        if line["model"] == about["model"]
+    }
+    of_files = {
+        (run["task"], run["seed"], split, run["metric"]): round(100 * run[split][run["metric"]], 4)  # type: ignore[literal-required]
+        for run in about["runs"]
+        for split in ("dev", "test")
+    }
+    assert len(of_files) == 72
+    assert {key: of_table[key] for key in of_files} == of_files
 
 
 def test_what_leaked_examples_add_is_the_score_with_them_minus_that_without(tmp_path: Path) -> None:
