@@ -104,22 +104,25 @@ def wordpiece(texts: Sequence[str], size: int, min_count: int = 2) -> PreTrained
     )
 
 
-def vocabulary(texts: Sequence[str], size: int = VOCABULARY, min_count: int = 2) -> list[str]:
+def vocabulary(
+    texts: Sequence[str], size: int = VOCABULARY, min_count: int = 2, lowercase: bool = True, inner_letters: bool = True
+) -> list[str]:
     """A WordPiece vocabulary: the special tokens, then the pieces in alphabetical order.
 
-    :param size: number of pieces, not counting the letters inside of words
+    :param size: number of pieces
     :param min_count: number of times that a joined pair must occur
+    :param inner_letters: the letters inside of words come on top of `size`
     """
     from tokenizers import BertWordPieceTokenizer
 
-    trained = BertWordPieceTokenizer(lowercase=True)
+    trained = BertWordPieceTokenizer(lowercase=lowercase)
     letters = sorted({letter for text in texts for letter in trained.normalize(text) if not letter.isspace()})
     # The trainer numbers the letters inside of words as it meets them, in an order drawn anew in every process, and
     # settles ties by these numbers. Given in advance they are settled.
     inner = [f"##{letter}" for letter in letters]
     trained.train_from_iterator(
         texts,
-        vocab_size=size + len(inner),
+        vocab_size=size + (len(inner) if inner_letters else 0),
         min_frequency=min_count,
         limit_alphabet=len(letters),
         special_tokens=[*SPECIAL, *inner],

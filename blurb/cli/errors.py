@@ -95,15 +95,9 @@ def command(
         raise UnknownName("kind of mistake", kind, kinds)
     if plot is not None:
         confusion.write(f"{row}, {record.task.title}, {split}", errors.confusion(record, report), plot)
-    chosen = [example for example in report.examples if kind in (None, example.kind)]
-    chosen.sort(key=lambda example: -example.weight)
-    columns = (
-        "example" if form == "table" else "id",
-        "kind",
-        "gold",
-        "prediction",
-        *(("text",) if texts and with_text else ()),
-    )
+    chosen = sorted((each for each in report.examples if kind in (None, each.kind)), key=lambda each: -each.weight)
+    columns = ["example" if form == "table" else "id", "kind", "gold", "prediction", "text"]
+    columns = columns[: None if texts and with_text else -1]
     listed = TABLE_LIMIT if limit is None and form == "table" else limit
     rows: list[tuple[object, ...]] = [
         (one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)] for one in chosen[:listed]

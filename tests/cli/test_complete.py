@@ -160,6 +160,7 @@ def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
         "score --scheme",
         "score --map",
         "score --add",
+        "pretrain --words",
     }
     found = set()
     for path, command in commands(cli):

@@ -488,6 +488,12 @@ CASES: Sequence[Case] = (
 LEFT_OUT: Sequence[str] = (
     # These train, or say what it will take, which is another time on every machine.
     "run --budget", "run --dummy-tokens", "run --track", "run --limit", "ablate --limit",
+    # It trains; tests/lab has it.
+    *(f"pretrain{option}" for option in (
+        "", " --text", " --mix", " --data", " --raw", " --size", " --from", " --vocabulary", " --kind", " --cased",
+        " --words", " --mask-rate", " --rising", " --whole-word", " --next-sentence", " --length", " --batch", " --lr",
+        " --seed", " --threads", " --dry-run",
+    )),
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
     "run --suite", "ablate --suite", "score --suite", "data export --suite", "leaderboard verify --suite",
     # The ledger has the date; tests/board has boards.

@@ -1,0 +1,103 @@
+"""`blurb pretrain`: a small encoder from unlabelled text."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command(name="pretrain")
+@click.argument("out", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--text",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="Text (.txt, .jsonl, PubMed's .xml, also .gz), a folder of such files, or train: the train texts of --data.",
+)
+@click.option(
+    "--mix",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="A second corpus; the smaller is repeated until both weigh as much.",
+)
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Data folder: documents of its dev and test sets are left out."
+)
+@click.option("--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for --text train.")
+@click.option(
+    "--size",
+    type=click.Choice(["tiny", "mini", "small"]),
+    default="tiny",
+    show_default=True,
+    help="tiny (2 layers of 128), mini (4 of 256) or small (6 of 384).",
+)
+@click.option(
+    "--from",
+    "start",
+    type=click.Path(),
+    default="",
+    metavar="FOLDER",
+    help="Continue from a checkpoint, with its vocabulary.",
+)
+@click.option(
+    "--vocabulary", type=int, default=8_000, show_default=True, help="Entries of the vocabulary that is learnt."
+)
+@click.option(
+    "--kind", type=click.Choice(["wordpiece", "bpe"]), default="wordpiece", show_default=True, help="Its kind."
+)
+@click.option("--cased", is_flag=True, help="Keep upper case.")
+@click.option(
+    "--words", default="20M", show_default=True, metavar="N", help="Budget: words of text seen, as 20M or 300k."
+)
+@click.option("--mask-rate", type=float, default=0.15, show_default=True, help="Part of the sub-tokens to predict.")
+@click.option("--rising", is_flag=True, help="The mask rate grows from a fifth of it.")
+@click.option("--whole-word", is_flag=True, help="Mask all sub-tokens of a word, or none.")
+@click.option("--next-sentence", is_flag=True, help="Also learn whether one text follows another.")
+@click.option("--length", type=int, default=64, show_default=True, help="Sub-tokens of an input.")
+@click.option("--batch", type=int, default=32, show_default=True, help="Inputs of an update.")
+@click.option("--lr", type=float, default=3e-3, show_default=True, help="Learning rate; 1e-3 suits mini and small.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Decides weights, masks and order.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of torch.  [default: all cores]")
+@click.option("--dry-run", is_flag=True, help="Read the text, say what would be seen, and stop.")
+def command(
+    out: Path, text: tuple[str, ...], mix: tuple[str, ...], data: Path | None, raw: Path | None, words: str,
+    threads: int | None, dry_run: bool, **settings: Any,
+) -> None:  # fmt: skip
+    """Pretrain a small encoder on text by masked language modelling.
+
+    The encoder is OUT/encoder, for blurb run; checkpoints on the way are in OUT/checkpoints. The same command goes on
+    after a kill, to the same weights. docs/lab.md says what budgets were seen to show.
+    """
+    from blurb.lab.pretraining import request
+    from blurb.lab.pretraining.pretrain import ABOUT, pretrain
+    from blurb.lab.pretraining.recipe import Recipe
+    from blurb.system.files import read_json
+
+    vocabulary = 0 if settings["start"] else settings["vocabulary"]
+    recipe = Recipe(**{**settings, "vocabulary": vocabulary, "words": request.words(words)})
+    recipe.check()
+    corpus, about = request.corpus(text, mix, data, raw)
+    kept_out = ", ".join(f"{count:,} by {reason}" for reason, count in corpus.left_out.items())
+    click.echo(f"{len(corpus.texts):,} documents, {corpus.words:,} words; left out: {kept_out or 'none'}", err=True)
+    if without := about["datasets without original text"]:
+        click.echo(
+            f"Without {', '.join(without)}: their text has dummies, and --raw has no originals of them.", err=True
+        )
+    if dry_run:
+        click.echo(f"{recipe.words:,} words are {recipe.words / corpus.words:.1f} times the text.")
+        return
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+    folder = pretrain(out, corpus, recipe, about, progress=sys.stderr.isatty())
+    bits = read_json(folder / ABOUT)["bits per byte"]
+    click.echo(
+        f"Encoder: {folder}   bits per byte {bits['encoder']:.3f} "
+        f"(frequencies {bits['frequencies']:.3f}, bigrams {bits['bigrams']:.3f})"
+    )

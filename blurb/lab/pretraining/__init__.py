@@ -1,0 +1,1 @@
+"""Pretraining of small encoders on unlabelled text, on transformers' Trainer."""

@@ -1,0 +1,45 @@
+"""The card of a pretrained encoder: what it read, what was kept out, how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from blurb.messages.text import plural
+
+
+def text(facts: Mapping[str, Any]) -> str:
+    """The README of a checkpoint, in Markdown.
+
+    :param facts: the content of `pretraining.json`
+    """
+    recipe, seen, source, bits = (facts[name] for name in ("recipe", "seen", "text", "bits per byte"))
+    start = f"continued from {recipe['start']}" if recipe["start"] else f"`{recipe['size']}`, from random weights"
+    kind = f"{recipe['kind']}, {'cased' if recipe['cased'] else 'lower case'}"
+    units = "whole words" if recipe["whole_word"] else "sub-tokens"
+    lines = [
+        "# An encoder pretrained with blurb",
+        "",
+        f"{start[0].upper()}{start[1:]}; {facts['parameters']:,} parameters with the head; vocabulary {kind}; masked "
+        f"language modelling of {units} at {100 * recipe['mask_rate']:g} %; seed {recipe['seed']}.",
+        "",
+        f"Text: {source['source']}, {source['words']:,} words. {_left_out(source)}",
+        f"Seen: {seen['words']:,} words ({seen['epochs']:g} epochs), {seen['tokens']:,} sub-tokens, "
+        f"{plural(seen['updates'], 'update')}, {seen['seconds']:,.0f} seconds.",
+        "",
+        f"Bits per byte of {bits['words']:,} masked words of held-out text: **{bits['encoder']:.3f}**; by frequencies "
+        f"of sub-tokens alone {bits['frequencies']:.3f}, by the sub-token before {bits['bigrams']:.3f}.",
+        "",
+        f"Made by blurb {facts['environment']['blurb']}; `pretraining.json` has everything.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _left_out(source: Mapping[str, Any]) -> str:
+    names = {"pmid": "by PMID", "text": "by text", "copy": "as copies"}
+    parts = [f"{count:,} {names[reason]}" for reason, count in source["left out"].items()]
+    against = source.get("compared with") or []
+    if not against:
+        return "No documents of dev and test were kept out, as no data folder was given."
+    kept = f"Kept out: {', '.join(parts)}." if parts else "No document had to be kept out."
+    return f"{kept} Compared with dev and test of {', '.join(against)}."

@@ -1,0 +1,51 @@
+"""The model of a pretraining: from nothing, or from a checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.lab.pretraining.recipe import HEAD, SIZES, Recipe
+from blurb.messages.errors import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def from_nothing(recipe: Recipe, tokenizer: PreTrainedTokenizerBase) -> Any:
+    """A BERT of a size, with random weights that the seed of the recipe decides."""
+    from transformers import BertConfig, BertForMaskedLM, BertForPreTraining, set_seed
+
+    size = SIZES[recipe.size]
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        **size,
+        num_attention_heads=size["hidden_size"] // HEAD,
+        intermediate_size=4 * size["hidden_size"],
+        hidden_dropout_prob=recipe.dropout,
+        attention_probs_dropout_prob=recipe.dropout,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    set_seed(recipe.seed)
+    return (BertForPreTraining if recipe.next_sentence else BertForMaskedLM)(config)
+
+
+def continued(folder: str, recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase]:
+    """The model and the tokenizer of a checkpoint; a head that it lacks is drawn by the seed.
+
+    :raises ModelError: for a checkpoint without a mask token
+    """
+    import torch
+    from transformers import AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining, set_seed
+
+    if not Path(folder).is_dir():
+        raise ModelError("there is no such checkpoint", where=folder, fix="blurb models download fetches one.")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    if tokenizer.mask_token_id is None or tokenizer.cls_token_id is None or tokenizer.sep_token_id is None:
+        raise ModelError(
+            "has no mask, [CLS] or [SEP] token, so it cannot learn to fill gaps", where=folder, fix="take another."
+        )
+    set_seed(recipe.seed)
+    loader = BertForPreTraining if recipe.next_sentence else AutoModelForMaskedLM
+    dropout = {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}
+    return loader.from_pretrained(folder, dtype=torch.float32, **dropout), tokenizer

@@ -1,0 +1,93 @@
+"""One pretraining from text to a checkpoint that `blurb run` takes."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from blurb import __version__
+from blurb.checkpoints.transformers_log import hide_progress
+from blurb.lab.pretraining import card
+from blurb.lab.pretraining.corpus import Corpus
+from blurb.lab.pretraining.recipe import Recipe
+from blurb.messages.errors import SettingsError
+from blurb.system.files import nearest, new_folder, read_json, write_json
+
+ABOUT = "pretraining.json"
+PLAN = "recipe.json"
+"""Stands in the folder before the first checkpoint."""
+
+
+def pretrain(out: Path, corpus: Corpus, recipe: Recipe, about: Mapping[str, Any], progress: bool = True) -> Path:
+    """Pretrains an encoder, or goes on with one that was killed; returns the folder of the finished one.
+
+    :param out: folder of the checkpoints; the encoder itself is `out/encoder`
+    :param about: what the card says of the text
+    :raises SettingsError: if the folder is of another recipe or text
+    """
+    recipe.check()
+    key = recipe.hash(corpus.hash)
+    target = out / "encoder"
+    _check(out, key)
+    if (target / ABOUT).is_file():
+        return target
+    import torch
+
+    from blurb.lab.pretraining import models, packing, quality, trainer, vocabulary
+    from blurb.lab.pretraining.inputs import Inputs
+    from blurb.training.hardware import has_bf16
+
+    if recipe.start:
+        model, tokenizer = models.continued(recipe.start, recipe)
+    else:
+        tokenizer = vocabulary.train(corpus.texts, recipe)
+        model = models.from_nothing(recipe, tokenizer)
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe)})
+    learnt, aside = packing.stream(corpus.texts, tokenizer), packing.stream(corpus.held_out, tokenizer)
+    inputs = Inputs(learnt, recipe, tokenizer)
+    bf16 = has_bf16(torch.device("cpu")) and not torch.cuda.is_available()
+    hide_progress()
+    started = time.time()
+    measured = trainer.train(model, inputs, out / trainer.CHECKPOINTS, bf16, progress)
+    bits = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
+    tokens = len(inputs) * recipe.length
+    facts = {
+        "recipe": asdict(recipe),
+        "hash": key,
+        "text": {**about, "sha256": corpus.hash, "words": corpus.words, "left out": corpus.left_out},
+        "seen": {
+            "words": round(inputs.words_per_update * inputs.updates),
+            "epochs": round(len(inputs) / len(inputs.slices), 2),
+            "tokens": tokens,
+            "updates": inputs.updates,
+            "flops": measured.get("total_flos", 0.0),
+            "seconds": round(time.time() - started, 1),
+        },
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "bits per byte": asdict(bits),
+        "precision": "bf16" if bf16 else "fp32",
+        "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
+    }
+    with new_folder(target) as aside_folder:
+        aside_folder.mkdir(parents=True)
+        model.save_pretrained(aside_folder)
+        tokenizer.save_pretrained(aside_folder)
+        (aside_folder / "README.md").write_text(card.text(facts), encoding="utf-8")
+        write_json(aside_folder / ABOUT, facts)
+    return target
+
+
+def _check(out: Path, key: str) -> None:
+    """Nobody goes on with the checkpoints of another recipe."""
+    if (out / PLAN).is_file():
+        if read_json(out / PLAN).get("hash") != key:
+            raise SettingsError("is of another recipe or text", where=out, fix="take another folder.")
+    elif out.exists() and any(out.iterdir()):
+        raise SettingsError("is not empty, and no pretraining", where=out, fix="take another folder.")
+    elif not nearest(out).is_dir():
+        raise SettingsError("cannot be made: a file is in the way", where=out)

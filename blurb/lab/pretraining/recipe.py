@@ -1,0 +1,91 @@
+"""What a pretraining is asked to do; its hash names it, and a killed one goes on only under the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from blurb.messages.errors import SettingsError, UnknownName
+
+SIZES: Mapping[str, Mapping[str, int]] = {
+    "tiny": {"num_hidden_layers": 2, "hidden_size": 128},
+    "mini": {"num_hidden_layers": 4, "hidden_size": 256},
+    "small": {"num_hidden_layers": 6, "hidden_size": 384},
+}
+"""Heads are 64 wide and the inner layer four times the hidden one, as in BERT (Devlin et al. 2019)."""
+HEAD = 64
+VERSION = 1
+"""Raised by hand when a change gives other weights for the same recipe."""
+VocabularyKind = Literal["wordpiece", "bpe"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings of a pretraining.
+
+    :param size: a key of `SIZES`; "" for the size of `start`
+    :param start: checkpoint whose weights and vocabulary are taken; "" for random weights
+    :param vocabulary: number of entries; 0 for that of `start`
+    :param words: budget, in words of text seen; equal budgets are equal text, whatever the vocabulary
+    :param mask_rate: part of the tokens that is masked; with `rising`, at the end
+    :param rising: the rate grows from a fifth of it, as from 5 to 25 % in Gu et al., section 3.1
+    :param whole_word: all sub-tokens of a word are masked, or none
+    :param next_sentence: the encoder also learns whether the second half of its input follows the first
+    :param length: sub-tokens of an input, special tokens included
+    :param batch: inputs of an update
+    """
+
+    size: str = "tiny"
+    start: str = ""
+    vocabulary: int = 8_000
+    kind: VocabularyKind = "wordpiece"
+    cased: bool = False
+    words: int = 1_000_000
+    mask_rate: float = 0.15
+    rising: bool = False
+    whole_word: bool = False
+    next_sentence: bool = False
+    length: int = 64
+    batch: int = 32
+    lr: float = 3e-3
+    warmup: float = 0.06
+    weight_decay: float = 0.01
+    dropout: float = 0.0
+    seed: int = 1
+
+    def check(self) -> None:
+        """Raises a SettingsError for what no pretraining can do."""
+        if not self.start and self.size not in SIZES:
+            raise UnknownName("size", self.size, SIZES)
+        if self.kind not in ("wordpiece", "bpe"):
+            raise UnknownName("kind of vocabulary", self.kind, ("wordpiece", "bpe"))
+        limits = {
+            "the mask rate": (self.mask_rate, 0, 1),
+            "the dropout": (self.dropout + 1e-9, 0, 1),
+            "the warm-up": (self.warmup + 1e-9, 0, 1),
+            "the learning rate": (self.lr, 0, 1),
+        }
+        for name, (value, low, high) in limits.items():
+            if not low < value < high:
+                raise SettingsError(f"{name} must be between {low} and {high} (got {value:g}).")
+        if self.words < 1 or self.batch < 1:
+            raise SettingsError("The budget of words and the batch must be at least 1.")
+        if not 8 <= self.length <= 512:
+            raise SettingsError(f"The length must be 8 to 512 (got {self.length}).")
+        if not self.start and self.vocabulary < 100:
+            raise SettingsError(f"A vocabulary needs at least 100 entries (got {self.vocabulary}).")
+
+    def rate_at(self, progress: float) -> float:
+        """The mask rate at a part of the way, 0 to 1."""
+        return self.mask_rate * (0.2 + 0.8 * progress) if self.rising else self.mask_rate
+
+    def hash(self, text: str) -> str:
+        """16 hexadecimal digits for the recipe on a text.
+
+        :param text: hash of the documents
+        """
+        content = json.dumps({**asdict(self), "text": text, "version": VERSION}, sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]

@@ -1,0 +1,76 @@
+"""What `blurb pretrain` is asked for: texts by name, with the data folder that they must not overlap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from blurb.lab.pretraining.corpus import Corpus, collect, mixed
+from blurb.lab.text import documents, held_out, train_texts
+from blurb.lab.text.documents import Document
+from blurb.messages.errors import SettingsError
+
+TRAIN = "train"
+"""Name of the train texts of the data folder; in a folder that has a file of this name, `./train` is the file."""
+NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kMB]?)")
+UNITS = {"": 1, "k": 1_000, "M": 1_000_000, "B": 1_000_000_000}
+
+
+def words(text: str) -> int:
+    """A number of words.
+
+    >>> words("20M"), words("1.5k"), words("300")
+    (20000000, 1500, 300)
+    """
+    match = NUMBER.fullmatch(text.strip().replace("_", "").replace(",", ""))
+    if match is None or not float(match[1]):
+        raise SettingsError(f"'{text}' is no number of words", fix="write 300000, 300k or 20M.")
+    return round(float(match[1]) * UNITS[match[2]])
+
+
+def corpus(
+    text: Sequence[str], mix: Sequence[str] = (), data: Path | None = None, raw: Path | None = None
+) -> tuple[Corpus, Mapping[str, Any]]:
+    """The documents to learn from, and what the card says of them.
+
+    :param text: files, folders, or `train` for the train texts of the data folder
+    :param mix: a second corpus, of which the smaller is repeated until both are as large
+    :param data: data folder, whose dev and test sets are kept out
+    :param raw: folder of the original releases, for the texts of ChemProt and DDI
+    :raises DataError: if a text cannot be read or nothing of it is left
+    """
+    if not text:
+        raise SettingsError("There is no text", fix="add --text FILE, or --text train with --data.")
+    if TRAIN in (*text, *mix) and data is None:
+        raise SettingsError("--text train reads the train sets", fix="add --data.")
+    known = None if data is None else held_out.read(data)
+    first = collect(_documents(text, data, raw), known)
+    source = _named(text)
+    if mix:
+        second = collect(_documents(mix, data, raw), known)
+        source = f"{source}, mixed with {_named(mix)}"
+        first = replace(
+            first,
+            texts=mixed(first.texts, second.texts),
+            left_out={key: first.left_out.get(key, 0) + second.left_out.get(key, 0) for key in
+                      (*first.left_out, *second.left_out)},
+            hash=f"{first.hash} {second.hash}",
+        )  # fmt: skip
+    without = train_texts.left_out(data, raw) if data is not None and TRAIN in (*text, *mix) else []
+    compared = [] if known is None else list(known.tasks)
+    return first, {"source": source, "compared with": compared, "datasets without original text": without}
+
+
+def _named(text: Sequence[str]) -> str:
+    return ", ".join("the tasks' own train text" if each == TRAIN else Path(each).name for each in text)
+
+
+def _documents(text: Sequence[str], data: Path | None, raw: Path | None) -> Iterator[Document]:
+    for each in text:
+        if each == TRAIN and data is not None:
+            yield from train_texts.read(data, raw)
+        else:
+            yield from documents.read(Path(each))

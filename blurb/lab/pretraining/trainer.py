@@ -1,0 +1,137 @@
+"""transformers' Trainer with our inputs and our loss; checkpoints are complete or not there."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import SequentialSampler
+from transformers import Trainer, TrainerCallback, TrainingArguments
+
+from blurb.checkpoints.transformers_log import errors_alone
+from blurb.lab.pretraining.inputs import Inputs
+from blurb.lab.pretraining.objective import loss
+from blurb.system.files import damage, seal
+
+CHECKPOINTS = "checkpoints"
+SECONDS = 300
+"""Between two checkpoints to resume from."""
+PER_DECADE = 3
+"""Checkpoints that stay, spaced by equal factors: early ones differ most."""
+SAVED = "checkpoint-"
+
+
+def kept_updates(updates: int) -> list[int]:
+    """The updates after which a checkpoint stays, the last one included: 1, 2, 5, 10, 20, 50, ..."""
+    steps = {1, updates}
+    for decade in range(int(math.log10(updates)) + 1):
+        steps |= {step * 10**decade for step in (1, 2, 5)}
+    return sorted(step for step in steps if step <= updates)
+
+
+def last_complete(folder: Path) -> Path | None:
+    """The newest checkpoint whose seal is right; what a kill left behind is removed."""
+    saved = sorted(folder.glob(f"{SAVED}*"), key=lambda path: int(path.name.removeprefix(SAVED)))
+    for path in reversed(saved):
+        if not damage(path):
+            return path
+        shutil.rmtree(path)
+    return None
+
+
+class _Saving(TrainerCallback):  # type: ignore[misc]
+    """When a checkpoint is written; it is sealed after, and the one before goes unless it is to stay."""
+
+    def __init__(self, updates: int) -> None:
+        self.kept = set(kept_updates(updates))
+        self.last = 0.0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        import time
+
+        self.last = time.monotonic()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        import time
+
+        if state.global_step in self.kept or time.monotonic() - self.last > SECONDS:
+            control.should_save = True
+            self.last = time.monotonic()
+        return control
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        folder = Path(args.output_dir)
+        seal(folder / f"{SAVED}{state.global_step}")
+        for path in folder.glob(f"{SAVED}*"):
+            step = int(path.name.removeprefix(SAVED))
+            if step != state.global_step and step not in self.kept:
+                shutil.rmtree(path)
+            elif step != state.global_step:  # only the newest is gone on from
+                (path / "optimizer.pt").unlink(missing_ok=True)
+                seal(path)
+
+
+class _Pretraining(Trainer):  # type: ignore[misc]
+    """The loss at the predicted places, and the order of the inputs, which have drawn everything themselves."""
+
+    def compute_loss(
+        self, model: Any, inputs: Mapping[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        value = loss(model, inputs)
+        return (value, None) if return_outputs else value
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        return SequentialSampler(self.train_dataset if train_dataset is None else train_dataset)
+
+
+def train(model: Any, inputs: Inputs, folder: Path, bf16: bool, progress: bool = True) -> Mapping[str, float]:
+    """Trains in a folder, from its last complete checkpoint on; returns what the Trainer measured.
+
+    :param folder: of the checkpoints
+    :param bf16: whether products are in bf16; weights and moments are always fp32
+    """
+    recipe = inputs.recipe
+    updates = inputs.updates
+    arguments = TrainingArguments(
+        output_dir=str(folder),
+        max_steps=updates,
+        per_device_train_batch_size=recipe.batch,
+        learning_rate=recipe.lr,
+        weight_decay=recipe.weight_decay,
+        adam_beta2=0.98,
+        adam_epsilon=1e-6,
+        max_grad_norm=0.5,
+        lr_scheduler_type="linear",
+        warmup_steps=max(1, round(recipe.warmup * updates)),
+        bf16=bf16,
+        use_cpu=not torch.cuda.is_available(),
+        save_strategy="no",
+        logging_steps=max(1, updates // 100),
+        report_to="none",
+        disable_tqdm=not progress,
+        remove_unused_columns=False,
+        dataloader_drop_last=True,
+        seed=recipe.seed,
+    )
+    trainer = _Pretraining(
+        model=model,
+        args=arguments,
+        train_dataset=inputs,
+        processing_class=inputs.tokenizer,
+        callbacks=[_Saving(updates)],
+        data_collator=_collate,
+    )
+    last = last_complete(folder)
+    with errors_alone():  # the decoder's weights are those of the embeddings, and are not stored twice
+        result = trainer.train(resume_from_checkpoint=None if last is None else str(last))
+    return {str(name): float(value) for name, value in result.metrics.items()}
+
+
+def _collate(items: list[dict[str, Any]]) -> dict[str, Any]:
+    import numpy as np
+
+    return {name: torch.from_numpy(np.asarray([item[name] for item in items])) for name in items[0]}

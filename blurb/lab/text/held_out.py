@@ -1,0 +1,100 @@
+"""Which documents have text of a dev or test set, so that no encoder is pretrained on what it is scored on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blurb import tasks
+from blurb.data import read_split
+from blurb.data.audit import LONG
+from blurb.data.examples import texts
+from blurb.data.schema import Example
+from blurb.lab.text.documents import Document
+from blurb.messages.errors import DataError
+from blurb.tasks import SCORED
+
+DUMMY = re.compile(r"@[A-Za-z-]+\$")
+SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+WORD = re.compile(r"[^\W_]+")
+WINDOW = 2 * LONG
+"""Words that a document has in common with a held-out text, in a row, to be one of its documents. A heading or a phrase
+of fewer words repeats by chance; a shorter sentence must be there as a whole."""
+PMID = re.compile(r"\d{4,9}")
+
+
+def words(text: str) -> list[str]:
+    """Runs of letters and digits in lower case: the tokenized text of a corpus and the original have the same."""
+    return WORD.findall(text.casefold())
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What must not be in the text of a pretraining.
+
+    :param pmids: documents of dev and test
+    :param windows: word sequences of their texts
+    :param tasks: the datasets that were read
+    """
+
+    pmids: frozenset[str] = frozenset()
+    windows: frozenset[tuple[str, ...]] = frozenset()
+    lengths: tuple[int, ...] = ()
+    tasks: tuple[str, ...] = field(default=())
+
+    def reason(self, document: Document) -> str:
+        """`pmid`, `text`, or "" for a document that may be used."""
+        if document.pmid in self.pmids:
+            return "pmid"
+        sequence = words(document.text)
+        for length in self.lengths:
+            if any(tuple(sequence[at : at + length]) in self.windows for at in range(len(sequence) - length + 1)):
+                return "text"
+        return ""
+
+
+def read(folder: Path) -> HeldOut:
+    """The dev and test sets of a data folder; sets that it lacks are left out.
+
+    :raises DataError: if it has none
+    """
+    pmids: set[str] = set()
+    windows: set[tuple[str, ...]] = set()
+    names = []
+    for task in tasks.all():
+        for split in SCORED:
+            try:
+                rows = list(read_split(task, folder, split))
+            except DataError:
+                continue
+            names.append(task.name)
+            pmids |= {row["doc_id"] for row in rows if PMID.fullmatch(str(row.get("doc_id") or ""))}
+            windows |= set(_windows(rows))
+    if not names:
+        raise DataError("has no dev or test set, so nothing can be kept out of the text", folder, fix="check --data.")
+    return HeldOut(
+        frozenset(pmids), frozenset(windows), tuple(sorted(set(map(len, windows)))), tuple(dict.fromkeys(names))
+    )
+
+
+def _windows(rows: Iterable[Example]) -> Iterator[tuple[str, ...]]:
+    """Pieces of each sentence, or the sentence if it is shorter; of masked text what stands between the dummies.
+
+    A document is looked at from every word on, so that one with the whole sentence always has a piece.
+    """
+    for row in rows:
+        for text in texts(row):
+            parts = [part for sentence in SENTENCE_END.split(text) for part in DUMMY.split(sentence)]
+            # Where all sentences are short, what they are together tells.
+            yield from [piece for part in parts for piece in _pieces(part)] or _pieces(DUMMY.sub(" ", text))
+
+
+def _pieces(text: str) -> Iterator[tuple[str, ...]]:
+    sequence = words(text)
+    if LONG < len(sequence) < WINDOW:
+        yield tuple(sequence)
+    if len(sequence) >= WINDOW:
+        starts = {*range(0, len(sequence) - WINDOW + 1, WINDOW), len(sequence) - WINDOW}
+        yield from (tuple(sequence[at : at + WINDOW]) for at in starts)

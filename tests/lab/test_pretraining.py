@@ -1,0 +1,266 @@
+"""Masks, vocabularies, the loss at masked places, bits per byte, and a pretraining that is killed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from blurb.corpora import demo
+from blurb.lab.pretraining import masking, models, packing, quality, vocabulary
+from blurb.lab.pretraining.corpus import Corpus, collect
+from blurb.lab.pretraining.inputs import Inputs
+from blurb.lab.pretraining.objective import loss
+from blurb.lab.pretraining.recipe import Recipe
+from blurb.lab.text import train_texts
+from blurb.messages.errors import BlurbError, SettingsError
+from tests.cli.in_process import blurb as command
+
+SMALL = Recipe(vocabulary=500, words=3_000, length=32, batch=8)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return collect(train_texts.read(demo.prepare()), None)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(corpus: Corpus) -> Any:
+    return vocabulary.train(corpus.texts, SMALL)
+
+
+@pytest.fixture(scope="module")
+def stream(corpus: Corpus, tokenizer: Any) -> packing.Stream:
+    return packing.stream(corpus.texts, tokenizer)
+
+
+def test_the_stream_has_every_word_once(corpus: Corpus, tokenizer: Any, stream: packing.Stream) -> None:
+    assert stream.words == corpus.words
+    assert int((stream.ids == stream.separator).sum()) == len(corpus.texts)
+    assert int(stream.sizes.sum()) == sum(len(word.encode()) + 1 for text in corpus.texts for word in text.split())
+    first = corpus.texts[0].split()
+    alone = [piece for word in first for piece in tokenizer(word, add_special_tokens=False)["input_ids"]]
+    assert stream.ids[: len(alone)].tolist() == alone
+
+
+@pytest.mark.parametrize("whole_word", [False, True])
+def test_masks_have_their_rate_and_words_stay_whole(stream: packing.Stream, whole_word: bool) -> None:
+    generator = np.random.default_rng(0)
+    ids, starts = stream.ids[:4000], stream.starts[:4000]
+    free = ids != stream.separator
+    chosen = masking.choose(starts, free, 0.15, whole_word, generator)
+    assert not chosen[~free].any()
+    assert chosen.sum() == pytest.approx(0.15 * free.sum(), abs=6 if whole_word else 0.5)
+    if whole_word:
+        words = np.cumsum(starts)
+        for word in np.unique(words[chosen]):
+            assert chosen[(words == word) & free].all()
+    seen, labels = masking.mask(ids, chosen, 4, np.arange(5, 400), generator)
+    assert (labels[chosen] == ids[chosen]).all()
+    assert (labels[~chosen] == masking.IGNORED).all()
+    assert (seen[~chosen] == ids[~chosen]).all()
+    assert (seen[chosen] == 4).mean() == pytest.approx(0.8, abs=0.06)  # 600 draws: sd 0.016
+    assert (seen[chosen] == ids[chosen]).mean() == pytest.approx(0.1, abs=0.05)
+
+
+def test_the_rate_rises_from_a_fifth() -> None:
+    recipe = Recipe(mask_rate=0.25, rising=True)
+    assert [recipe.rate_at(part) for part in (0, 0.5, 1)] == pytest.approx([0.05, 0.15, 0.25])
+
+
+@pytest.mark.parametrize("next_sentence", [False, True])
+def test_the_loss_at_masked_places_is_that_of_the_model(
+    stream: packing.Stream, tokenizer: Any, next_sentence: bool
+) -> None:
+    recipe = Recipe(vocabulary=500, length=32, batch=8, words=3_000, next_sentence=next_sentence)
+    inputs = Inputs(stream, recipe, tokenizer)
+    model = models.from_nothing(recipe, tokenizer)
+    items = [inputs[place] for place in range(8)]
+    batch = {name: torch.from_numpy(np.asarray([item[name] for item in items])) for name in items[0]}
+    ours = loss(model, batch)
+    theirs = model(**batch).loss
+    assert float(ours.detach()) == pytest.approx(float(theirs.detach()), rel=1e-5)
+    gradients = [torch.autograd.grad(each, model.bert.embeddings.word_embeddings.weight)[0] for each in (ours, theirs)]
+    assert torch.allclose(*gradients, atol=1e-6)
+
+
+def test_half_of_the_pairs_do_not_follow(stream: packing.Stream, tokenizer: Any) -> None:
+    inputs = Inputs(stream, Recipe(words=50_000, length=32, batch=8, next_sentence=True), tokenizer)
+    items = [inputs[place] for place in range(400)]
+    assert {len(item["input_ids"]) for item in items} == {32}
+    assert np.mean([item["next_sentence_label"] for item in items]) == pytest.approx(0.5, abs=0.1)
+    assert all((item["input_ids"] == stream.separator).sum() >= 2 for item in items)
+
+
+def test_an_epoch_sees_every_input_once_and_place_decides_all(stream: packing.Stream, tokenizer: Any) -> None:
+    inputs = Inputs(stream, SMALL, tokenizer)
+    again = Inputs(stream, SMALL, tokenizer)
+    count = len(inputs.slices)
+    orders = [inputs._order(epoch).tolist() for epoch in (0, 1)]
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(count))
+    assert orders[0] != orders[1]
+    for place in (5, 3, 5, count + 1 if count + 1 < len(inputs) else 0):
+        assert all((inputs[place][name] == again[place][name]).all() for name in ("input_ids", "labels"))
+    assert inputs.words_per_update * inputs.updates >= SMALL.words
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
+@pytest.mark.costly
+def test_a_vocabulary_is_the_same_in_every_process(kind: str) -> None:
+    code = (
+        "from blurb.corpora import demo; from blurb.lab.pretraining import vocabulary\n"
+        "from blurb.lab.pretraining.recipe import Recipe; from blurb.lab.text import train_texts\n"
+        "texts = [each.text for each in train_texts.read(demo.prepare())]\n"
+        f"tokenizer = vocabulary.train(texts, Recipe(vocabulary=500, kind='{kind}'))\n"
+        "print(sorted(tokenizer.get_vocab().items()))"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
+    assert runs[0].stdout == runs[1].stdout
+    assert "[MASK]" in runs[0].stdout
+
+
+def test_a_vocabulary_that_the_text_does_not_support(corpus: Corpus) -> None:
+    with pytest.raises(SettingsError, match="The text supports a vocabulary of"):
+        vocabulary.train(corpus.texts, Recipe(vocabulary=50_000))
+
+
+def test_the_same_words_are_masked_under_every_vocabulary(corpus: Corpus, tokenizer: Any) -> None:
+    other = vocabulary.train(corpus.texts, Recipe(vocabulary=300, kind="bpe"))
+    streams = [packing.stream(corpus.held_out, each) for each in (tokenizer, other)]
+    masked = [quality.masked(each) for each in streams]
+    sizes = [each.sizes[places & each.starts].tolist() for each, places in zip(streams, masked, strict=True)]
+    assert sizes[0] == sizes[1]
+    assert len(sizes[0]) > 0
+
+
+def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(stream: packing.Stream, tokenizer: Any) -> None:
+    model = models.from_nothing(SMALL, tokenizer)
+    for parameter in model.parameters():
+        torch.nn.init.zeros_(parameter)
+    found = quality.measure(model, tokenizer, stream, stream, SMALL.length)
+    places = quality.masked(stream)
+    places[packing.cut(stream, SMALL.length)[-1].stop :] = False
+    pieces, size = int(places.sum()), int(stream.sizes[places].sum())
+    assert found.encoder == pytest.approx(pieces * np.log2(len(tokenizer)) / size, rel=1e-5)
+    counts = np.bincount(stream.ids, minlength=len(tokenizer)) + 1
+    assert found.frequencies == pytest.approx(-np.log2(counts / counts.sum())[stream.ids[places]].sum() / size)
+    assert found.bigrams < found.frequencies < found.encoder
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"mask_rate": 0.0}, "the mask rate must be between 0 and 1"),
+        ({"mask_rate": 1.0}, "the mask rate must be between 0 and 1"),
+        ({"lr": float("nan")}, "the learning rate must be"),
+        ({"size": "huge"}, "no size called 'huge'"),
+        ({"length": 4}, "The length must be 8 to 512"),
+        ({"vocabulary": 10}, "A vocabulary needs at least 100 entries"),
+        ({"words": 0}, "must be at least 1"),
+    ],
+)
+def test_what_no_pretraining_can_do(wrong: Mapping[str, Any], told: str) -> None:
+    with pytest.raises(BlurbError) as caught:
+        Recipe(**wrong).check()
+    assert told.casefold() in str(caught.value).casefold()
+
+
+ASKED = [
+    "pretrain",
+    "out",
+    "--text",
+    "train",
+    "--vocabulary",
+    "500",
+    "--length",
+    "32",
+    "--batch",
+    "8",
+    "--threads",
+    "1",
+]
+
+
+@pytest.mark.costly
+def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path) -> None:
+    data = ["--data", str(demo.prepare()), "--words", "9k"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for folder in (whole, killed):
+        folder.mkdir()
+    first = command([*ASKED, *data], whole)
+    assert first[0] == 0, first[2]
+    kill = (
+        "import os, signal\nfrom blurb.lab.pretraining import trainer\n"
+        "saved = trainer._Saving.on_save\n"
+        "def on_save(self, args, state, control, **more):\n"
+        "    saved(self, args, state, control, **more)\n"
+        "    if state.global_step == 20: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "trainer._Saving.on_save = on_save\n"
+        f"from blurb.cli import cli\ncli({[*ASKED, *data]!r})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", kill], cwd=killed, capture_output=True, text=True, check=False)
+    assert done.returncode == -9, done.stderr
+    assert not (killed / "out" / "encoder").exists()
+    (killed / "out" / "checkpoints" / "checkpoint-21").mkdir()  # as a kill while it was written leaves it
+    assert command([*ASKED, *data], killed)[0] == 0
+    files = [folder / "out" / "encoder" / "model.safetensors" for folder in (whole, killed)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    about = json.loads((whole / "out" / "encoder" / "pretraining.json").read_text())
+    assert about["bits per byte"]["encoder"] > 0
+    assert "Compared with dev and test of bc5-chem" in (whole / "out" / "encoder" / "README.md").read_text()
+    again = command([*ASKED, *data, "--seed", "2"], whole)
+    assert (again[0], "is of another recipe or text" in again[2]) == (2, True)
+    run = [
+        "run",
+        "out/encoder",
+        "--data",
+        str(demo.prepare()),
+        "--suite",
+        "demo",
+        "--tasks",
+        "gad",
+        "--protocol",
+        "smoke",
+    ]
+    code, _, err = command([each for each in run if each not in ("--data", str(demo.prepare()))], whole)
+    assert code == 0, err
+
+
+@pytest.mark.costly
+def test_a_pretraining_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+    data = ["--data", str(demo.prepare()), "--words", "3k"]
+    assert command([*ASKED, *data], tmp_path)[0] == 0
+    more = ["pretrain", "more", "--from", "out/encoder", "--text", "train", *data, "--length", "32", "--whole-word"]
+    code, out, err = command([*more, "--threads", "1"], tmp_path)
+    assert code == 0, err
+    vocabularies = [(tmp_path / name / "encoder" / "tokenizer.json").read_bytes() for name in ("out", "more")]
+    assert vocabularies[0] == vocabularies[1]
+    assert "bits per byte" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ([], "There is no text"),
+        (["--text", "train"], "add --data"),
+        (["--text", "nowhere.txt"], "nowhere.txt"),
+        (["--text", "empty.txt"], "it is empty"),
+        (["--text", "a.txt", "--mask-rate", "1"], "the mask rate must be between 0 and 1"),
+        (["--text", "a.txt", "--words", "many"], "is no number of words"),
+        (["--text", "a.txt", "--from", "nowhere"], "nowhere"),
+    ],
+)
+def test_nothing_is_written_for_bad_input(tmp_path: Path, more: list[str], told: str) -> None:
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "a.txt").write_text("one two three\n")
+    code, _, err = command(["pretrain", "out", *more], tmp_path)
+    assert code == 2
+    assert told in err
+    assert not (tmp_path / "out").exists()

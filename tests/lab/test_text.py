@@ -1,0 +1,129 @@
+"""Documents of files, and what is kept out of a pretraining."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from blurb import tasks
+from blurb.corpora import demo
+from blurb.data.examples import texts
+from blurb.data.splits import read_split
+from blurb.lab.pretraining import request
+from blurb.lab.pretraining.corpus import collect, mixed
+from blurb.lab.text import documents, held_out, train_texts
+from blurb.lab.text.documents import Document
+from blurb.messages.errors import BlurbError, DataError, SettingsError
+
+ARTICLE = """<PubmedArticle><MedlineCitation><PMID Version="1">{}</PMID><Article><ArticleTitle>On <i>kalo</i> &amp; mi
+</ArticleTitle><Abstract><AbstractText Label="AIM">First part.</AbstractText><AbstractText>Second part.</AbstractText>
+</Abstract></Article><CommentsCorrectionsList><CommentsCorrections><PMID>999</PMID></CommentsCorrections>
+</CommentsCorrectionsList></MedlineCitation></PubmedArticle>"""
+XML = f"<PubmedArticleSet>{ARTICLE.format(11)}{ARTICLE.format(12)}</PubmedArticleSet>"
+
+
+def written(path: Path, content: str) -> Path:
+    path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.xml", "a.xml.gz"])
+def test_pubmed_has_the_id_title_and_abstract_of_each_article(tmp_path: Path, name: str) -> None:
+    found = list(documents.read(written(tmp_path / name, XML)))
+    assert found == [Document("On kalo & mi\nFirst part.\nSecond part.", pmid) for pmid in ("11", "12")]
+
+
+def test_text_and_json_lines_and_a_folder_of_both(tmp_path: Path) -> None:
+    written(tmp_path / "a.txt", "one two\nthree\n\n\nfour\n")
+    written(tmp_path / "b.jsonl", '{"title": "five", "abstract": "six", "pmid": 7}\n\n{"text": "eight"}\n')
+    written(tmp_path / "c.csv", "no text")
+    assert list(documents.read(tmp_path)) == [
+        Document("one two\nthree"), Document("four"), Document("five\nsix", "7"), Document("eight")
+    ]  # fmt: skip
+
+
+BOMB = '<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;">]><a>&z;</a>'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.xml", XML[:-40], ": is damaged or cut"),
+        ("a.xml", BOMB, "declares entities"),
+        ("a.jsonl", '{"text": "a"}\n{"text": 5}\n', "a.jsonl:2: expected an object"),
+        ("a.jsonl", "{", "a.jsonl:1: is no JSON"),
+        ("a.csv", "a", "is of no kind that can be read"),
+        ("a.txt", "", "There is no text to pretrain on: it is empty"),
+    ],
+)
+def test_what_is_no_text_is_named(tmp_path: Path, name: str, content: str, told: str) -> None:
+    with pytest.raises(BlurbError) as caught:
+        collect(documents.read(written(tmp_path / name, content)), None)
+    assert told in str(caught.value)
+
+
+def test_a_cut_gzip_file_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt.gz", "one two three\n" * 1000)
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(DataError, match=r"a\.txt\.gz: the compressed file is damaged or cut"):
+        list(documents.read(path))
+
+
+def test_documents_of_dev_and_test_are_kept_out_by_text_and_by_pmid() -> None:
+    folder = demo.prepare()
+    known = held_out.read(folder)
+    for task in tasks.all():
+        if task.dummified:
+            continue
+        for split in ("dev", "test"):
+            for row in read_split(task, folder, split):  # type: ignore[arg-type]
+                for text in texts(row):
+                    if len(held_out.words(text)) > held_out.WINDOW:
+                        noise = f"Some words before. {text.upper()} And some after."
+                        assert known.reason(Document(noise)) == "text", (task.name, row["id"])
+    assert known.reason(Document("none of these words were ever in a set of anybody at all, be sure of it")) == ""
+    assert held_out.HeldOut(frozenset({"11"})).reason(Document("x", "11")) == "pmid"
+
+
+def test_nothing_is_left_of_a_test_set() -> None:
+    rows = read_split(tasks.get("hoc"), demo.prepare(), "test")
+    whole = [Document(" ".join(texts(row))) for row in rows if len(held_out.words(texts(row)[0])) > held_out.WINDOW]
+    with pytest.raises(DataError, match="have text of dev or test"):
+        collect(whole, held_out.read(demo.prepare()))
+
+
+def test_train_texts_are_there_once_and_without_dummies() -> None:
+    folder = demo.prepare()
+    lines = [line for document in train_texts.read(folder) for line in document.text.split("\n")]
+    assert len(lines) == len({line.casefold() for line in lines})
+    assert not any(held_out.DUMMY.search(line) for line in lines)
+    assert train_texts.left_out(folder) == ["chemprot", "ddi", "gad"]
+    with_originals = [line for document in train_texts.read(folder, folder) for line in document.text.split("\n")]
+    assert len(with_originals) > len(lines)
+    assert not any(held_out.DUMMY.search(line) for line in with_originals)
+    assert train_texts.left_out(folder, folder) == ["gad"]
+
+
+def test_real_train_texts_have_the_words_that_were_counted(test_data: Path) -> None:
+    """1.94 million unique words were counted over ten sets, of which GAD (109,000) has dummies alone and DDI and
+    ChemProt (355,000) need their originals; neither EBM PICO nor originals are read here."""
+    documents_ = list(train_texts.read(test_data / "blurb"))
+    words = sum(len(each.text.split()) for each in documents_)
+    assert 1_300_000 < words < 1_500_000
+    known = held_out.read(test_data / "blurb")
+    left = collect(documents_, known).left_out
+    assert 50 < left["text"] < 400
+
+
+def test_the_smaller_of_two_corpora_is_repeated() -> None:
+    small, large = ["a b"], ["c d e"] * 4
+    assert sorted(mixed(small, large)) == sorted([*large, *small * 6])
+    assert sorted(mixed(large, small)) == sorted([*large, *small * 6])
+
+
+@pytest.mark.parametrize("text", ["", "0", "twenty", "-5", "nan", "5x"])
+def test_no_number_of_words(text: str) -> None:
+    with pytest.raises(SettingsError, match="is no number of words"):
+        request.words(text)
