@@ -54,6 +54,11 @@ import click
 @click.option(
     "--words", default="20M", show_default=True, metavar="N", help="Budget: words of text seen, as 20M or 300k."
 )
+@click.option(
+    "--hours",
+    type=click.FloatRange(0, min_open=True),
+    help="Budget by time: as many words as fit, by a trial of some seconds.",
+)
 @click.option("--mask-rate", type=float, default=0.15, show_default=True, help="Part of the sub-tokens to predict.")
 @click.option("--rising", is_flag=True, help="The mask rate grows from a fifth of it.")
 @click.option("--whole-word", is_flag=True, help="Mask all sub-tokens of a word, or none.")
@@ -66,14 +71,14 @@ import click
 @click.option("--dry-run", is_flag=True, help="Read the text, say what would be seen, and stop.")
 def command(
     out: Path, text: tuple[str, ...], mix: tuple[str, ...], data: Path | None, raw: Path | None, words: str,
-    threads: int | None, dry_run: bool, **settings: Any,
+    hours: float | None, threads: int | None, dry_run: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Pretrain a small encoder on text by masked language modelling.
 
-    The encoder is OUT/encoder, for blurb run; checkpoints on the way are in OUT/checkpoints. The same command goes on
+    The encoder is OUT/model, for blurb run; checkpoints on the way are in OUT/checkpoints. The same command goes on
     after a kill, to the same weights. docs/lab.md says what budgets were seen to show.
     """
-    from blurb.lab.pretraining import request
+    from blurb.lab.pretraining import request, speed
     from blurb.lab.pretraining.pretrain import ABOUT, pretrain
     from blurb.lab.pretraining.recipe import Recipe
     from blurb.system.files import read_json
@@ -82,6 +87,12 @@ def command(
     recipe = Recipe(**{**settings, "vocabulary": vocabulary, "words": request.words(words)})
     recipe.check()
     corpus, about = request.corpus(text, mix, data, raw)
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+    if hours is not None:
+        recipe = speed.for_hours(out, corpus, recipe, hours)
     kept_out = ", ".join(f"{count:,} by {reason}" for reason, count in corpus.left_out.items())
     click.echo(f"{len(corpus.texts):,} documents, {corpus.words:,} words; left out: {kept_out or 'none'}", err=True)
     if without := about["datasets without original text"]:
@@ -91,13 +102,9 @@ def command(
     if dry_run:
         click.echo(f"{recipe.words:,} words are {recipe.words / corpus.words:.1f} times the text.")
         return
-    if threads is not None:
-        import torch
-
-        torch.set_num_threads(threads)
     folder = pretrain(out, corpus, recipe, about, progress=sys.stderr.isatty())
     bits = read_json(folder / ABOUT)["bits per byte"]
     click.echo(
-        f"Encoder: {folder}   bits per byte {bits['encoder']:.3f} "
+        f"Encoder: {folder}   bits per byte {bits['model']:.3f} "
         f"(frequencies {bits['frequencies']:.3f}, bigrams {bits['bigrams']:.3f})"
     )

@@ -492,7 +492,7 @@ LEFT_OUT: Sequence[str] = (
     *(f"pretrain{option}" for option in (
         "", " --text", " --mix", " --data", " --raw", " --size", " --from", " --vocabulary", " --kind", " --cased",
         " --words", " --mask-rate", " --rising", " --whole-word", " --next-sentence", " --length", " --batch", " --lr",
-        " --seed", " --threads", " --dry-run",
+        " --seed", " --threads", " --dry-run", " --hours",
     )),
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
     "run --suite", "ablate --suite", "score --suite", "data export --suite", "leaderboard verify --suite",

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from blurb.corpora import demo
-from blurb.lab.pretraining import masking, models, packing, quality, vocabulary
+from blurb.lab.pretraining import masking, models, packing, quality, speed, vocabulary
 from blurb.lab.pretraining.corpus import Corpus, collect
 from blurb.lab.pretraining.inputs import Inputs
 from blurb.lab.pretraining.objective import loss
@@ -148,10 +148,10 @@ def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(stream: 
     places = quality.masked(stream)
     places[packing.cut(stream, SMALL.length)[-1].stop :] = False
     pieces, size = int(places.sum()), int(stream.sizes[places].sum())
-    assert found.encoder == pytest.approx(pieces * np.log2(len(tokenizer)) / size, rel=1e-5)
+    assert found.model == pytest.approx(pieces * np.log2(len(tokenizer)) / size, rel=1e-5)
     counts = np.bincount(stream.ids, minlength=len(tokenizer)) + 1
     assert found.frequencies == pytest.approx(-np.log2(counts / counts.sum())[stream.ids[places]].sum() / size)
-    assert found.bigrams < found.frequencies < found.encoder
+    assert found.bigrams < found.frequencies < found.model
 
 
 @pytest.mark.parametrize(
@@ -207,19 +207,19 @@ def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path)
     )
     done = subprocess.run([sys.executable, "-c", kill], cwd=killed, capture_output=True, text=True, check=False)
     assert done.returncode == -9, done.stderr
-    assert not (killed / "out" / "encoder").exists()
+    assert not (killed / "out" / "model").exists()
     (killed / "out" / "checkpoints" / "checkpoint-21").mkdir()  # as a kill while it was written leaves it
     assert command([*ASKED, *data], killed)[0] == 0
-    files = [folder / "out" / "encoder" / "model.safetensors" for folder in (whole, killed)]
+    files = [folder / "out" / "model" / "model.safetensors" for folder in (whole, killed)]
     assert files[0].read_bytes() == files[1].read_bytes()
-    about = json.loads((whole / "out" / "encoder" / "pretraining.json").read_text())
-    assert about["bits per byte"]["encoder"] > 0
-    assert "Compared with dev and test of bc5-chem" in (whole / "out" / "encoder" / "README.md").read_text()
+    about = json.loads((whole / "out" / "model" / "pretraining.json").read_text())
+    assert about["bits per byte"]["model"] > 0
+    assert "Compared with dev and test of bc5-chem" in (whole / "out" / "model" / "README.md").read_text()
     again = command([*ASKED, *data, "--seed", "2"], whole)
     assert (again[0], "is of another recipe or text" in again[2]) == (2, True)
     run = [
         "run",
-        "out/encoder",
+        "out/model",
         "--data",
         str(demo.prepare()),
         "--suite",
@@ -234,13 +234,24 @@ def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path)
 
 
 @pytest.mark.costly
+def test_hours_become_words_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: Corpus) -> None:
+    monkeypatch.setattr(speed, "WARM_UP", 0.1)
+    monkeypatch.setattr(speed, "SECONDS", 0.5)
+    first = speed.for_hours(tmp_path, corpus, SMALL, 0.01)
+    again = speed.for_hours(tmp_path, corpus, SMALL, 0.02)
+    assert 1.0 < again.words / first.words < 4.0  # twice the time, on a machine that does other things, too
+    (tmp_path / "recipe.json").write_text(json.dumps({"hash": "x", "recipe": {"words": 77}}))
+    assert speed.for_hours(tmp_path, corpus, SMALL, 5).words == 77
+
+
+@pytest.mark.costly
 def test_a_pretraining_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     data = ["--data", str(demo.prepare()), "--words", "3k"]
     assert command([*ASKED, *data], tmp_path)[0] == 0
-    more = ["pretrain", "more", "--from", "out/encoder", "--text", "train", *data, "--length", "32", "--whole-word"]
+    more = ["pretrain", "more", "--from", "out/model", "--text", "train", *data, "--length", "32", "--whole-word"]
     code, out, err = command([*more, "--threads", "1"], tmp_path)
     assert code == 0, err
-    vocabularies = [(tmp_path / name / "encoder" / "tokenizer.json").read_bytes() for name in ("out", "more")]
+    vocabularies = [(tmp_path / name / "model" / "tokenizer.json").read_bytes() for name in ("out", "more")]
     assert vocabularies[0] == vocabularies[1]
     assert "bits per byte" in out
 

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb.lab.pretraining import vocabulary
 from blurb.lab.pretraining.recipe import HEAD, SIZES, Recipe
 from blurb.messages.errors import ModelError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+
+def build(texts: Sequence[str], recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase]:
+    """The model and the tokenizer that a recipe begins with.
+
+    :param texts: the documents that a new vocabulary is learnt from
+    """
+    import torch
+
+    if recipe.start:
+        model, tokenizer = continued(recipe.start, recipe)
+    else:
+        tokenizer = vocabulary.train(texts, recipe)
+        model = from_nothing(recipe, tokenizer)
+    if not torch.cuda.is_available():
+        # On a CPU the fused kernel spends twice the time of these short products, above all backwards.
+        model.set_attn_implementation("eager")
+    return model, tokenizer
 
 
 def from_nothing(recipe: Recipe, tokenizer: PreTrainedTokenizerBase) -> Any:

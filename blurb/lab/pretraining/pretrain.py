@@ -25,27 +25,23 @@ PLAN = "recipe.json"
 def pretrain(out: Path, corpus: Corpus, recipe: Recipe, about: Mapping[str, Any], progress: bool = True) -> Path:
     """Pretrains an encoder, or goes on with one that was killed; returns the folder of the finished one.
 
-    :param out: folder of the checkpoints; the encoder itself is `out/encoder`
+    :param out: folder of the checkpoints; the encoder itself is `out/model`
     :param about: what the card says of the text
     :raises SettingsError: if the folder is of another recipe or text
     """
     recipe.check()
     key = recipe.hash(corpus.hash)
-    target = out / "encoder"
+    target = out / "model"
     _check(out, key)
     if (target / ABOUT).is_file():
         return target
     import torch
 
-    from blurb.lab.pretraining import models, packing, quality, trainer, vocabulary
+    from blurb.lab.pretraining import models, packing, quality, trainer
     from blurb.lab.pretraining.inputs import Inputs
     from blurb.training.hardware import has_bf16
 
-    if recipe.start:
-        model, tokenizer = models.continued(recipe.start, recipe)
-    else:
-        tokenizer = vocabulary.train(corpus.texts, recipe)
-        model = models.from_nothing(recipe, tokenizer)
+    model, tokenizer = models.build(corpus.texts, recipe)
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe)})
     learnt, aside = packing.stream(corpus.texts, tokenizer), packing.stream(corpus.held_out, tokenizer)

@@ -28,14 +28,14 @@ BATCH = 64
 class Quality:
     """Bits per byte of the masked words of the held-out text.
 
-    :param encoder: of the encoder
+    :param model: of the encoder
     :param frequencies: of the frequencies of the sub-tokens in the text that was learnt from: the plateau that every
         encoder reaches first
     :param bigrams: of the sub-token before, mixed with the frequencies
     :param words: number of masked words
     """
 
-    encoder: float
+    model: float
     frequencies: float
     bigrams: float
     words: int

@@ -123,7 +123,7 @@ def train(model: Any, inputs: Inputs, folder: Path, bf16: bool, progress: bool =
         train_dataset=inputs,
         processing_class=inputs.tokenizer,
         callbacks=[_Saving(updates)],
-        data_collator=_collate,
+        data_collator=collate,
     )
     last = last_complete(folder)
     with errors_alone():  # the decoder's weights are those of the embeddings, and are not stored twice
@@ -131,7 +131,8 @@ def train(model: Any, inputs: Inputs, folder: Path, bf16: bool, progress: bool =
     return {str(name): float(value) for name, value in result.metrics.items()}
 
 
-def _collate(items: list[dict[str, Any]]) -> dict[str, Any]:
+def collate(items: list[dict[str, Any]]) -> dict[str, Any]:
+    """A batch of tensors from inputs of one length."""
     import numpy as np
 
     return {name: torch.from_numpy(np.asarray([item[name] for item in items])) for name in items[0]}
