@@ -3,8 +3,8 @@
     python -m benchmarks.pretraining [--seconds 20] [--size mini] [--length 128]
 
 Both see random words and learn with the same optimizer: ours predicts at masked places only, without the fused
-attention kernel; theirs is `DataCollatorForLanguageModeling` and the model's own loss over all places, with `sdpa`. Blocks
-of the two alternate, and processor time is counted, so that other work on the machine weighs on both alike.
+attention kernel; theirs is `DataCollatorForLanguageModeling` and the model's own loss over all places, with `sdpa`.
+Blocks of the two alternate, and processor time is counted, so that other work on the machine weighs on both alike.
 """
 
 from __future__ import annotations

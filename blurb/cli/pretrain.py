@@ -106,5 +106,5 @@ def command(
     bits = read_json(folder / ABOUT)["bits per byte"]
     click.echo(
         f"Encoder: {folder}   bits per byte {bits['model']:.3f} "
-        f"(frequencies {bits['frequencies']:.3f}, bigrams {bits['bigrams']:.3f})"
+        f"(frequencies {bits['frequencies']:.3f}, bigrams {bits['pairs']:.3f})"
     )

@@ -151,7 +151,7 @@ def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(stream: 
     assert found.model == pytest.approx(pieces * np.log2(len(tokenizer)) / size, rel=1e-5)
     counts = np.bincount(stream.ids, minlength=len(tokenizer)) + 1
     assert found.frequencies == pytest.approx(-np.log2(counts / counts.sum())[stream.ids[places]].sum() / size)
-    assert found.bigrams < found.frequencies < found.model
+    assert found.pairs < found.frequencies < found.model
 
 
 @pytest.mark.parametrize(

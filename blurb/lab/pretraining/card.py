@@ -28,7 +28,7 @@ def text(facts: Mapping[str, Any]) -> str:
         f"{plural(seen['updates'], 'update')}, {seen['seconds']:,.0f} seconds.",
         "",
         f"Bits per byte of {bits['words']:,} masked words of held-out text: **{bits['model']:.3f}**; by frequencies "
-        f"of sub-tokens alone {bits['frequencies']:.3f}, by the sub-token before {bits['bigrams']:.3f}.",
+        f"of sub-tokens alone {bits['frequencies']:.3f}, by the sub-token before {bits['pairs']:.3f}.",
         "",
         f"Made by blurb {facts['environment']['blurb']}; `pretraining.json` has everything.",
     ]

@@ -31,13 +31,13 @@ class Quality:
     :param model: of the encoder
     :param frequencies: of the frequencies of the sub-tokens in the text that was learnt from: the plateau that every
         encoder reaches first
-    :param bigrams: of the sub-token before, mixed with the frequencies
+    :param pairs: of the sub-token before (bigrams), mixed with the frequencies
     :param words: number of masked words
     """
 
     model: float
     frequencies: float
-    bigrams: float
+    pairs: float
     words: int
 
 
