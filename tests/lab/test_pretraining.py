@@ -163,7 +163,7 @@ def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(stream: 
         ({"size": "huge"}, "no size called 'huge'"),
         ({"length": 4}, "The length must be 8 to 512"),
         ({"vocabulary": 10}, "A vocabulary needs at least 100 entries"),
-        ({"words": 0}, "must be at least 1"),
+        ({"words": -1}, "must be at least 0"),
     ],
 )
 def test_what_no_pretraining_can_do(wrong: Mapping[str, Any], told: str) -> None:

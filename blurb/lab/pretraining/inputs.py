@@ -39,6 +39,8 @@ class Inputs:
     @cached_property
     def updates(self) -> int:
         """Updates that the budget of words makes."""
+        if not self.recipe.words:
+            return 0
         per_input = self.stream.words / len(self.slices)
         return max(1, math.ceil(self.recipe.words / (per_input * self.recipe.batch)))
 

@@ -49,7 +49,7 @@ def pretrain(out: Path, corpus: Corpus, recipe: Recipe, about: Mapping[str, Any]
     bf16 = has_bf16(torch.device("cpu")) and not torch.cuda.is_available()
     hide_progress()
     started = time.time()
-    measured = trainer.train(model, inputs, out / trainer.CHECKPOINTS, bf16, progress)
+    measured = trainer.train(model, inputs, out / trainer.CHECKPOINTS, bf16, progress) if recipe.words else {}
     bits = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     tokens = len(inputs) * recipe.length
     facts = {

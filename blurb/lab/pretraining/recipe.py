@@ -29,7 +29,8 @@ class Recipe:
     :param size: a key of `SIZES`; "" for the size of `start`
     :param start: checkpoint whose weights and vocabulary are taken; "" for random weights
     :param vocabulary: number of entries; 0 for that of `start`
-    :param words: budget, in words of text seen; equal budgets are equal text, whatever the vocabulary
+    :param words: budget, in words of text seen; equal budgets are equal text, whatever the vocabulary. 0 leaves the
+        weights as they are drawn
     :param mask_rate: part of the tokens that is masked; with `rising`, at the end
     :param rising: the rate grows from a fifth of it, as from 5 to 25 % in Gu et al., section 3.1
     :param whole_word: all sub-tokens of a word are masked, or none
@@ -71,8 +72,8 @@ class Recipe:
         for name, (value, low, high) in limits.items():
             if not low < value < high:
                 raise SettingsError(f"{name} must be between {low} and {high} (got {value:g}).")
-        if self.words < 1 or self.batch < 1:
-            raise SettingsError("The budget of words and the batch must be at least 1.")
+        if self.words < 0 or self.batch < 1:
+            raise SettingsError("The budget of words must be at least 0, and the batch 1.")
         if not 8 <= self.length <= 512:
             raise SettingsError(f"The length must be 8 to 512 (got {self.length}).")
         if not self.start and self.vocabulary < 100:

@@ -1,0 +1,103 @@
+"""Studies: their files, and the pretraining as the unit of a test."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scipy.stats import ttest_ind
+
+from blurb.lab.study import spec
+from blurb.lab.study.units import variant_row
+from blurb.messages.errors import BlurbError, DataError
+from blurb.results.comparison import compare_rows
+from blurb.results.row_scores import RowScores
+from tests.results import invented
+
+VALUES = {"a": ((60.1, 71.0), (62.4, 70.2), (61.0, 73.5)), "b": ((58.0, 70.9), (57.2, 71.1), (59.3, 70.0))}
+
+
+def encoder(name: str, seed: int) -> RowScores:
+    gad, hoc = VALUES[name][seed - 1]
+    row = invented.row(f"{name}-{seed}", {"gad": [gad], "hoc": [hoc]})
+    return replace(row, weights=f"{name}{seed}" * 8)
+
+
+def variant(name: str) -> RowScores:
+    return variant_row(name, {seed: encoder(name, seed) for seed in (1, 2, 3)})
+
+
+def test_the_runs_of_a_variant_are_its_pretrainings() -> None:
+    row = variant("a")
+    assert row.values("gad") == [60.1, 62.4, 61.0]
+    assert (row.model, row.seeds("hoc"), row.datasets["hoc"].planned) == ("a", (1, 2, 3), 3)
+    assert row.weights != variant("b").weights
+
+
+def test_a_difference_of_variants_is_tested_over_pretrainings() -> None:
+    """Against scipy: Welch's test over the scores of the pretrainings."""
+    lines = {line.name: line for line in compare_rows(variant("a"), variant("b"), "test", with_units=False)}
+    for place, task in enumerate(("gad", "hoc")):
+        samples = [[scores[place] for scores in VALUES[name]] for name in VALUES]
+        assert lines[task].comparison.p == pytest.approx(ttest_ind(*samples, equal_var=False).pvalue)
+
+
+def test_one_pretraining_a_side_gives_no_p() -> None:
+    rows = [variant_row(name, {1: encoder(name, 1)}) for name in VALUES]
+    assert all(line.p is None for line in compare_rows(*rows, "test", with_units=False))
+
+
+def test_what_is_no_variant() -> None:
+    twice = invented.row("a-1", {"gad": [60.0, 61.0]})
+    with pytest.raises(DataError, match="has 2 runs of gad"):
+        variant_row("a", {1: twice})
+    other = encoder("a", 2)
+    other = replace(other, configuration=replace(other.configuration, protocol_hash="f" * 64))
+    with pytest.raises(DataError, match="another configuration"):
+        variant_row("a", {1: encoder("a", 1), 2: other})
+
+
+@pytest.mark.parametrize("name", spec.ready())
+def test_the_shipped_studies_can_be_made(name: str) -> None:
+    study = spec.read(name)
+    assert study.runs >= 3
+    assert len(study.variants) >= 4
+    assert len({task.type for task in study.tasks}) >= 4
+    assert [variant.recipe.words for variant in study.variants if variant.name == "untrained"] == [0]
+    assert all(variant.recipe.words >= 60_000_000 for variant in study.variants if variant.name != "untrained")
+
+
+TWO = "[variants.a]\n[variants.b]\nwhole_word = true\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("[variants.a]\n", "at least two"),
+        (f"mask = 1\n{TWO}", "mask is unknown"),
+        (f"{TWO}maskrate = 0.3\n", "[variants.b] maskrate is unknown; did you mean mask_rate?"),
+        (f"{TWO}mask_rate = 1.0\n", "[variants.b] the mask rate must be between 0 and 1"),
+        (f"{TWO}batch = true\n", "[variants.b] batch is of a wrong type"),
+        (f"{TWO}vocabulary = '8k'\n", "[variants.b] vocabulary is of a wrong type"),
+        (f"reference = 'c'\n{TWO}", "c"),
+        (f"runs = 0\n{TWO}", "runs must be 1 to 100"),
+        (f"words = 'many'\n{TWO}", "is no number of words"),
+        (f"protocols = ['fast']\n{TWO}", "fast"),
+        (f"tasks = ['gadd']\n{TWO}", "gadd"),
+        (f"text = 5\n{TWO}", "text must be a list"),
+        ("variants = 5\n", "variants must be a table"),
+    ],
+)
+def test_a_study_that_cannot_be_made(tmp_path: Path, content: str, told: str) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(content)
+    with pytest.raises(BlurbError) as caught:
+        spec.read(file)
+    assert told in str(caught.value)
+
+
+def test_a_study_that_is_not_there(tmp_path: Path) -> None:
+    for name, told in (("vocabularies", "vocabulary"), (str(tmp_path / "x.toml"), "no such file")):
+        with pytest.raises(BlurbError, match=told):
+            spec.read(name)
