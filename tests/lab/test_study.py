@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from scipy.stats import ttest_ind
 
-from blurb.lab.study import spec
+import blurb
+from blurb.corpora import demo
+from blurb.lab.study import conduct, parts, spec
 from blurb.lab.study.units import variant_row
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results.comparison import compare_rows
@@ -101,3 +104,58 @@ def test_a_study_that_is_not_there(tmp_path: Path) -> None:
     for name, told in (("vocabularies", "vocabulary"), (str(tmp_path / "x.toml"), "no such file")):
         with pytest.raises(BlurbError, match=told):
             spec.read(name)
+
+
+SMALL = """
+title = "Small"
+tasks = ["gad", "biosses"]
+protocols = ["smoke"]
+runs = 2
+words = 2000
+[recipe]
+vocabulary = 300
+length = 32
+batch = 8
+[variants.untrained]
+words = 0
+[variants.trained]
+"""
+
+
+@pytest.mark.costly
+def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    study, scored = spec.read(tmp_path / "small.toml"), []
+
+    def score(encoder: Path, name: str, protocol: str, store: Path) -> RowScores:
+        if len(scored) == 2:
+            raise KeyboardInterrupt
+        scored.append(name)
+        names = [task.name for task in study.tasks]
+        given = {"protocol": protocol, "suite": "demo", "output": store, "progress": False}
+        (row,) = blurb.run(encoder, tasks=",".join(names), name=name, **given).rows  # type: ignore[arg-type]
+        return row
+
+    def conducted() -> list[tuple[str, int]]:
+        made = conduct.conduct(study, tmp_path / "out", demo.prepare(), score, progress=False)
+        return [(variant.name, seed) for variant, seed in made]
+
+    with pytest.raises(KeyboardInterrupt):
+        conducted()
+    assert [variant.name for variant, _ in conduct.missing(tmp_path / "out", study)] == ["untrained", "trained"]
+    scored.clear()
+    shutil.rmtree(tmp_path / "out" / "work")  # only what is committed is left
+    assert conducted() == [("untrained", 2), ("trained", 2)]
+    assert conducted() == []
+    assert not list((tmp_path / "out" / "work").iterdir())
+    rows = parts.rows(tmp_path / "out", study, "smoke")
+    assert {name: row.seeds("gad") for name, row in rows.items()} == {"untrained": (1, 2), "trained": (1, 2)}
+    lines = compare_rows(rows["trained"], rows["untrained"], "test", with_units=False)
+    assert {line.name for line in lines} >= {"gad", "biosses"}
+    facts = parts.facts(tmp_path / "out", study)
+    assert [each["seen"]["words"] for each in facts["untrained"]] == [0, 0]
+    assert all(each["bits per byte"]["model"] > 0 for each in facts["trained"])
+    assert not list((tmp_path / "out").rglob("*.safetensors"))
+    other = replace(study, variants=[replace(each, recipe=replace(each.recipe, lr=0.1)) for each in study.variants])
+    with pytest.raises(DataError, match="was made with another lr"):
+        conduct.missing(tmp_path / "out", other)

@@ -1,0 +1,66 @@
+"""Makes the parts of a study that are not there yet: pretrain, score, keep the rows, throw the encoder away."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from blurb.export import row_files
+from blurb.lab.pretraining import pretrain, request
+from blurb.lab.pretraining.corpus import Corpus
+from blurb.lab.study import parts
+from blurb.lab.study.spec import Study, Variant
+from blurb.results.row_scores import RowScores
+from blurb.system.files import new_folder, write_whole
+
+WORK = "work"
+Score = Callable[[Path, str, str, Path], RowScores]
+"""Fine-tunes an encoder: its folder, the name of its row, the protocol, the store -> the row."""
+
+
+def missing(out: Path, study: Study) -> list[tuple[Variant, int]]:
+    """The pretrainings that have to be made, all variants of a seed before the next: so a study that is stopped early
+    compares all of them, with fewer runs."""
+    planned = [(variant, seed) for seed in range(1, study.runs + 1) for variant in study.variants]
+    return [(variant, seed) for variant, seed in planned if not parts.is_done(out, study, variant, seed)]
+
+
+def conduct(
+    study: Study, out: Path, data: Path, score: Score, raw: Path | None = None, progress: bool = True
+) -> Iterator[tuple[Variant, int]]:
+    """Makes what is missing, a pretraining after the other; yields each that is done.
+
+    :param data: data folder: what dev and test have is kept out of every text
+    """
+    corpora: dict[object, tuple[Corpus, Mapping[str, Any]]] = {}
+    for variant, seed in missing(out, study):
+        key = (tuple(variant.text), tuple(variant.mix))
+        if key not in corpora:
+            corpora[key] = request.corpus(variant.text, variant.mix, data, raw)
+        _make(study, variant, seed, out, corpora[key], score, progress)
+        yield variant, seed
+
+
+def _make(
+    study: Study,
+    variant: Variant,
+    seed: int,
+    out: Path,
+    text: tuple[Corpus, Mapping[str, Any]],
+    score: Score,
+    progress: bool,
+) -> None:
+    target = parts.place(out, variant, seed)
+    work = out / WORK / target.name
+    encoder = pretrain.pretrain(work / "pretrained", text[0], variant.run(seed), text[1], progress)
+    for protocol in study.protocols:
+        if not (target / protocol).is_dir():
+            row = score(encoder, target.name, protocol, work / "runs")
+            with new_folder(target / protocol) as aside:
+                aside.mkdir(parents=True)
+                for name, content in row_files.files(row).items():
+                    (aside / name).write_bytes(content)
+    write_whole(target / pretrain.ABOUT, (encoder / pretrain.ABOUT).read_bytes())
+    shutil.rmtree(work)
