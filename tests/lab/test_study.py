@@ -11,14 +11,14 @@ from scipy.stats import ttest_ind
 
 import blurb
 from blurb.corpora import demo
-from blurb.lab.study import conduct, parts, spec
+from blurb.lab.study import conduct, parts, reading, spec
 from blurb.lab.study.units import variant_row
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results.comparison import compare_rows
 from blurb.results.row_scores import RowScores
 from tests.results import invented
 
-VALUES = {"a": ((60.1, 71.0), (62.4, 70.2), (61.0, 73.5)), "b": ((58.0, 70.9), (57.2, 71.1), (59.3, 70.0))}
+VALUES = {"a": ((62.1, 71.0), (62.4, 70.2), (62.0, 73.5)), "b": ((58.0, 70.9), (57.2, 71.1), (59.3, 70.0))}
 
 
 def encoder(name: str, seed: int) -> RowScores:
@@ -33,7 +33,7 @@ def variant(name: str) -> RowScores:
 
 def test_the_runs_of_a_variant_are_its_pretrainings() -> None:
     row = variant("a")
-    assert row.values("gad") == [60.1, 62.4, 61.0]
+    assert row.values("gad") == [62.1, 62.4, 62.0]
     assert (row.model, row.seeds("hoc"), row.datasets["hoc"].planned) == ("a", (1, 2, 3), 3)
     assert row.weights != variant("b").weights
 
@@ -159,3 +159,14 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     other = replace(study, variants=[replace(each, recipe=replace(each.recipe, lr=0.1)) for each in study.variants])
     with pytest.raises(DataError, match="was made with another lr"):
         conduct.missing(tmp_path / "out", other)
+
+
+def test_the_reading_says_what_is_separated_and_what_it_would_take() -> None:
+    rows = {name: variant(name) for name in VALUES}
+    gad, hoc = reading.reading(rows, "b")
+    assert gad.startswith("gad: a minus b: +4.00 ± ")
+    assert gad.endswith(": separated.")
+    assert "+0.90" in hoc
+    assert "not separated; about " in hoc
+    alone = {name: variant_row(name, {1: encoder(name, 1)}) for name in VALUES}
+    assert all("of these checkpoints alone" in line for line in reading.reading(alone, "b"))
