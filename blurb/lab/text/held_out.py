@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from blurb import tasks
 from blurb.data import read_split
 from blurb.data.audit import LONG
+from blurb.data.audit.shared import SENTENCE_END
 from blurb.data.examples import texts
 from blurb.data.schema import Example
 from blurb.lab.text.documents import Document
@@ -17,7 +18,6 @@ from blurb.messages.errors import DataError
 from blurb.tasks import SCORED
 
 DUMMY = re.compile(r"@[A-Za-z-]+\$")
-SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 WORD = re.compile(r"[^\W_]+")
 WINDOW = 2 * LONG
 """Words that a document has in common with a held-out text, in a row, to be one of its documents. A heading or a phrase
@@ -42,7 +42,7 @@ class HeldOut:
     pmids: frozenset[str] = frozenset()
     windows: frozenset[tuple[str, ...]] = frozenset()
     lengths: tuple[int, ...] = ()
-    tasks: tuple[str, ...] = field(default=())
+    tasks: tuple[str, ...] = ()
 
     def reason(self, document: Document) -> str:
         """`pmid`, `text`, or "" for a document that may be used."""
