@@ -22,13 +22,17 @@ class BySize:
     """A learning rate that depends on the encoder.
 
     :param parameters: encoders with fewer have the rate `below`, the others `above`
-    :param below: rate of small ones
-    :param above: rate of large ones
+    :param below: rate of smaller ones
+    :param above: rate of larger ones
+    :param small_parameters: encoders with fewer have the rate `small`; 0 if no rate is for them alone
+    :param small: rate of encoders of a few million parameters
     """
 
     parameters: Count
     below: float
     above: float
+    small_parameters: Count = 0
+    small: float = 0.0
 
 
 Scalar = str | float | bool | None
@@ -73,7 +77,8 @@ def _of_task(protocol: Protocol, task: Task) -> list[SettingValue]:
             origin = f"search of protocol {protocol.name}"
         elif by_size and protocol.lr_by_size is not None:
             limit, below, above = protocol.lr_by_size
-            value = BySize(round(limit * 1e6), below, above)
+            millions, rate = protocol.small or (0, 0.0)
+            value = BySize(round(limit * 1e6), below, above, round(millions * 1e6), rate)
         elif origin == "by default":
             origin = OF_TASK if setting == "max_length" else DEFAULT
         lines.append(SettingValue(task.name, setting, value, origin))
@@ -128,7 +133,9 @@ def _written(line: SettingValue) -> str:
     """`0.1`, `1 to 5`, `1e-05 or 3e-05`, `0.0001, from 60M parameters 5e-05`."""
     value = line.value
     if isinstance(value, BySize):
-        return f"{value.below:g}, from {value.parameters / 1e6:g}M parameters {value.above:g}"
+        small = f"below {value.small_parameters / 1e6:g}M parameters {value.small:g}, else "
+        usual = f"{value.below:g}, from {value.parameters / 1e6:g}M parameters {value.above:g}"
+        return f"{small if value.small_parameters else ''}{usual}"
     if not isinstance(value, tuple):
         return _short(value)
     if line.setting != SEEDS:

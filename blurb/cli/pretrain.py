@@ -48,6 +48,13 @@ import click
     "--vocabulary", type=int, default=8_000, show_default=True, help="Entries of the vocabulary that is learnt."
 )
 @click.option(
+    "--vocabulary-of",
+    type=click.Path(),
+    default="",
+    metavar="FOLDER",
+    help="Take the entries from the WordPiece vocabulary of a checkpoint, the first ones.",
+)
+@click.option(
     "--kind", type=click.Choice(["wordpiece", "bpe"]), default="wordpiece", show_default=True, help="Its kind."
 )
 @click.option("--cased", is_flag=True, help="Keep upper case.")

@@ -35,12 +35,15 @@ TOP = {
     "tasks",
     "search",
     "lr_by_size",
+    "small",
     "learner",
     "baselines",
     "rank",
 }
 VERSIONS = 10_000
 """Versions are below this, to distinguish `quick@2` from a user's `quick@` followed by eight digits of a hash."""
+SMALL = "small"
+"""Section of the learning rate of encoders that are too small for `lr_by_size`."""
 NOT_SETTINGS = ("description", "note", "version", "extends", "rank")
 """Keys that a protocol does not inherit from the one that it extends."""
 
@@ -56,6 +59,7 @@ class Protocol:
     :param seed_values: seeds by task name, with the key "" for all others; a number n means 1 to n
     :param search: grid to search on dev with the first seed, before the other seeds run
     :param lr_by_size: (parameters in millions, learning rate below, learning rate from there on), or None
+    :param small: (parameters in millions, learning rate of encoders below, in the place of `lr_by_size`), or None
     :param hash: changes with every setting in the file
     :param learner: name of the kind of learner that reads the checkpoints (`blurb.learners`); "" is fine-tuning
     :param per_baseline: training settings of baselines, over those of `baselines.toml`
@@ -72,6 +76,7 @@ class Protocol:
     hash: str
     learner: str = ""
     per_baseline: baselines.Tables = field(default_factory=dict)
+    small: tuple[float, float] | None = None
 
     def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int, baseline: str = "") -> Settings:
         """The settings of a task for a model with that many parameters.
@@ -83,6 +88,8 @@ class Protocol:
         if self.lr_by_size is not None:
             limit, below, above = self.lr_by_size
             values["lr"] = below if parameters < limit * 1e6 else above
+            if self.small is not None and parameters < self.small[0] * 1e6:
+                values["lr"] = self.small[1]
         values.update(self.everywhere)
         values.update(self.per_task.get(task.name, {}))
         if baseline:
@@ -184,7 +191,7 @@ def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
     version = content.get("version", 1)
     if type(version) is not int or not 1 <= version < VERSIONS:
         raise SettingsError(f"version must be a whole number of at least 1 (got {version!r}).", where=where)
-    content = _extended(content, where)
+    own, content = content, _extended(content, where)
     everywhere = _typed_table(content.get("all", {}), where)
     per_task = {
         _known(task, where): _typed_table(values, f"{where}, task {task}")
@@ -196,14 +203,16 @@ def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
         if not isinstance(values, list) or not values:
             raise SettingsError(f"search.{key} must be a list of values (got {values!r}).", where=where)
         search[key] = tuple(typed(key, value, f"{where}, search") for value in values)
-    sizes = content.get("lr_by_size")
-    lr_by_size = None
-    if sizes is not None:
-        try:
-            lr_by_size = (float(sizes["millions"]), float(sizes["below"]), float(sizes["from"]))
-        except (KeyError, TypeError, ValueError):
-            raise SettingsError("lr_by_size needs the keys millions, below and from.", where=where) from None
+    sizes, small = _numbers(content, "lr_by_size", ("millions", "below", "from"), where), None
+    lr_by_size = None if sizes is None else (sizes[0], sizes[1], sizes[2])
+    if (values := _numbers(content, SMALL, ("millions", "lr"), where)) is not None:
+        small = (values[0], values[1])
+        if lr_by_size is None or small[0] >= lr_by_size[0]:
+            raise SettingsError(f"[{SMALL}] is for encoders below the size of [lr_by_size].", where=where)
     relevant = {key: value for key, value in content.items() if key not in NOT_SETTINGS}
+    if SMALL not in own or where == f"{name}.toml":
+        # It came to the shipped protocols later: rows of larger encoders are what they were, and keep their hash.
+        relevant.pop(SMALL, None)
     if version > 1:
         relevant["version"] = version
     return Protocol(
@@ -218,7 +227,19 @@ def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
         hash=hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest(),
         learner=str(content.get("learner", "")),
         per_baseline=baselines.parse(content.get("baselines", {}), where, _typed_table, _known),
+        small=small,
     )
+
+
+def _numbers(content: Mapping[str, Any], section: str, keys: tuple[str, ...], where: str) -> list[float] | None:
+    """The numbers of a section, in the order of the keys; None if it is not there."""
+    if (given := content.get(section)) is None:
+        return None
+    try:
+        return [float(given[key]) for key in keys]
+    except (KeyError, TypeError, ValueError):
+        listed = f"{', '.join(keys[:-1])} and {keys[-1]}"
+        raise SettingsError(f"{section} needs the keys {listed}.", where=where) from None
 
 
 def _extended(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:

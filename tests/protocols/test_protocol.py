@@ -286,6 +286,8 @@ def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
         ("seeds = [-1]", "seeds must be a number or a list of numbers"),
         ("[lr_by_size]\nmillions = 60", "lr_by_size needs the keys millions, below and from"),
         ("lr_by_size = 3", "lr_by_size needs the keys millions, below and from"),
+        ("[small]\nmillions = 10", "small needs the keys millions and lr"),
+        ("[small]\nmillions = 10\nlr = 1e-3", r"\[small\] is for encoders below the size of \[lr_by_size\]"),
         ("[all", "invalid TOML"),
     ],
 )

@@ -19,6 +19,8 @@ SIZES: Mapping[str, Mapping[str, int]] = {
 HEAD = 64
 VERSION = 1
 """Raised by hand when a change gives other weights for the same recipe."""
+LATER = ("vocabulary_of",)
+"""Settings that came later: left out of the hash while they are empty."""
 VocabularyKind = Literal["wordpiece", "bpe"]
 
 
@@ -29,6 +31,8 @@ class Recipe:
     :param size: a key of `SIZES`; "" for the size of `start`
     :param start: checkpoint whose weights and vocabulary are taken; "" for random weights
     :param vocabulary: number of entries; 0 for that of `start`
+    :param vocabulary_of: checkpoint with a WordPiece vocabulary, of which the letters of the text and the first entries
+        are taken; "" learns one from the text
     :param words: budget, in words of text seen; equal budgets are equal text, whatever the vocabulary. 0 leaves the
         weights as they are drawn
     :param mask_rate: part of the tokens that is masked; with `rising`, at the end
@@ -42,6 +46,7 @@ class Recipe:
     size: str = "tiny"
     start: str = ""
     vocabulary: int = 8_000
+    vocabulary_of: str = ""
     kind: VocabularyKind = "wordpiece"
     cased: bool = False
     words: int = 1_000_000
@@ -76,6 +81,8 @@ class Recipe:
             raise SettingsError("The budget of words must be at least 0, and the batch 1.")
         if not 8 <= self.length <= 512:
             raise SettingsError(f"The length must be 8 to 512 (got {self.length}).")
+        if self.vocabulary_of and (self.start or self.kind != "wordpiece"):
+            raise SettingsError("A vocabulary of a checkpoint is WordPiece, and for random weights.")
         if not self.start and self.vocabulary < 100:
             raise SettingsError(f"A vocabulary needs at least 100 entries (got {self.vocabulary}).")
 
@@ -88,5 +95,6 @@ class Recipe:
 
         :param text: hash of the documents
         """
-        content = json.dumps({**asdict(self), "text": text, "version": VERSION}, sort_keys=True)
+        own = {name: value for name, value in asdict(self).items() if value or name not in LATER}
+        content = json.dumps({**own, "text": text, "version": VERSION}, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]

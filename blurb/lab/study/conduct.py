@@ -13,6 +13,7 @@ from blurb.lab.pretraining.corpus import Corpus
 from blurb.lab.study import parts
 from blurb.lab.study.spec import Study, Variant
 from blurb.results.row_scores import RowScores
+from blurb.system import leases
 from blurb.system.files import new_folder, write_whole
 
 WORK = "work"
@@ -32,14 +33,22 @@ def conduct(
 ) -> Iterator[tuple[Variant, int]]:
     """Makes what is missing, a pretraining after the other; yields each that is done.
 
+    Any number of processes, of any machines that share the folder, may do so at once: each part is made by that which
+    has its lease.
+
     :param data: data folder: what dev and test have is kept out of every text
     """
     corpora: dict[object, tuple[Corpus, Mapping[str, Any]]] = {}
     for variant, seed in missing(out, study):
         key = (tuple(variant.text), tuple(variant.mix))
-        if key not in corpora:
-            corpora[key] = request.corpus(variant.text, variant.mix, data, raw)
-        _make(study, variant, seed, out, corpora[key], score, progress)
+        leased = out / WORK / f"{parts.place(out, variant, seed).name}.lease"
+        leased.parent.mkdir(parents=True, exist_ok=True)
+        with leases.trying(leased) as lease:
+            if lease is None or parts.is_done(out, study, variant, seed):
+                continue
+            if key not in corpora:
+                corpora[key] = request.corpus(variant.text, variant.mix, data, raw)
+            _make(study, variant, seed, out, corpora[key], score, progress)
         yield variant, seed
 
 

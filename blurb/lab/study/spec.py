@@ -18,11 +18,11 @@ from blurb.system import toml
 from blurb.tasks import Task
 
 READY = Path(__file__).parent / "ready"
-KEYS = ("title", "text", "mix", "words", "runs", "tasks", "protocols", "reference", "recipe", "variants")
+KEYS = ("title", "text", "mix", "words", "runs", "tasks", "protocols", "reference", "published", "recipe", "variants")
 OF_RECIPE = tuple(sorted({field.name for field in fields(Recipe)} - {"seed"}))
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 """It names folders and rows."""
-OF_VARIANT = (*OF_RECIPE, "text", "mix")
+OF_VARIANT = (*OF_RECIPE, "text", "mix", "published")
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,14 @@ class Variant:
 
     :param recipe: its settings, with the seed 1; `words` 0 leaves the weights as they are drawn
     :param text: what is read (`blurb pretrain --text`); `mix` a second corpus
+    :param published: name of the published row that asks the same of a large encoder, or ""
     """
 
     name: str
     recipe: Recipe
     text: Sequence[str]
     mix: Sequence[str] = ()
+    published: str = ""
 
     def run(self, seed: int) -> Recipe:
         """The recipe of one of its pretrainings."""
@@ -50,6 +52,7 @@ class Study:
     :param reference: the variant with which the others are compared
     :param runs: pretrainings of each variant, with the seeds 1 to this number
     :param protocols: by which every encoder is scored; the first decides
+    :param published: what the published rows of the variants are, for the heading of their columns
     """
 
     title: str
@@ -58,6 +61,7 @@ class Study:
     runs: int
     tasks: Sequence[Task]
     protocols: Sequence[str]
+    published: str = ""
 
 
 def ready() -> list[str]:
@@ -102,14 +106,15 @@ def _study(content: Mapping[str, Any]) -> Study:
     for name in named:
         if name not in protocol.names():
             raise UnknownName("protocol", name, protocol.names())
-    return Study(str(content.get("title", "Study")), variants, reference, runs, chosen, named)
+    return Study(str(content.get("title", "Study")), variants, reference, runs, chosen, named,
+                 str(content.get("published", "")))  # fmt: skip
 
 
 def _variant(name: str, values: Mapping[str, Any]) -> Variant:
     if not NAME.fullmatch(name):
         raise SettingsError(f"[variants.{name[:40]}]: a name has letters, digits, '.', '_' and '-'.")
     _check_keys(values, OF_VARIANT, f"[variants.{name}] ")
-    settings = {key: value for key, value in values.items() if key not in ("text", "mix")}
+    settings = {key: value for key, value in values.items() if key in OF_RECIPE}
     words = settings["words"]
     settings["words"] = words if words == 0 else request.words(str(words))
     for field in fields(Recipe):
@@ -126,7 +131,8 @@ def _variant(name: str, values: Mapping[str, Any]) -> Variant:
         recipe.check()
     except SettingsError as error:
         raise SettingsError(f"[variants.{name}] {error}") from None
-    return Variant(name, recipe, _texts(values, "text", []), _texts(values, "mix", []))
+    published = str(values.get("published", ""))
+    return Variant(name, recipe, _texts(values, "text", []), _texts(values, "mix", []), published)
 
 
 def _table(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
