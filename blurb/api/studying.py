@@ -49,12 +49,14 @@ def study(
     return findings.read(folder, wanted)
 
 
-def _scorer(wanted: Study, data: Path, raw: Path | None, suite: str) -> Callable[[Path, str, str, Path], RowScores]:
+def _scorer(
+    wanted: Study, data: Path, raw: Path | None, suite: str
+) -> Callable[[Path | str, str, str, Path], RowScores]:
     from blurb.api.keywords import run
 
     names = ",".join(task.name for task in wanted.tasks)
 
-    def score(encoder: Path, name: str, protocol: str, store: Path) -> RowScores:
+    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> RowScores:
         place = {"suite": "demo"} if suite == "demo" else {"data": data, "raw": raw}
         results = run(encoder, names, name=name, protocol=protocol, output=store, progress=False, **place)
         if results.failed:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import BertTokenizerFast
 
 from blurb.corpora import demo
 from blurb.lab.pretraining import masking, models, packing, quality, speed, vocabulary
@@ -275,3 +276,51 @@ def test_nothing_is_written_for_bad_input(tmp_path: Path, more: list[str], told:
     assert code == 2
     assert told in err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_vocabulary_may_be_part_of_a_checkpoints(tmp_path: Path) -> None:
+    """The letters of the text, then the entries with the lowest numbers; nothing else."""
+    folder = tmp_path / "general"
+    folder.mkdir()
+    pieces = [
+        "[PAD]",
+        "[unused0]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "z",
+        "##a",
+        "a",
+        "b",
+        "##b",
+        "the",
+        "##ab",
+        "of",
+    ]
+    BertTokenizerFast(vocab={piece: number for number, piece in enumerate(pieces)}).save_pretrained(folder)
+    taken = vocabulary.checkpoint_entries(str(folder))
+    assert taken == ["z", "##a", "a", "b", "##b", "the", "##ab", "of"]
+    made = vocabulary.train(["ab of Ba"], Recipe(vocabulary=11, vocabulary_of=str(folder)))
+    expected = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "a", "b", "##b", "the", "##ab"]
+    assert set(made.get_vocab()) == set(expected)
+    assert made.tokenize("aab of") == ["a", "##ab", "[UNK]"]
+    with pytest.raises(SettingsError, match="supports a vocabulary of 12 entries"):
+        vocabulary.train(["ab of Ba"], Recipe(vocabulary=100, vocabulary_of=str(folder)))
+
+
+def test_vocabularies_that_cannot_be_taken(tmp_path: Path) -> None:
+    with pytest.raises(BlurbError, match="no such checkpoint"):
+        vocabulary.train(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "x")))
+    with pytest.raises(SettingsError, match="is WordPiece"):
+        Recipe(vocabulary_of="general", kind="bpe").check()
+    bpe = vocabulary.train(["some text of some words"] * 9, Recipe(kind="bpe", vocabulary=264))
+    bpe.save_pretrained(tmp_path / "bpe")
+    with pytest.raises(BlurbError, match="has no WordPiece vocabulary"):
+        vocabulary.train(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "bpe")))
+
+
+def test_a_setting_that_came_later_changes_no_hash_before_it_is_used() -> None:
+    """The hash of a recipe of 926b335d."""
+    assert Recipe().hash("text") == "530eac3039d58f21"
+    assert Recipe(vocabulary_of="general").hash("text") != Recipe().hash("text")

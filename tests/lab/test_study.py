@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from scipy.stats import ttest_ind
+from scipy.stats import sem, t, ttest_ind
 
 import blurb
 from blurb.corpora import demo
-from blurb.lab.study import conduct, parts, reading, spec
+from blurb.lab.study import conduct, findings, parts, reading, spec, tables
 from blurb.lab.study.units import variant_row
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results.comparison import compare_rows
 from blurb.results.row_scores import RowScores
+from blurb.system import leases
 from tests.results import invented
 
 VALUES = {"a": ((62.1, 71.0), (62.4, 70.2), (62.0, 73.5)), "b": ((58.0, 70.9), (57.2, 71.1), (59.3, 70.0))}
@@ -125,10 +130,10 @@ words = 0
 @pytest.mark.costly
 def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
-    study, scored = spec.read(tmp_path / "small.toml"), []
+    study, scored, limit = spec.read(tmp_path / "small.toml"), [], [3]
 
-    def score(encoder: Path, name: str, protocol: str, store: Path) -> RowScores:
-        if len(scored) == 2:
+    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> RowScores:
+        if [len(scored)] == limit:
             raise KeyboardInterrupt
         scored.append(name)
         names = [task.name for task in study.tasks]
@@ -145,6 +150,7 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert [variant.name for variant, _ in conduct.missing(tmp_path / "out", study)] == ["untrained", "trained"]
     scored.clear()
     shutil.rmtree(tmp_path / "out" / "work")  # only what is committed is left
+    limit.clear()
     assert conducted() == [("untrained", 2), ("trained", 2)]
     assert conducted() == []
     assert not list((tmp_path / "out" / "work").iterdir())
@@ -152,6 +158,11 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert {name: row.seeds("gad") for name, row in rows.items()} == {"untrained": (1, 2), "trained": (1, 2)}
     lines = compare_rows(rows["trained"], rows["untrained"], "test", with_units=False)
     assert {line.name for line in lines} >= {"gad", "biosses"}
+    shown = findings.read(tmp_path / "out", study)
+    assert set(shown.floors) == {"baseline:bigrams"}
+    pages = shown.write()
+    assert [path.name for path in pages] == ["README.md", "study.csv", "study.png"]
+    assert len(shown.to_pandas()) == 3 * 2 + 3  # three columns, two sets and their mean
     facts = parts.facts(tmp_path / "out", study)
     assert [each["seen"]["words"] for each in facts["untrained"]] == [0, 0]
     assert all(each["bits per byte"]["model"] > 0 for each in facts["trained"])
@@ -170,3 +181,48 @@ def test_the_reading_says_what_is_separated_and_what_it_would_take() -> None:
     assert "not separated; about " in hoc
     alone = {name: variant_row(name, {1: encoder(name, 1)}) for name in VALUES}
     assert all("of these checkpoints alone" in line for line in reading.reading(alone, "b"))
+
+
+def test_the_table_against_numbers_by_hand() -> None:
+    """Oracle: scipy's t interval; the published column is that of the shipped table."""
+    rows = {name: variant(name) for name in VALUES}
+    first, other = spec.read("vocabulary-and-masking").variants[-2:]
+    study = replace(
+        spec.read("vocabulary-and-masking"),
+        variants=[replace(first, name="a"), replace(other, name="b")],
+        tasks=blurb.tasks.load_selection("gad,hoc"),
+        protocols=["quick"],
+    )
+    cells = {(cell.dataset, cell.variant): cell for cell in tables.cells(study, {"quick": rows}, {})}
+    values = [gad for gad, _ in VALUES["a"]]
+    low, high = t.interval(0.95, 2, np.mean(values), sem(values))
+    assert cells["gad", "a"].mean == pytest.approx(np.mean(values))
+    assert cells["gad", "a"].half == pytest.approx((high - low) / 2)
+    assert cells["gad", "a"].sd == pytest.approx(np.std(values, ddof=1))
+    assert cells["mean", "b"].mean == pytest.approx(np.mean(VALUES["b"]))
+    assert cells["mean", "b"].sd == pytest.approx(np.std(np.mean(VALUES["b"], axis=1), ddof=1))
+    assert (cells["gad", "a"].published, cells["gad", "b"].published) == (81.74, 83.96)  # Gu et al., Table 7
+    page = tables.page(study, list(cells.values()), {}, [])
+    halves = [
+        half / 2
+        for half in map(np.ptp, [t.interval(0.95, 2, 0, sem([gad for gad, _ in VALUES[name]])) for name in "ab"])
+    ]
+    assert f"| gad | 62.17 ± {halves[0]:.2f} | 58.17 ± {halves[1]:.2f} | 81.74 | 83.96 |" in page
+
+
+def test_a_part_that_another_process_makes_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    study = spec.read(tmp_path / "small.toml")
+    work = tmp_path / "out" / "work"
+    work.mkdir(parents=True)
+    with contextlib.ExitStack() as stack:
+        for name in ("baseline-bigrams", "untrained-1", "untrained-2", "trained-1", "trained-2"):
+            stack.enter_context(leases.held(work / f"{name}.lease"))
+        script = (
+            "from pathlib import Path\nfrom blurb.lab.study import conduct, spec\n"
+            f"study = spec.read({str(tmp_path / 'small.toml')!r})\n"
+            f"print(list(conduct.conduct(study, Path({str(tmp_path / 'out')!r}), Path('.'), None)))"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert len(conduct.missing(tmp_path / "out", study)) == 4

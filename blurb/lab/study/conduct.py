@@ -17,8 +17,8 @@ from blurb.system import leases
 from blurb.system.files import new_folder, write_whole
 
 WORK = "work"
-Score = Callable[[Path, str, str, Path], RowScores]
-"""Fine-tunes an encoder: its folder, the name of its row, the protocol, the store -> the row."""
+Score = Callable[[Path | str, str, str, Path], RowScores]
+"""Fine-tunes an encoder: its folder (or a baseline), the name of its row, the protocol, the store -> the row."""
 
 
 def missing(out: Path, study: Study) -> list[tuple[Variant, int]]:
@@ -38,6 +38,8 @@ def conduct(
 
     :param data: data folder: what dev and test have is kept out of every text
     """
+    for floor in study.floors:
+        _floor(study, floor, out, score)
     corpora: dict[object, tuple[Corpus, Mapping[str, Any]]] = {}
     for variant, seed in missing(out, study):
         key = (tuple(variant.text), tuple(variant.mix))
@@ -66,10 +68,25 @@ def _make(
     encoder = pretrain.pretrain(work / "pretrained", text[0], variant.run(seed), text[1], progress)
     for protocol in study.protocols:
         if not (target / protocol).is_dir():
-            row = score(encoder, target.name, protocol, work / "runs")
-            with new_folder(target / protocol) as aside:
-                aside.mkdir(parents=True)
-                for name, content in row_files.files(row).items():
-                    (aside / name).write_bytes(content)
+            _keep(score(encoder, target.name, protocol, work / "runs"), target / protocol)
     write_whole(target / pretrain.ABOUT, (encoder / pretrain.ABOUT).read_bytes())
     shutil.rmtree(work)
+
+
+def _floor(study: Study, floor: str, out: Path, score: Score) -> None:
+    """Scores a baseline, unless its row is there or another process makes it."""
+    target = parts.floor_place(out, study, floor)
+    work = out / WORK / target.parent.name
+    work.parent.mkdir(parents=True, exist_ok=True)
+    with leases.trying(work.with_name(f"{work.name}.lease")) as lease:
+        if lease is not None and not target.is_dir():
+            _keep(score(floor, floor, study.protocols[0], work), target)
+            shutil.rmtree(work)
+
+
+def _keep(row: RowScores, target: Path) -> None:
+    """Writes a row as files, whole."""
+    with new_folder(target) as aside:
+        aside.mkdir(parents=True)
+        for name, content in row_files.files(row).items():
+            (aside / name).write_bytes(content)

@@ -1,25 +1,109 @@
-"""What the parts of a study show."""
+"""What the parts of a study show: a table, a picture and sentences, made from the parts alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from blurb.lab.study import parts
+from blurb.lab.study import parts, tables
+from blurb.lab.study.reading import reading
 from blurb.lab.study.spec import Study
+from blurb.messages.errors import DataError
 from blurb.results.row_scores import RowScores
+from blurb.system.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+TABLE, PAGE, PICTURE = "study.csv", "README.md", "study.png"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Findings:
-    """The rows of the variants that have parts, by protocol."""
+    """The rows of the variants that have parts; in a notebook the table.
+
+    :param rows: protocol -> variant -> its row, whose runs are its pretrainings
+    :param floors: baseline -> its row
+    :param facts: variant -> what is known of each of its pretrainings (`pretraining.json`)
+    """
 
     study: Study
     path: Path
     rows: Mapping[str, Mapping[str, RowScores]]
+    floors: Mapping[str, RowScores]
+    facts: Mapping[str, Sequence[Mapping[str, Any]]]
+
+    @property
+    def first(self) -> Mapping[str, RowScores]:
+        """The rows by the protocol that decides."""
+        return self.rows[self.study.protocols[0]]
+
+    def reading(self) -> list[str]:
+        """A sentence for each variant and dataset; empty while the reference has no part."""
+        return list(reading(self.first, self.study.reference)) if self.study.reference in self.first else []
+
+    def lines(self) -> list[tables.Cell]:
+        """A cell for each protocol, dataset and variant."""
+        return tables.cells(self.study, self.rows, self.floors)
+
+    def to_pandas(self) -> DataFrame:
+        """The cells as a table with the columns of `study.csv`."""
+        from pandas import DataFrame
+
+        return DataFrame([vars(cell) for cell in self.lines()], columns=list(tables.COLUMNS))
+
+    def markdown(self) -> str:
+        """The page of the study."""
+        return tables.page(self.study, self.lines(), self.facts, self.reading())
+
+    def plot(self, path: Path | str | None = None) -> Figure | None:
+        """The scores of all variants by dataset; returns the figure if there is no file to write.
+
+        :raises SettingsError: without Matplotlib, or for another kind of file than .png, .svg and .pdf
+        """
+        from blurb.plots import _style, scores
+
+        scores.check(Path(path or PICTURE))
+        shown = [*self.first.values(), *self.floors.values()]
+        if path is None:
+            return _style.drawn(lambda: scores.draw(shown))
+        scores.write(shown, Path(path))
+        return None
+
+    def write(self, picture: bool = True) -> list[Path]:
+        """Writes table, page and picture beside the parts; returns what was written.
+
+        :raises DataError: if there are no parts
+        """
+        if not self.first:
+            raise DataError("has no finished part.", self.path, fix="run the study first.")
+        text = io.StringIO()
+        writer = csv.DictWriter(text, tables.COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(cell.written() for cell in self.lines())
+        write_whole(self.path / TABLE, text.getvalue().encode())
+        write_whole(self.path / PAGE, self.markdown().encode())
+        if picture:
+            self.plot(self.path / PICTURE)
+        return [self.path / name for name in (PAGE, TABLE, *([PICTURE] if picture else []))]
+
+    def __repr__(self) -> str:
+        done = ", ".join(f"{name}: {len(self.facts[name])}" for name in self.facts)
+        return f"<Findings of {self.path}: {done} of {self.study.runs} pretrainings>"
+
+    def _repr_html_(self) -> str:
+        return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
 
 
 def read(out: Path, study: Study) -> Findings:
-    """What is there of a study."""
-    return Findings(study, out, {protocol: parts.rows(out, study, protocol) for protocol in study.protocols})
+    """What is there of a study.
+
+    :raises DataError: if a part cannot be read
+    """
+    rows = {protocol: parts.rows(out, study, protocol) for protocol in study.protocols}
+    return Findings(study, out, rows, parts.floors(out, study), parts.facts(out, study))

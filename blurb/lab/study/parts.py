@@ -30,6 +30,17 @@ def place(out: Path, variant: Variant, seed: int) -> Path:
     return out / PARTS / f"{variant.name}-{seed}"
 
 
+def floor_place(out: Path, study: Study, floor: str) -> Path:
+    """The folder of the row of a baseline."""
+    return out / PARTS / floor.replace(":", "-") / study.protocols[0]
+
+
+def floors(out: Path, study: Study) -> dict[str, RowScores]:
+    """Baseline -> its row, of those that are there."""
+    places = {floor: floor_place(out, study, floor) for floor in study.floors}
+    return {floor: scores(read(place)) for floor, place in places.items() if (place / ABOUT).is_file()}
+
+
 def is_done(out: Path, study: Study, variant: Variant, seed: int) -> bool:
     """Whether a pretraining has been scored by every protocol.
 

@@ -17,8 +17,22 @@ from blurb.protocols import protocol
 from blurb.system import toml
 from blurb.tasks import Task
 
+BASELINE = "baseline:"
 READY = Path(__file__).parent / "ready"
-KEYS = ("title", "text", "mix", "words", "runs", "tasks", "protocols", "reference", "published", "recipe", "variants")
+KEYS = (
+    "title",
+    "text",
+    "mix",
+    "words",
+    "runs",
+    "tasks",
+    "protocols",
+    "reference",
+    "published",
+    "floors",
+    "recipe",
+    "variants",
+)
 OF_RECIPE = tuple(sorted({field.name for field in fields(Recipe)} - {"seed"}))
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 """It names folders and rows."""
@@ -53,6 +67,7 @@ class Study:
     :param runs: pretrainings of each variant, with the seeds 1 to this number
     :param protocols: by which every encoder is scored; the first decides
     :param published: what the published rows of the variants are, for the heading of their columns
+    :param floors: baselines that every encoder should be above, scored once by the first protocol
     """
 
     title: str
@@ -62,6 +77,7 @@ class Study:
     tasks: Sequence[Task]
     protocols: Sequence[str]
     published: str = ""
+    floors: Sequence[str] = ()
 
 
 def ready() -> list[str]:
@@ -106,8 +122,20 @@ def _study(content: Mapping[str, Any]) -> Study:
     for name in named:
         if name not in protocol.names():
             raise UnknownName("protocol", name, protocol.names())
-    return Study(str(content.get("title", "Study")), variants, reference, runs, chosen, named,
-                 str(content.get("published", "")))  # fmt: skip
+    floors = _texts(content, "floors", ["baseline:bigrams"])
+    for name in floors:
+        if not name.startswith(BASELINE):
+            raise SettingsError(f"floors are baselines, such as baseline:bigrams (got {name!r}).")
+    return Study(
+        title=str(content.get("title", "Study")),
+        variants=variants,
+        reference=reference,
+        runs=runs,
+        tasks=chosen,
+        protocols=named,
+        published=str(content.get("published", "")),
+        floors=floors,
+    )
 
 
 def _variant(name: str, values: Mapping[str, Any]) -> Variant:

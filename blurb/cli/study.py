@@ -1,0 +1,58 @@
+"""`blurb study`: variants of a pretraining, each pretrained several times and scored."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command(name="study")
+@click.argument("file", type=click.Path())
+@click.option("--output", type=click.Path(path_type=Path, file_okay=False), default="study", show_default=True,
+              help="Folder of the parts; a study goes on from them alone.")  # fmt: skip
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Data folder; what its dev and test sets have is not learnt."
+)
+@click.option("--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for more text.")
+@click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True,
+              help="demo: synthetic data, for a try.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of torch.  [default: all cores]")
+@click.option("--read", is_flag=True, help="Make no part; write what those that are there show.")
+@click.option("--dry-run", is_flag=True, help="List the parts that are missing, and stop.")
+def command(
+    file: str, output: Path, data: Path | None, raw: Path | None, suite: str, threads: int | None, read: bool,
+    dry_run: bool,
+) -> None:  # fmt: skip
+    """Compare ways to pretrain a small encoder; a pretraining is the unit of every test.
+
+    FILE is a TOML file, or a study that is shipped: from-scratch-or-continued, masking, vocabulary or
+    vocabulary-and-masking. Start the same command in several processes or on several machines to share the parts.
+    docs/lab.md has an example with its result.
+    """
+    from importlib.util import find_spec
+
+    from blurb.api.studying import study
+
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+    if dry_run:
+        from blurb.lab.study import conduct, spec
+
+        wanted = spec.read(file)
+        waiting = conduct.missing(output, wanted)
+        for variant, seed in waiting:
+            click.echo(f"{variant.name}, pretraining {seed}: {variant.recipe.words:,} words")
+        click.echo(f"{len(waiting)} of {len(wanted.variants) * wanted.runs} pretrainings are missing in {output}.")
+        return
+    found = study(
+        file, output, data=data, raw=raw, suite=suite, run=not read, progress=sys.stderr.isatty(),
+        told=lambda text: click.echo(text, err=True),
+    )  # fmt: skip
+    for sentence in found.reading():
+        click.echo(sentence)
+    for path in found.write(picture=find_spec("matplotlib") is not None):
+        click.echo(f"Wrote {path}", err=True)

@@ -1,0 +1,134 @@
+"""The table of a study: a line a dataset, a column a variant, the published column beside."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from blurb.lab.study.spec import Study
+from blurb.results import published
+from blurb.results.row_scores import RowScores
+from blurb.statistics.student import half_width
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A variant on a dataset.
+
+    :param dataset: name of the dataset, or `mean` over all of the study
+    :param mean: over pretrainings, times 100
+    :param sd: between pretrainings, each fine-tuned once; None for fewer than two
+    :param half: half of the 95 % interval of the mean (Student's t), likewise
+    :param published: score of the published row that asks the same of a large encoder
+    """
+
+    protocol: str
+    dataset: str
+    variant: str
+    mean: float
+    sd: float | None
+    half: float | None
+    pretrainings: int
+    published: float | None = None
+
+    def written(self) -> dict[str, str]:
+        """The cell as a line of the file; unknown figures are empty."""
+        values = {name: getattr(self, name) for name in COLUMNS}
+        return {
+            name: "" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+            for name, value in values.items()
+        }
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f}" + ("" if self.half is None else f" ± {self.half:.2f}")
+
+
+COLUMNS = tuple(field.name for field in fields(Cell))
+MEAN = "mean"
+
+
+def cells(study: Study, rows: Mapping[str, Mapping[str, RowScores]], floors: Mapping[str, RowScores]) -> list[Cell]:
+    """All cells: protocol by protocol, dataset by dataset, the variants in the order of the study.
+
+    The mean is over the datasets of the study, of pretrainings that have all of them; it is no BLURB score.
+    """
+    printed = {variant.name: _printed(variant.published) for variant in study.variants}
+    names = [task.name for task in study.tasks]
+    there: list[Cell] = []
+    for protocol, own in rows.items():
+        shown = {**own, **(floors if protocol == study.protocols[0] else {})}
+        for dataset in (*names, MEAN):
+            for variant, row in shown.items():
+                values = _means(row, names) if dataset == MEAN else row.values(dataset)
+                if values:
+                    sd = statistics.stdev(values) if len(values) > 1 else None
+                    known = printed.get(variant, {}).get(dataset)
+                    cell = Cell(protocol, dataset, variant, statistics.fmean(values), sd, half_width(values),
+                                len(values), known)  # fmt: skip
+                    there.append(cell)
+    return there
+
+
+def _means(row: RowScores, names: Sequence[str]) -> list[float]:
+    if not all(name in row.datasets for name in names):
+        return []
+    seeds = set.intersection(*(set(row.seeds(name)) for name in names))
+    by_name = [row.datasets[name].scores() for name in names]
+    return [statistics.fmean(scores[seed] for scores in by_name) for seed in sorted(seeds)]
+
+
+def _printed(name: str) -> Mapping[str, float]:
+    """Dataset -> printed score of a published row; empty without a name."""
+    found = [row for row in (*published.shipped(), *published.ablations()) if row.model == name]
+    return found[0].means("test") if name and found else {}
+
+
+def page(
+    study: Study, lines: Sequence[Cell], facts: Mapping[str, Sequence[Mapping[str, Any]]], read: Sequence[str]
+) -> str:
+    """The page of a study, in Markdown."""
+    parts = [f"# {study.title}", "", *_head(study, facts), ""]
+    for protocol in study.protocols:
+        own = [cell for cell in lines if cell.protocol == protocol]
+        if own:
+            parts += [f"## Scores by `{protocol}`", "", *_table(own, study), ""]
+    parts += ["## Bits per byte of held-out text", "", *_bits(facts), ""]
+    if read:
+        parts += [f"## Beside `{study.reference}`", "", *(f"- {sentence}" for sentence in read), ""]
+    return "\n".join(parts)
+
+
+def _head(study: Study, facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    count = ", ".join(f"{name} {len(known)}" for name, known in facts.items())
+    words = {each["seen"]["words"] for known in facts.values() for each in known} - {0}
+    seen = f"{min(words):,} words of text seen by each; " if words else ""
+    yield (
+        f"Pretrainings of each variant: {count} (of {study.runs}); {seen}each is fine-tuned once. Figures are test "
+        "scores times 100: the mean over pretrainings ± half of its 95 % interval (Student's t), which knows no other "
+        "noise than that between pretrainings."
+    )
+
+
+def _table(cells: Sequence[Cell], study: Study) -> Iterator[str]:
+    variants = list(dict.fromkeys(cell.variant for cell in cells))
+    printed = [name for name in variants if any(cell.published is not None for cell in cells if cell.variant == name)]
+    yield f"| dataset | {' | '.join((*variants, *(f'{name}, {study.published}' for name in printed)))} |"
+    yield f"|---|{'---:|' * (len(variants) + len(printed))}"
+    for dataset in dict.fromkeys(cell.dataset for cell in cells):
+        own = {cell.variant: cell for cell in cells if cell.dataset == dataset}
+        figures = [str(own[name]) if name in own else "" for name in variants]
+        large = [own[name].published if name in own else None for name in printed]
+        yield f"| {dataset} | {' | '.join((*figures, *('' if each is None else f'{each:.2f}' for each in large)))} |"
+
+
+def _bits(facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    yield "| variant | encoder | frequencies of sub-tokens | the sub-token before | sub-tokens seen | seconds |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for name, known in facts.items():
+        if known:
+            bits = [statistics.fmean(each["bits per byte"][key] for each in known) for key in
+                    ("model", "frequencies", "pairs")]  # fmt: skip
+            seen = [statistics.fmean(each["seen"][key] for each in known) for key in ("tokens", "seconds")]
+            yield f"| {name} | {' | '.join(f'{value:.3f}' for value in bits)} | {seen[0]:,.0f} | {seen[1]:,.0f} |"
