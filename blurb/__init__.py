@@ -25,8 +25,10 @@ __all__ = [
     "load_model",
     "load_results",
     "predict",
+    "pretrain",
     "run",
     "score",
+    "study",
 ]
 
 if TYPE_CHECKING:
@@ -43,8 +45,10 @@ if TYPE_CHECKING:
         load_model,
         load_results,
         predict,
+        pretrain,
         run,
         score,
+        study,
     )
 
 

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from blurb.api.keywords import run
     from blurb.api.mistakes import confusion, diff, errors
     from blurb.api.predicting import KeptModel, load_model, predict
+    from blurb.api.pretraining import pretrain
     from blurb.api.results import Results, load_results
     from blurb.api.scoring import Scores, score
+    from blurb.api.studying import study
 
 __all__ = [
     "Comparison",
@@ -28,9 +30,11 @@ __all__ = [
     "load_model",
     "load_results",
     "predict",
+    "pretrain",
     "row_of",
     "run",
     "score",
+    "study",
 ]
 _HOMES = {
     "check": "comparing",
@@ -47,8 +51,10 @@ _HOMES = {
     "KeptModel": "predicting",
     "load_model": "predicting",
     "predict": "predicting",
+    "pretrain": "pretraining",
     "Scores": "scoring",
     "score": "scoring",
+    "study": "studying",
 }
 
 

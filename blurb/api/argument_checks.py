@@ -66,6 +66,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
         lambda value: isinstance(value, str | os.PathLike | Mapping | Sequence) or hasattr(value, "tolist"),
     ),
     "Names": ("a mapping from label to label", lambda value: isinstance(value, Mapping)),
+    "Told": ("a function of a sentence", callable),
     "Any": ("anything", lambda value: True),
 }
 """Words of the annotations -> how a message calls the kind, and whether a value is of it."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from blurb.messages.errors import DataError
 
+Told = Callable[[str], None]
+
 if TYPE_CHECKING:
     from blurb.lab.study.findings import Findings
     from blurb.lab.study.spec import Study
@@ -23,13 +25,14 @@ def study(
     suite: str = "blurb",
     run: bool = True,
     progress: bool = True,
-    told: Callable[[str], None] = lambda text: None,
+    told: Told | None = None,
 ) -> Findings:
     """Makes the parts of a study that are missing, and returns what all parts show.
 
     :param file: TOML file of the study, or the name of one that is shipped
     :param output: folder of its parts, from which alone it goes on
-    :param data: data folder, of whose dev and test sets no text is learnt
+    :param data: data folder, of whose dev and test sets no text is learnt; with its gold answers the sentences are on
+        pretrainings and test examples, without it on pretrainings alone
     :param run: False makes no part, and reads those that are there
     :param told: called with a sentence for each part that is done
     :raises BlurbError: for a study that cannot be made, or parts of another one
@@ -38,15 +41,16 @@ def study(
     from blurb.lab.study import conduct, findings, spec
 
     wanted, folder = spec.read(file), Path(output)
+    place = demo.prepare() if suite == "demo" else None if data is None else Path(data)
     if run:
-        place = demo.prepare() if suite == "demo" else None if data is None else Path(data)
         if place is None:
             raise DataError("A study needs the data folder", fix="add --data, or --suite demo to try it.")
         originals = None if raw is None else Path(raw)
         made = conduct.conduct(wanted, folder, place, _scorer(wanted, place, originals, suite), originals, progress)
         for variant, seed in made:
-            told(f"{variant.name}, pretraining {seed}: done")
-    return findings.read(folder, wanted)
+            if told is not None:
+                told(f"{variant.name}, pretraining {seed}: done")
+    return findings.read(folder, wanted, place)
 
 
 def _scorer(

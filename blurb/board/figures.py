@@ -24,6 +24,28 @@ def figures_of(row: Row, run: RunFile, split: Scored, data: Path, without: Colle
     :param without: ids of examples that are left out
     :raises DataError: if its predictions are not those of the examples, or are no answers
     """
+    formulation, kept, given = _answered(row, run, split, data)
+    losses = losses_of_run(row, run, split)
+    left = [place for place, (unit, _) in enumerate(kept) if unit["id"] not in without]
+    known = [losses[kept[place][1]] for place in left] if losses else None
+    return _figures(formulation, [kept[place][0] for place in left], [given[place] for place in left], known)
+
+
+def examples_of(row: Row, run: RunFile, split: Scored, data: Path) -> tuple[Formulation, dict[str, list[Any]]]:
+    """The examples of a run on a split: `id`, `doc_id`, `gold` and `prediction`, in the order of the data.
+
+    :raises DataError: if its predictions are not those of the examples, or are no answers
+    """
+    formulation, kept, given = _answered(row, run, split, data)
+    units = [unit for unit, _ in kept]
+    columns = {name: [unit.get(name) for unit in units] for name in ("id", "doc_id")}
+    return formulation, {**columns, "gold": [formulation.gold(dict(unit)) for unit in units], "prediction": given}
+
+
+def _answered(
+    row: Row, run: RunFile, split: Scored, data: Path
+) -> tuple[Formulation, list[tuple[Mapping[str, Any], int]], list[Any]]:
+    """The formulation, the scored units with the place of the answer of each, and these answers."""
     formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
     units = gold.units(formulation, data, split)
     answers = [Answer(place, key, value) for place, (key, value) in enumerate(of_run(row, run, split), 1)]
@@ -32,10 +54,7 @@ def figures_of(row: Row, run: RunFile, split: Scored, data: Path, without: Colle
     units = list(Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used)
     places, _ = matching.match(file, units, split)
     given = values.read(formulation.task, file, Reading("bio", any_scale=True))
-    losses = losses_of_run(row, run, split)
-    kept = [(unit, place) for unit, place in zip(units, places, strict=True) if unit["id"] not in without]
-    known = [losses[place] for _, place in kept] if losses else None
-    return _figures(formulation, [unit for unit, _ in kept], [given[place] for _, place in kept], known)
+    return formulation, list(zip(units, places, strict=True)), [given[place] for place in places]
 
 
 def _figures(

@@ -33,6 +33,8 @@ FIRST = {
     "confusion": {"row": "a"},
     "diff": {"a": "a", "b": "b"},
     "score": {"task": "gad", "predictions": "a", "suite": "demo"},
+    "pretrain": {"out": "encoder", "text": "missing.txt"},
+    "study": {"file": "vocabulary", "suite": "demo", "run": False},
 }
 
 
@@ -58,7 +60,7 @@ def test_a_wrong_value(name: str, parameter: str, value: Any, tmp_path: Path, mo
     if name == "run" and parameter != "dry_run":
         given["dry_run"] = True
     wrong = argument_checks.wrong(function, given)
-    if not wrong and parameter in ("dry_run", "progress", "output", "leaderboard"):
+    if not wrong and parameter in ("dry_run", "progress", "output", "leaderboard", "run"):
         return  # a valid value, with which a trial would run
     if wrong:
         with pytest.raises(SettingsError, match=f"^blurb.{name}: {parameter} must be "):

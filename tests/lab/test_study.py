@@ -15,12 +15,13 @@ from scipy.stats import sem, t, ttest_ind
 
 import blurb
 from blurb.corpora import demo
-from blurb.lab.study import conduct, findings, parts, reading, spec, tables
+from blurb.lab.study import conduct, examples, findings, parts, reading, spec, tables
 from blurb.lab.study.units import variant_row
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results.comparison import compare_rows
 from blurb.results.row_scores import RowScores
 from blurb.system import leases
+from tests.cli.in_process import blurb as command
 from tests.results import invented
 
 VALUES = {"a": ((62.1, 71.0), (62.4, 70.2), (62.0, 73.5)), "b": ((58.0, 70.9), (57.2, 71.1), (59.3, 70.0))}
@@ -160,6 +161,12 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert {line.name for line in lines} >= {"gad", "biosses"}
     shown = findings.read(tmp_path / "out", study)
     assert set(shown.floors) == {"baseline:bigrams"}
+    assert shown.reading() != findings.read(tmp_path / "out", study, demo.prepare()).reading()
+    (trained,) = (variant for variant in study.variants if variant.name == "trained")
+    for task in ("gad", "biosses"):
+        found = examples._clusters(tmp_path / "out", study, trained.name, task, demo.prepare())
+        assert found is not None
+        assert found.scores == pytest.approx(rows["trained"].values(task), abs=1e-9)
     pages = shown.write()
     assert [path.name for path in pages] == ["README.md", "study.csv", "study.png"]
     assert len(shown.to_pandas()) == 3 * 2 + 3  # three columns, two sets and their mean
@@ -226,3 +233,32 @@ def test_a_part_that_another_process_makes_is_passed_over(tmp_path: Path) -> Non
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     assert len(conduct.missing(tmp_path / "out", study)) == 4
+
+
+def test_the_command(tmp_path: Path) -> None:
+    code, out, _ = command(["study", "masking", "--dry-run", "--output", str(tmp_path / "out")], tmp_path)
+    assert (code, out.splitlines()[-1][:42]) == (0, "15 of 15 pretrainings are missing in " + str(tmp_path)[:5])
+    assert "whole-word, pretraining 3: 60,000,000 words" in out
+    for words, told in (
+        (["study", "maskings"], "masking"),
+        (["study", "masking", "--output", str(tmp_path / "out")], "add --data"),
+        (["study", "masking", "--read", "--output", str(tmp_path / "out")], "no finished part"),
+    ):
+        code, _, err = command(words, tmp_path)
+        assert code == 2
+        assert told in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_front_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for call, told in (
+        (lambda: blurb.pretrain("encoder", "missing.txt"), "missing.txt"),
+        (lambda: blurb.pretrain("encoder", "train"), "train"),
+        (lambda: blurb.pretrain("encoder", "train", masking=0.3), "masking"),
+        (lambda: blurb.study("masking", told=3), "told must be a function of a sentence"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(BlurbError, match=told):
+            call()
+    assert "masking" not in repr(blurb.study("masking", run=False).rows)
+    assert list(tmp_path.iterdir()) == []

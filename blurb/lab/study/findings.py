@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.lab.study import parts, tables
+from blurb.lab.study import examples, parts, tables
 from blurb.lab.study.reading import reading
 from blurb.lab.study.spec import Study
 from blurb.messages.errors import DataError
@@ -30,6 +30,7 @@ class Findings:
     :param rows: protocol -> variant -> its row, whose runs are its pretrainings
     :param floors: baseline -> its row
     :param facts: variant -> what is known of each of its pretrainings (`pretraining.json`)
+    :param data: data folder with the gold answers; None leaves the choice of test examples out of the sentences
     """
 
     study: Study
@@ -37,6 +38,7 @@ class Findings:
     rows: Mapping[str, Mapping[str, RowScores]]
     floors: Mapping[str, RowScores]
     facts: Mapping[str, Sequence[Mapping[str, Any]]]
+    data: Path | None = None
 
     @property
     def first(self) -> Mapping[str, RowScores]:
@@ -45,7 +47,10 @@ class Findings:
 
     def reading(self) -> list[str]:
         """A sentence for each variant and dataset; empty while the reference has no part."""
-        return list(reading(self.first, self.study.reference)) if self.study.reference in self.first else []
+        if self.study.reference not in self.first:
+            return []
+        units = None if self.data is None else examples.units(self.path, self.study, self.data)
+        return list(reading(self.first, self.study.reference, units))
 
     def lines(self) -> list[tables.Cell]:
         """A cell for each protocol, dataset and variant."""
@@ -59,7 +64,7 @@ class Findings:
 
     def markdown(self) -> str:
         """The page of the study."""
-        return tables.page(self.study, self.lines(), self.facts, self.reading())
+        return tables.page(self.study, self.lines(), self.facts, self.reading(), self.data is not None)
 
     def plot(self, path: Path | str | None = None) -> Figure | None:
         """The scores of all variants by dataset; returns the figure if there is no file to write.
@@ -100,10 +105,10 @@ class Findings:
         return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
 
 
-def read(out: Path, study: Study) -> Findings:
+def read(out: Path, study: Study, data: Path | None = None) -> Findings:
     """What is there of a study.
 
     :raises DataError: if a part cannot be read
     """
     rows = {protocol: parts.rows(out, study, protocol) for protocol in study.protocols}
-    return Findings(study, out, rows, parts.floors(out, study), parts.facts(out, study))
+    return Findings(study, out, rows, parts.floors(out, study), parts.facts(out, study), data)

@@ -86,9 +86,16 @@ def _printed(name: str) -> Mapping[str, float]:
 
 
 def page(
-    study: Study, lines: Sequence[Cell], facts: Mapping[str, Sequence[Mapping[str, Any]]], read: Sequence[str]
+    study: Study,
+    lines: Sequence[Cell],
+    facts: Mapping[str, Sequence[Mapping[str, Any]]],
+    read: Sequence[str],
+    crossed: bool = False,
 ) -> str:
-    """The page of a study, in Markdown."""
+    """The page of a study, in Markdown.
+
+    :param crossed: whether the sentences take test examples into account
+    """
     parts = [f"# {study.title}", "", *_head(study, facts), ""]
     for protocol in study.protocols:
         own = [cell for cell in lines if cell.protocol == protocol]
@@ -96,7 +103,9 @@ def page(
             parts += [f"## Scores by `{protocol}`", "", *_table(own, study), ""]
     parts += ["## Bits per byte of held-out text", "", *_bits(facts), ""]
     if read:
-        parts += [f"## Beside `{study.reference}`", "", *(f"- {sentence}" for sentence in read), ""]
+        noise = "pretrainings and test examples" if crossed else "pretrainings alone"
+        parts += [f"## Beside `{study.reference}`", "", f"The intervals are over {noise}.", ""]
+        parts += [*(f"- {sentence}" for sentence in read), ""]
     return "\n".join(parts)
 
 

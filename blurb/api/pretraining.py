@@ -1,0 +1,61 @@
+"""`blurb.pretrain`: a small encoder from unlabelled text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from blurb.messages.errors import UnknownName
+
+
+def pretrain(
+    out: Path | str,
+    text: str | Path | Sequence[str],
+    *,
+    words: str = "20M",
+    hours: float | None = None,
+    mix: str | Path | Sequence[str] = (),
+    data: Path | str | None = None,
+    raw: Path | str | None = None,
+    progress: bool = True,
+    **recipe: Any,
+) -> Path:
+    """Pretrains an encoder by masked language modelling; returns its folder, which `blurb.run` takes.
+
+    The same call goes on with a pretraining that was killed, to the same weights.
+
+    :param out: folder of the checkpoints; the encoder is `out/model`
+    :param text: files or folders; "train" for the train texts of the data folder
+    :param words: budget: words of text seen, such as "20M"
+    :param hours: budget by time, instead of `words`
+    :param mix: a second corpus; the smaller is repeated until both weigh as much
+    :param data: data folder: documents of its dev and test sets are left out
+    :param raw: folder of the original releases, for `text="train"`
+    :param recipe: settings of the pretraining, such as `size="mini"`, `whole_word=True` (the help of `blurb pretrain`)
+    :raises BlurbError: for texts, settings or a folder that cannot be taken
+    """
+    from dataclasses import fields
+
+    from blurb.lab.pretraining import pretrain as lab
+    from blurb.lab.pretraining import request, speed
+    from blurb.lab.pretraining.recipe import Recipe
+
+    names = [field.name for field in fields(Recipe) if field.name != "words"]
+    for name in recipe:
+        if name not in names:
+            raise UnknownName("setting of a pretraining", name, names)
+    if recipe.get("start"):
+        recipe["vocabulary"] = 0
+    wanted = Recipe(words=request.words(words), **recipe)
+    wanted.check()
+    corpus, about = request.corpus(
+        _listed(text), _listed(mix), *(None if each is None else Path(each) for each in (data, raw))
+    )
+    if hours is not None:
+        wanted = speed.for_hours(Path(out), corpus, wanted, hours)
+    return lab.pretrain(Path(out), corpus, wanted, about, progress)
+
+
+def _listed(text: str | Path | Sequence[str]) -> list[str]:
+    return [str(text)] if isinstance(text, str | Path) else [str(each) for each in text]
