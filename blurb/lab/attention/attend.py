@@ -66,7 +66,7 @@ def attention(
         notes += said
     result = Attention(
         text=text,
-        words=tuple(text[start:end] for start, end in words),
+        places=tuple(words),
         models=tuple(sides),
         entity=None if entity is None else wording.find_entity(text, words, entity),
         asked=None if word is None else wording.find_entity(text, words, word)[0],

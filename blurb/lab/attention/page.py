@@ -69,12 +69,11 @@ def _json(content: object) -> str:
 
 
 def _marked(result: Attention) -> list[dict[str, Any]]:
-    """The words with single blanks, the entity marked."""
+    """The text as it was given, the entity marked."""
     first, after = result.entity or (0, 0)
-    parts = (result.words[:first], result.words[first:after], result.words[after:])
-    texts = [" ".join(words) for words in parts]
-    shown = [{"text": text, "marked": place == 1} for place, text in enumerate(texts) if text]
-    return [each for part in shown for each in (part, {"text": " ", "marked": False})]
+    start, end = (result.places[first][0], result.places[after - 1][1]) if after else (0, 0)
+    texts = (result.text[:start], result.text[start:end], result.text[end:])
+    return [{"text": text, "marked": place == 1} for place, text in enumerate(texts) if text]
 
 
 def data(result: Attention) -> dict[str, Any]:

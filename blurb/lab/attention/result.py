@@ -24,6 +24,7 @@ class ModelWeights:
     :param name: of the model
     :param columns: special tokens and words
     :param before: number of special tokens before the words
+    :param size: number of words
     :param matrix: (layers, heads, rows, columns), rows sum to 1
     :param is_pooling: whether these are the weights with which a pooling sums the words
     :param pieces: the sub-tokens of the input
@@ -83,7 +84,8 @@ class Attention:
     """The attention of one model or two on one text. In a notebook it shows its page.
 
     :param text: as it was given
-    :param words: of the text; words that a tokenizer cannot keep apart are one
+    :param places: start and end (exclusive, in characters) of each word; words that a tokenizer cannot keep apart are
+        one
     :param models: a model each
     :param entity: its first and its last word (exclusive), or None
     :param asked: the word, by its index, whose queries, keys and scores the page shows, or None
@@ -92,12 +94,17 @@ class Attention:
     """
 
     text: str
-    words: tuple[str, ...]
+    places: tuple[Span, ...]
     models: tuple[ModelWeights, ...]
     entity: Span | None
     asked: int | None
     head: tuple[int, int]
     notes: tuple[str, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the text."""
+        return tuple(self.text[start:end] for start, end in self.places)
 
     @property
     def weights(self) -> Floats:

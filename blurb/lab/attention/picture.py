@@ -1,0 +1,121 @@
+"""The picture: all heads as thumbnails, and one head as lines between two columns of words; needs Matplotlib."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blurb.lab.attention.page import check as check_words
+from blurb.lab.attention.result import Attention, ModelWeights
+from blurb.messages.errors import SettingsError
+from blurb.plots import _style
+from blurb.plots._style import FORMATS, GRID, OURS, PAPER, QUIET
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+CELL, LINE = 0.34, 0.17
+"""Side of a thumbnail and height of a word, in inches."""
+LEAST = 0.01
+"""Lines of smaller weights are not drawn: they would be thousands."""
+
+
+def check(path: Path) -> None:
+    """Raises a SettingsError if no picture could be written there; writes nothing."""
+    if path.suffix not in FORMATS:
+        raise SettingsError(f"the picture must end in {', '.join(FORMATS)} (got '{path.name}').")
+    if find_spec("matplotlib") is None:
+        raise SettingsError("a picture needs Matplotlib: pip install 'blurb-bench[plots]'.")
+
+
+def write(result: Attention, path: Path) -> None:
+    """Writes the picture in the format given by the suffix of `path`; creates its folder if necessary."""
+    check(path)
+    check_words(len(result.words))
+    # What is drawn has at most three digits; more differ between processors.
+    figures = [[model.name, *model.columns, model.matrix.round(3).astype(float).tolist()] for model in result.models]
+    _style.write(path, lambda: draw(result), [figures, list(result.head)])
+
+
+def draw(result: Attention) -> Figure:
+    """A row of panels for each model: its heads, and the chosen one."""
+    from matplotlib.figure import Figure
+
+    encoders = [model for model in result.models if not model.is_pooling]
+    layers, heads = (max([1, *(model.matrix.shape[axis] for model in encoders)]) for axis in (0, 1))
+    left, lines = 0.5 + CELL * (heads if encoders else 0), 0.8 + LINE * max(len(model.columns) for model in result.models)
+    height = max(lines, 0.8 + CELL * 1.1 * layers)
+    figure = Figure(figsize=(left + 3.6, height * len(result.models)), layout="constrained")
+    panels = figure.subfigures(len(result.models), 1, squeeze=False)[:, 0]
+    for panel, model in zip(panels, result.models, strict=True):
+        if model.is_pooling:
+            _pooling(panel, model)
+            continue
+        grid, chosen = panel.subfigures(1, 2, width_ratios=(left, 3.6))
+        _grid(grid, model)
+        _lines(chosen.subplots(), model, *result.head, result.entity or (0, 0))
+    return figure
+
+
+def _title(model: ModelWeights, text: str) -> dict[str, Any]:
+    return {"label": f"{model.name}\n{text}", "loc": "left", "parse_math": False, "fontsize": 7}
+
+
+def _grid(figure: SubFigure, model: ModelWeights) -> None:
+    """Thumbnails of the words' weights; darkness grows with their square roots, alike in all."""
+    layers, heads = model.matrix.shape[:2]
+    figure.suptitle(f"{model.name}: layers down, heads across, darker is more", x=0.02, ha="left", fontsize=7)
+    panels = figure.subplots(layers, heads, squeeze=False)
+    for layer in range(layers):
+        for head in range(heads):
+            axes = panels[layer, head]
+            axes.imshow(np.sqrt(model.weights[layer, head]), cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.spines[:].set(visible=True, linewidth=0.4, color=QUIET)
+            if layer == 0:
+                axes.set_title(str(head + 1), fontsize=6, pad=2)
+            if head == 0:
+                axes.set_ylabel(str(layer + 1), fontsize=6, rotation=0, va="center", labelpad=5)
+
+
+def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple[int, int]) -> None:
+    """One head: a line from each word to the words that it looks at, and what the special tokens get on average."""
+    layer, head = min(layer, model.matrix.shape[0] - 1), min(head, model.matrix.shape[1] - 1)
+    weights, words = model.weights[layer, head], model.columns[model.words]
+    for row, column in np.argwhere(weights >= LEAST):
+        value = float(weights[row, column])
+        opacity, width = min(1.0, 0.06 + 1.3 * value), 0.4 + 1.6 * value
+        axes.plot((0, 1), (row, column), color=OURS, alpha=opacity, linewidth=width, solid_capstyle="round")
+    for place, word in enumerate(words):
+        colour = PAPER if entity[0] <= place < entity[1] else "black"
+        axes.text(-0.04, place, word, ha="right", va="center", fontsize=7, color=colour, parse_math=False)
+        axes.text(1.04, place, word, ha="left", va="center", fontsize=7, color=colour, parse_math=False)
+    for below, column in enumerate(model.special):
+        mass = float(model.matrix[layer, head, model.words, column].mean())
+        text = f"{model.columns[column]} {mass:.0%} of the mean word"
+        axes.text(1.04, len(words) + 0.6 + below, text, va="center", fontsize=6, color=QUIET, parse_math=False)
+    axes.set_title(**_title(model, f"layer {layer + 1}, head {head + 1}"))
+    axes.set_xlim(-1.1, 2.4)
+    axes.set_ylim(len(words) + len(model.special), -0.7)
+    axes.axis("off")
+
+
+def _pooling(figure: SubFigure, model: ModelWeights) -> None:
+    """What each word weighs, as bars; special tokens below, in grey."""
+    axes = figure.subplots()
+    order = [*range(len(model.columns))[model.words], *model.special]
+    shares = model.matrix[0, 0, 0, order]
+    colours = [QUIET if place in model.special else OURS for place in order]
+    axes.barh(range(len(order)), shares, color=colours, height=0.7)
+    axes.set_yticks(range(len(order)), [model.columns[place] for place in order], fontsize=7, parse_math=False)
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("weight")
+    axes.set_title(**_title(model, "weights of the pooling"))
