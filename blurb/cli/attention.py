@@ -64,5 +64,7 @@ def command(
         layers, heads = model.matrix.shape[:2]
         where = "a pooling" if model.is_pooling else f"{layers} layers of {heads} heads"
         special = ", ".join(model.columns[place] for place in model.special) or "special tokens"
-        click.echo(f"{model.name}: {where}; of a word's weights {special} get {model.mean_special.mean():.0%} on average")
+        click.echo(
+            f"{model.name}: {where}; of a word's weights {special} get {model.mean_special.mean():.0%} on average"
+        )
     click.echo(f"Page: {out}" + (f"   picture: {plot}" if plot else ""))

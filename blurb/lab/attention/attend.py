@@ -90,7 +90,7 @@ def _weights(model: Opened, pieces: Subtokens, text: str, words: Sequence[Span])
     batch = weights.inputs(model, pieces, len(words))
     projections: Projections | str = NO_QUERY
     notes: list[str] = []
-    is_pooling = model.pooling is not None and not hasattr(model.encoder, "set_attn_implementation")
+    is_pooling = not hasattr(model.encoder, "set_attn_implementation")
     if is_pooling:
         matrix = wording.join_keys(weights.of_pooling(model, batch), columns, size)
     else:

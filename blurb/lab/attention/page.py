@@ -50,7 +50,8 @@ def render(result: Attention) -> str:
     return environment.get_template("attention.html").render(
         result=result,
         names=" and ".join(model.name for model in result.models),
-        special=", ".join(sorted({model.columns[place] for model in result.models for place in model.special})) or "none",
+        special=", ".join(sorted({model.columns[place] for model in result.models for place in model.special}))
+        or "none",
         is_pooling=all(model.is_pooling for model in result.models),
         asked="" if result.asked is None else result.words[result.asked],
         pieces=_marked(result),

@@ -16,10 +16,12 @@ from blurb.plots._style import FORMATS, GRID, OURS, PAPER, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
 CELL, LINE = 0.34, 0.17
 """Side of a thumbnail and height of a word, in inches."""
+EDGE, TITLE, LINES = 0.4, 0.55, 3.6
+"""Left of the thumbnails, above the panels, and width of the chosen head, in inches."""
 LEAST = 0.01
 """Lines of smaller weights are not drawn: they would be thousands."""
 
@@ -46,18 +48,21 @@ def draw(result: Attention) -> Figure:
     from matplotlib.figure import Figure
 
     encoders = [model for model in result.models if not model.is_pooling]
-    layers, heads = (max([1, *(model.matrix.shape[axis] for model in encoders)]) for axis in (0, 1))
-    left, lines = 0.5 + CELL * (heads if encoders else 0), 0.8 + LINE * max(len(model.columns) for model in result.models)
-    height = max(lines, 0.8 + CELL * 1.1 * layers)
-    figure = Figure(figsize=(left + 3.6, height * len(result.models)), layout="constrained")
-    panels = figure.subfigures(len(result.models), 1, squeeze=False)[:, 0]
-    for panel, model in zip(panels, result.models, strict=True):
+    layers, heads = (max([0, *(model.matrix.shape[axis] for model in encoders)]) for axis in (0, 1))
+    left = CELL * heads + (EDGE if heads else 0)
+    lines = LINE * (max(len(model.columns) for model in result.models) + 1)
+    row = TITLE + max(lines, CELL * layers)
+    wide, high = left + LINES, row * len(result.models)
+    figure = Figure(figsize=(wide, high))
+    for place, model in enumerate(result.models):
+        top = high - place * row - TITLE  # of the panels, in inches from the bottom
         if model.is_pooling:
-            _pooling(panel, model)
+            axes = figure.add_axes(((left + 1.1) / wide, (top - lines + 0.3) / high, 2.3 / wide, (lines - 0.3) / high))
+            _pooling(axes, model)
             continue
-        grid, chosen = panel.subfigures(1, 2, width_ratios=(left, 3.6))
-        _grid(grid, model)
-        _lines(chosen.subplots(), model, *result.head, result.entity or (0, 0))
+        _grid(figure, model, top)
+        axes = figure.add_axes((left / wide, (top - lines) / high, LINES / wide, lines / high))
+        _lines(axes, model, *result.head, result.entity or (0, 0))
     return figure
 
 
@@ -65,17 +70,21 @@ def _title(model: ModelWeights, text: str) -> dict[str, Any]:
     return {"label": f"{model.name}\n{text}", "loc": "left", "parse_math": False, "fontsize": 7}
 
 
-def _grid(figure: SubFigure, model: ModelWeights) -> None:
-    """Thumbnails of the words' weights; darkness grows with their square roots, alike in all."""
+def _grid(figure: Figure, model: ModelWeights, top: float) -> None:
+    """Thumbnails of the words' weights; darkness grows with their square roots, alike in all.
+
+    :param top: of the thumbnails, in inches from the bottom of the figure
+    """
+    wide, high = figure.get_size_inches()
     layers, heads = model.matrix.shape[:2]
-    figure.suptitle(f"{model.name}: layers down, heads across, darker is more", x=0.02, ha="left", fontsize=7)
-    panels = figure.subplots(layers, heads, squeeze=False)
+    title = f"{model.name}\nlayers down, heads across"
+    figure.text(0.04 / wide, (top + TITLE - 0.05) / high, title, va="top", fontsize=7, parse_math=False)
     for layer in range(layers):
         for head in range(heads):
-            axes = panels[layer, head]
+            x, y = EDGE - 0.12 + CELL * head, top - CELL * (layer + 1)
+            axes = figure.add_axes((x / wide, y / high, 0.92 * CELL / wide, 0.92 * CELL / high))
             axes.imshow(np.sqrt(model.weights[layer, head]), cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
-            axes.set_xticks([])
-            axes.set_yticks([])
+            axes.set(xticks=[], yticks=[])
             axes.spines[:].set(visible=True, linewidth=0.4, color=QUIET)
             if layer == 0:
                 axes.set_title(str(head + 1), fontsize=6, pad=2)
@@ -105,9 +114,8 @@ def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple
     axes.axis("off")
 
 
-def _pooling(figure: SubFigure, model: ModelWeights) -> None:
+def _pooling(axes: Axes, model: ModelWeights) -> None:
     """What each word weighs, as bars; special tokens below, in grey."""
-    axes = figure.subplots()
     order = [*range(len(model.columns))[model.words], *model.special]
     shares = model.matrix[0, 0, 0, order]
     colours = [QUIET if place in model.special else OURS for place in order]

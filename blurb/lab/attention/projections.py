@@ -14,7 +14,7 @@ from blurb.lab.attention.words import Floats
 if TYPE_CHECKING:
     from torch import Tensor
 
-QUERY, KEY = ("query", "q_lin", "q_proj", "q"), ("key", "k_lin", "k_proj", "k")
+QUERY, KEY = ("query", "q_lin", "q_proj", "query_proj", "q"), ("key", "k_lin", "k_proj", "key_proj", "k")
 """Last parts of the names of the linear layers that make queries and keys."""
 CLOSE = 1e-4
 """Maximum difference of a weight from the one that follows from queries and keys."""
@@ -69,8 +69,10 @@ def projections(queries: list[Tensor], keys: list[Tensor], weights: Floats) -> P
     :param weights: (layers, heads, pieces, pieces), as the encoder returned them
     """
     layers, heads, pieces, _ = weights.shape
-    if len(queries) != layers or len(keys) != layers:
+    if not queries or not keys:
         return NOT_APART
+    if len(queries) != layers or len(keys) != layers:  # DeBERTa's make those of positions, too
+        return NOT_ALONE
     if any(each.ndim != 3 or each.shape[1] != pieces or each.shape[2] % heads for each in (*queries, *keys)):
         return NOT_APART
     found = Projections(_by_head(queries, heads), _by_head(keys, heads))

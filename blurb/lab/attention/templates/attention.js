@@ -150,7 +150,7 @@ function lines(model) {
     for (const [column, item, output] of items.to) {
       const hide = state.alone && !isWord(model, column);
       output.textContent = hide ? "" : percent(row[column]);
-      item.style.setProperty("--part", hide ? "0" : `${100 * row[column]}%`);
+      item.style.setProperty("--part", hide || row[column] < 0.005 ? "0" : `${100 * row[column]}%`);
     }
     const active = state.row === "entity" ? entityRows(model) : state.row === null ? wordRows(model) : [state.row];
     for (const [column, item] of items.from) {
