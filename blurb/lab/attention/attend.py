@@ -114,13 +114,14 @@ def _weights(model: Opened, pieces: Subtokens, text: str, words: Sequence[Span])
 
 
 def _head(typed: str | None, models: Sequence[ModelWeights]) -> tuple[int, int]:
-    """Layer and head, from 0."""
+    """Layer and head, from 0, of the first model that has more than one head."""
+    model = next((model for model in models if not model.is_pooling), models[0])
     if typed is None:
-        return models[0].busiest()
-    layers, heads = models[0].matrix.shape[:2]
+        return model.busiest()
+    layers, heads = model.matrix.shape[:2]
     layer, dot, head = typed.partition(".")
     if not (dot and layer.isdecimal() and head.isdecimal()):
         raise SettingsError(f"a head is written LAYER.HEAD, as 5.3 (got '{typed}').")
     if not (1 <= int(layer) <= layers and 1 <= int(head) <= heads):
-        raise SettingsError(f"{models[0].name} has no head {typed}: it has {layers} layers of {heads} heads, from 1.")
+        raise SettingsError(f"{model.name} has no head {typed}: it has {layers} layers of {heads} heads, from 1.")
     return int(layer) - 1, int(head) - 1

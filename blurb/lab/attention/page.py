@@ -47,11 +47,11 @@ def render(result: Attention) -> str:
     environment.loader = ChoiceLoader([PackageLoader("blurb.lab.attention"), PackageLoader("blurb.leaderboard.html")])
     style = templating.source(environment, "palette.css", "attention.css")
     script = templating.source(environment, "attention.js", "scores.js")
+    special = sorted({model.columns[place] for model in result.models for place in model.special})
     return environment.get_template("attention.html").render(
         result=result,
         names=" and ".join(model.name for model in result.models),
-        special=", ".join(sorted({model.columns[place] for model in result.models for place in model.special}))
-        or "none",
+        special=", ".join(special) or "none",
         is_pooling=all(model.is_pooling for model in result.models),
         asked="" if result.asked is None else result.words[result.asked],
         pieces=_marked(result),
@@ -90,7 +90,7 @@ def data(result: Attention) -> dict[str, Any]:
 
 
 def _model(model: ModelWeights, asked: int | None, room: int) -> dict[str, Any]:
-    layers, heads, rows, columns = model.matrix.shape
+    layers, heads, rows, _ = model.matrix.shape
     content: dict[str, Any] = {
         "name": model.name,
         "layers": layers,

@@ -152,6 +152,8 @@ function lines(model) {
       output.textContent = hide ? "" : percent(row[column]);
       item.style.setProperty("--part", hide || row[column] < 0.005 ? "0" : `${100 * row[column]}%`);
     }
+    // Bars alone are compared with each other: the longest fills the line.
+    if (!from) for (const [column, item] of items.to) item.style.setProperty("--part", `${100 * row[column] / Math.max(...row)}%`);
     const active = state.row === "entity" ? entityRows(model) : state.row === null ? wordRows(model) : [state.row];
     for (const [column, item] of items.from) {
       item.classList.toggle("on", state.row !== null && active.includes(column));

@@ -27,9 +27,11 @@
     const whole = scores.wholeScores, mine = scores.mine.length;
     const values = rows(whole, scores.scores_step, index, mine, count)[piece];
     const top = Math.max(...values), powers = values.map((value) => Math.exp(value - top)), sum = powers.reduce((a, b) => a + b, 0);
-    const scroll = make("div", part, "scroll"), element = make("table", scroll);
+    const details = make("details", part);
+    details.open = piece === 0;
+    make("summary", details, "", `query of ${scores.pieces[scores.mine[piece]]}`);
+    const scroll = make("div", details, "scroll"), element = make("table", scroll);
     scroll.tabIndex = 0;
-    make("caption", element, "", `query of ${scores.pieces[scores.mine[piece]]}`);
     const head = make("tr", make("thead", element)), body = make("tbody", element);
     const vectors = scores.wholeKeys && {
       query: rows(scores.wholeQueries, scores.queries_step, index, mine, scores.size)[piece],
