@@ -96,7 +96,7 @@ def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple
     """One head: a line from each word to the words that it looks at, and what the special tokens get on average."""
     layer, head = min(layer, model.matrix.shape[0] - 1), min(head, model.matrix.shape[1] - 1)
     weights, words = model.weights[layer, head], model.columns[model.words]
-    for row, column in np.argwhere(weights >= LEAST):
+    for row, column in np.argwhere(weights >= min(LEAST, 0.5 / len(model.columns))):
         value = float(weights[row, column])
         opacity, width = min(1.0, 0.06 + 1.3 * value), 0.4 + 1.6 * value
         axes.plot((0, 1), (row, column), color=OURS, alpha=opacity, linewidth=width, solid_capstyle="round")

@@ -1,6 +1,7 @@
 "use strict";
 const page = JSON.parse(document.getElementById("data").textContent);
 const state = { layer: page.head[0], head: page.head[1], alone: false, row: null, pinned: null };
+const SVG = "http://www.w3.org/2000/svg";
 const MEAN = -1;  // instead of a head or a layer: the mean of all
 const STEPS = 255, HEIGHT = 26, GAP = 14, LEAST = 0.01;  // lines of less are not drawn: they would be thousands
 
@@ -116,7 +117,7 @@ function lines(model) {
   make("h3", part, "", model.name);
   const box = make("div", part, model.pooling ? "lines alone" : "lines");
   const from = model.pooling ? null : make("ol", box, "from");
-  const drawing = model.pooling ? null : document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const drawing = model.pooling ? null : document.createElementNS(SVG, "svg");
   if (from) from.setAttribute("aria-label", "from: each word shows its row");
   if (drawing) { drawing.setAttribute("aria-hidden", "true"); box.append(drawing); }
   const to = make("ol", box, "to");
@@ -173,8 +174,8 @@ function draw(drawing, model, weights, active, middle) {
     model.order.forEach((column, place) => {
       const special = !isWord(model, column);
       // Without a chosen word, only lines between words: those to the special tokens would cover them.
-      if (values[column] < LEAST || (special && state.row === null)) return;
-      const path = document.createElementNS("http://www.w3.org/2000/svg", "path"), end = middle(place);
+      if (values[column] < Math.min(LEAST, 0.5 / model.width) || (special && state.row === null)) return;
+      const path = document.createElementNS(SVG, "path"), end = middle(place);
       path.setAttribute("d", `M0 ${y}C${wide / 2} ${y} ${wide / 2} ${end} ${wide} ${end}`);
       path.setAttribute("stroke-width", (0.75 + 4 * values[column]).toFixed(2));
       path.setAttribute("stroke-opacity", Math.min(1, 0.06 + 1.3 * values[column]).toFixed(3));
