@@ -97,7 +97,9 @@ def _weights(model: Opened, pieces: Subtokens, text: str, words: Sequence[Span])
         pairs, projections, notes = weights.of_encoder(model, batch)
         matrix = wording.join(pairs, columns, size)
     names = model.tokenizer.inner.convert_ids_to_tokens(special.single(pieces.ids))
-    surface = [text[start:end] for start, end in zip(pieces.starts, pieces.ends, strict=True)]
+    inner = names[before : len(names) - after]
+    # In the letters of the text; a blank by itself by its name in the vocabulary.
+    surface = [text[start:end] or name for start, end, name in zip(pieces.starts, pieces.ends, inner, strict=True)]
     shown = [*names[:before], *(text[start:end] for start, end in words), *names[len(names) - after :]]
     side = ModelWeights(
         name=model.name,

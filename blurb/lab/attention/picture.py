@@ -57,7 +57,9 @@ def draw(result: Attention) -> Figure:
     for place, model in enumerate(result.models):
         top = high - place * row - TITLE  # of the panels, in inches from the bottom
         if model.is_pooling:
-            axes = figure.add_axes(((left + 1.1) / wide, (top - lines + 0.45) / high, 2.3 / wide, (lines - 0.45) / high))
+            axes = figure.add_axes(
+                ((left + 1.1) / wide, (top - lines + 0.45) / high, 2.3 / wide, (lines - 0.45) / high)
+            )
             _pooling(axes, model)
             continue
         _grid(figure, model, top)

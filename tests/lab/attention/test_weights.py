@@ -15,7 +15,7 @@ from blurb.lab.attention.projections import NOT_ALONE, NOT_APART, Projections
 from blurb.messages.errors import DataError, ModelError, SettingsError
 
 TEXT = "Aspirin lowered the fever, but two patients (both old) had gastric reflux."
-WORDS = "Aspirin lowered the fever , but two patients ( both old ) had gastric reflux .".split()
+WORDS = [*"Aspirin lowered the fever , but two patients ( both old ) had gastric reflux .".split(" ")]  # noqa: SIM905
 PLAIN = ("bert_uncased", "bert_cased", "roberta", "xlm_roberta", "albert", "electra", "distilbert")
 OTHER = {
     "modernbert": NOT_APART,  # one layer makes queries, keys and values

@@ -53,7 +53,7 @@
         strip(make("td", row), vectors.keys[at], largest(vectors.keys), "key");
         strip(make("td", row), products[at], largest(products), "query times key");
       }
-      make("td", row, "", score.toFixed(2).replace("-", "−"));
+      make("td", row, "", (Math.abs(score) < 0.005 ? 0 : score).toFixed(2).replace("-", "−"));
       make("td", row, "", percent(powers[at] / sum));
     });
   }
