@@ -22,6 +22,8 @@ CELL, LINE = 0.34, 0.17
 """Side of a thumbnail and height of a word, in inches."""
 EDGE, TITLE, LINES = 0.4, 0.55, 3.6
 """Left of the thumbnails, above the panels, and width of the chosen head, in inches."""
+GAP = 0.08
+"""Between thumbnails, in their sides."""
 LEAST = 0.01
 """Lines of smaller weights are not drawn: they would be thousands."""
 
@@ -77,21 +79,26 @@ def _grid(figure: Figure, model: ModelWeights, top: float) -> None:
 
     :param top: of the thumbnails, in inches from the bottom of the figure
     """
+    from matplotlib.patches import Rectangle
+
     wide, high = figure.get_size_inches()
     layers, heads = model.matrix.shape[:2]
     title = f"{model.name}\nlayers down, heads across"
     figure.text(0.04 / wide, (top + TITLE - 0.05) / high, title, va="top", fontsize=7, parse_math=False)
+    box = (EDGE - 0.12) / wide, (top - CELL * layers) / high, CELL * heads / wide, CELL * layers / high
+    axes = figure.add_axes(box)
+    # All in one panel: a panel for each takes two seconds.
     for layer in range(layers):
         for head in range(heads):
-            x, y = EDGE - 0.12 + CELL * head, top - CELL * (layer + 1)
-            axes = figure.add_axes((x / wide, y / high, 0.92 * CELL / wide, 0.92 * CELL / high))
-            axes.imshow(np.sqrt(model.weights[layer, head]), cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
-            axes.set(xticks=[], yticks=[])
-            axes.spines[:].set(visible=True, linewidth=0.4, color=QUIET)
-            if layer == 0:
-                axes.set_title(str(head + 1), fontsize=6, pad=2)
-            if head == 0:
-                axes.set_ylabel(str(layer + 1), fontsize=6, rotation=0, va="center", labelpad=5)
+            image, extent = np.sqrt(model.weights[layer, head]), (head + GAP, head + 1, layer + 1 - GAP, layer)
+            axes.imshow(image, cmap="Blues", vmin=0, vmax=1, interpolation="nearest", extent=extent)
+            frame = Rectangle((extent[0], extent[3]), 1 - GAP, 1 - GAP, fill=False, linewidth=0.4, edgecolor=QUIET)
+            axes.add_patch(frame)
+    axes.set(xlim=(0, heads + 0.02), ylim=(layers, -0.02), aspect="auto")
+    axes.set_xticks([head + 0.5 for head in range(heads)], [str(head + 1) for head in range(heads)], fontsize=6)
+    axes.set_yticks([layer + 0.5 for layer in range(layers)], [str(layer + 1) for layer in range(layers)], fontsize=6)
+    axes.tick_params(length=0, pad=2, top=False, labeltop=True, labelbottom=False)
+    axes.spines[:].set_visible(False)
 
 
 def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple[int, int]) -> None:
