@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blurb.lab.attention import projections as found
+from blurb.lab.attention import projections as vectors
 from blurb.lab.attention.models import Opened
 from blurb.lab.attention.words import Floats
 from blurb.messages.errors import ModelError, SettingsError
@@ -54,7 +54,7 @@ def _has_segments(encoder: Any, types: Sequence[int]) -> bool:
     return "token_type_ids" in inspect.signature(encoder.forward).parameters
 
 
-def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, found.Projections | str, list[str]]:
+def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, vectors.Projections | str, list[str]]:
     """Weights, queries and keys, and notes.
 
     :returns: (layers, heads, pieces, pieces); projections, or why there are none; sentences for people
@@ -67,7 +67,7 @@ def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, found.Proj
         raise ModelError(NO_ATTENTION, where=model.where, fix="choose an encoder with attention.")
     notes = _switch(model)
     try:
-        with torch.inference_mode(), found.recording(model.encoder) as (queries, keys):
+        with torch.inference_mode(), vectors.recording(model.encoder) as (queries, keys):
             output = model.encoder(**batch, output_attentions=True)
     except (TypeError, ValueError, NotImplementedError) as error:
         raise ModelError(f"{NO_ATTENTION} ({error})", where=model.where, fix="choose another.") from error
@@ -85,7 +85,7 @@ def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, found.Proj
             where=model.where,
             fix="choose an encoder with full attention.",
         )
-    return weights, found.projections(queries, keys, weights), notes
+    return weights, vectors.projections(queries, keys, weights), notes
 
 
 def _switch(model: Opened) -> list[str]:
