@@ -44,11 +44,12 @@ def command(
     plot: Path | None,
     trust_remote_code: bool,
 ) -> None:
-    """Show the attention of one encoder, or of two side by side, on a text.
+    """Show the attention of an encoder on a text.
 
-    MODEL is a checkpoint as in blurb run, or the folder of a trial with a kept model; of a kept baseline:bilstm the
-    weights of its pooling are shown. The page is one file that needs no network. Sub-tokens are joined to words, and
-    special tokens are shown apart. Weights show where a head looks, not why a model answers as it does.
+    Two encoders are shown side by side. MODEL is a checkpoint as in blurb run, or the folder of a trial with a kept
+    model; of a kept baseline:bilstm the weights of its pooling are shown. The page is one file that needs no network.
+    Sub-tokens are joined to words, and special tokens are shown apart. Weights show where a head looks, not why a
+    model answers as it does.
     """
     from blurb.lab.attention import attention, picture
 
