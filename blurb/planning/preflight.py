@@ -263,7 +263,7 @@ def _check_together(request: Request, options: RunOptions, engine: Engine) -> No
             fix="Remove it, or change --protocol.",
         )
     if options.keep_model != "none" and not any(kind.save for kind in kinds) and len(kinds) == len(options.models):
-        raise SettingsError("--keep-model keeps fine-tuned encoders, and there are only baselines", fix="remove it.")
+        raise SettingsError("--keep-model keeps networks, and there are only baselines that are none", fix="remove it.")
     searched = any(kind.searches for kind in kinds) and bool(request.protocol.grid(request.overrides))
     if searched and not options.dry_run and engine.hands_over:
         raise SettingsError(

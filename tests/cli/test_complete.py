@@ -161,6 +161,10 @@ def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
         "score --map",
         "score --add",
         "pretrain --words",
+        "attention --text",
+        "attention --entity",
+        "attention --word",
+        "attention --head",
     }
     found = set()
     for path, command in commands(cli):

@@ -19,16 +19,21 @@ class Attention(Pooling):
     def forward(
         self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
     ) -> Tensor:
-        scores = self.score(torch.tanh(self.inner(hidden))).squeeze(-1)  # (batch, pieces)
-        return weighted_sum(hidden, scores, mask)
+        return weighted_sum(hidden, self.weights(hidden, mask))
+
+    def weights(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """What each sub-token weighs, (batch, pieces); rows sum to 1, padding weighs nothing."""
+        scores: Tensor = self.score(torch.tanh(self.inner(hidden))).squeeze(-1)  # (batch, pieces)
+        return masked_softmax(scores, mask)
 
 
-def weighted_sum(hidden: Tensor, scores: Tensor, mask: Tensor) -> Tensor:
-    """The vectors (batch, pieces, size) summed with softmax(scores) as weights, (batch, size), without padding.
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the sub-tokens, (batch, pieces), without padding."""
+    return scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min).softmax(-1)
 
-    :param scores: (batch, pieces)
-    """
-    weights = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min).softmax(-1)
+
+def weighted_sum(hidden: Tensor, weights: Tensor) -> Tensor:
+    """The vectors (batch, pieces, size) summed with weights (batch, pieces), (batch, size)."""
     summed: Tensor = (weights.unsqueeze(-1) * hidden).sum(1)
     return summed
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from blurb.heads.pooling._base import Pooling
-from blurb.heads.pooling.attention import weighted_sum
+from blurb.heads.pooling.attention import masked_softmax, weighted_sum
 from blurb.heads.pooling.mean import Mean
 
 
@@ -32,8 +32,12 @@ class AttentionDot(Pooling):
     def forward(
         self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
     ) -> Tensor:
+        return weighted_sum(hidden, self.weights(hidden, mask))
+
+    def weights(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """What each sub-token weighs, (batch, pieces); rows sum to 1, padding weighs nothing."""
         scores = torch.einsum("bs,bps->bp", self.query(hidden, mask), hidden) / hidden.shape[-1] ** 0.5
-        return weighted_sum(hidden, scores, mask)
+        return masked_softmax(scores, mask)
 
 
 POOLING = AttentionDot

@@ -7,6 +7,7 @@ training settings stand in the protocols' files, under `[baselines]`.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -67,6 +68,17 @@ class FromScratch(NetworkLearner):
         made = self.network()
         self.facts["parameters"] = sum(parameter.numel() for parameter in made.parameters())
         return made, False
+
+    def restore(self, tokenizer: Tokenizer, state: Mapping[str, Tensor], limit: int) -> None:
+        """Takes the weights of a network that was fitted before (`blurb.learners.baselines.saved_networks`).
+
+        :param tokenizer: with the special tokens of the formulation
+        :param limit: maximum number of sub-tokens of its inputs
+        """
+        self.tokenizer, self.limit = tokenizer, limit
+        network, _ = self._network()
+        network.load_state_dict(state)
+        self.trainer = self._trainer(network)
 
     @abstractmethod
     def network(self) -> Any:
