@@ -33,7 +33,7 @@ def text(cell: dict[str, Any]) -> str:
 
 
 def outputs_of(source: str, names: dict[str, Any], number: int) -> list[dict[str, Any]]:
-    """Runs a cell; what it prints, its pictures, and the value of the expression that it ends with, as a notebook stores them."""
+    """Runs a cell; what it prints, its pictures, and the value of its last expression, as a notebook stores them."""
     import matplotlib.pyplot as plt
 
     body = ast.parse(source).body
