@@ -23,7 +23,7 @@ exclude_patterns = ["README.md"]  # a part of index.md
 
 # Pages are Markdown that reads well in any viewer of the repository; the tour is shown with the outputs that it has.
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 nb_execution_mode = "off"
 
 # Docstrings are reStructuredText with Markdown's single backticks for code.

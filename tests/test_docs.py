@@ -91,7 +91,9 @@ def test_the_index_has_every_page() -> None:
     index, site = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("README.md", "index.md"))
     names = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"README", "index"}
     assert {name for name in names if f"]({name}.md)" not in index} == set()
-    assert names <= set(site.splitlines())
+    notebooks = {page.stem for page in (ROOT / "docs").glob("*.ipynb")}
+    assert {name for name in notebooks if f"]({name}.ipynb)" not in index} == set()
+    assert names | notebooks <= set(site.splitlines())
 
 
 @pytest.mark.slow
@@ -103,7 +105,9 @@ def test_the_site(tmp_path: Path) -> None:
     assert (built.returncode, built.stderr) == (0, "")
     assert "blurb.load_results" in (tmp_path / "api.html").read_text(encoding="utf-8")
     assert "--relation-input" in (tmp_path / "options.html").read_text(encoding="utf-8")
-    assert 'src="_images/' in (tmp_path / "tour.html").read_text(encoding="utf-8")
+    for notebook in ("tour", "lesson"):
+        assert 'src="_images/' in (tmp_path / f"{notebook}.html").read_text(encoding="utf-8")
+    assert 'class="math' in (tmp_path / "lesson.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

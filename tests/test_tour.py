@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-TOUR = Path(__file__).parent.parent / "docs" / "tour.ipynb"
+from tests import tour
 
 
 @pytest.mark.costly
@@ -16,10 +15,10 @@ def test_the_tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    cells = [cell for cell in json.loads(TOUR.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    cells = tour.cells("tour")
     names: dict[str, Any] = {}
     for cell in cells:
-        exec("".join(cell["source"]), names)
+        exec(tour.text(cell), names)
     assert not names["results"].failed
     assert names["model"].task.name == "ncbi-disease"
     (stored, *_) = cells[0]["outputs"]  # python -m tests.tour makes them anew

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from blurb.api.attending import attention
     from blurb.api.comparing import Comparison, check, compare, row_of
     from blurb.api.datasets import load_dataset
     from blurb.api.keywords import run
@@ -21,6 +22,7 @@ __all__ = [
     "KeptModel",
     "Results",
     "Scores",
+    "attention",
     "check",
     "compare",
     "confusion",
@@ -37,6 +39,7 @@ __all__ = [
     "study",
 ]
 _HOMES = {
+    "attention": "attending",
     "check": "comparing",
     "compare": "comparing",
     "Comparison": "comparing",

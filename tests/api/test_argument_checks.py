@@ -33,6 +33,7 @@ FIRST = {
     "confusion": {"row": "a"},
     "diff": {"a": "a", "b": "b"},
     "score": {"task": "gad", "predictions": "a", "suite": "demo"},
+    "attention": {"models": "a", "text": "A text."},
     "pretrain": {"out": "encoder", "text": "missing.txt"},
     "study": {"file": "vocabulary", "suite": "demo", "run": False},
 }
