@@ -25,8 +25,9 @@ def command(
     file: str, output: Path, data: Path | None, raw: Path | None, suite: str, threads: int | None, read: bool,
     dry_run: bool,
 ) -> None:  # fmt: skip
-    """Compare ways to pretrain a small encoder; a pretraining is the unit of every test.
+    """Compare ways to pretrain a small encoder.
 
+    A pretraining is the unit of every test.
     FILE is a TOML file, or a study that is shipped: from-scratch-or-continued, masking, vocabulary or
     vocabulary-and-masking. Start the same command in several processes or on several machines to share the parts.
     docs/lab.md has an example with its result.
@@ -48,11 +49,11 @@ def command(
             click.echo(f"{variant.name}, pretraining {seed}: {variant.recipe.words:,} words")
         click.echo(f"{len(waiting)} of {len(wanted.variants) * wanted.runs} pretrainings are missing in {output}.")
         return
-    found = study(
+    findings = study(
         file, output, data=data, raw=raw, suite=suite, run=not read, progress=sys.stderr.isatty(),
         told=lambda text: click.echo(text, err=True),
     )  # fmt: skip
-    for sentence in found.reading():
+    for sentence in findings.reading():
         click.echo(sentence)
-    for path in found.write(picture=find_spec("matplotlib") is not None):
+    for path in findings.write(picture=find_spec("matplotlib") is not None):
         click.echo(f"Wrote {path}", err=True)

@@ -490,9 +490,13 @@ LEFT_OUT: Sequence[str] = (
     "run --budget", "run --dummy-tokens", "run --track", "run --limit", "ablate --limit",
     # It trains; tests/lab has it.
     *(f"pretrain{option}" for option in (
-        "", " --text", " --mix", " --data", " --raw", " --size", " --from", " --vocabulary", " --kind", " --cased",
+        "", " --text", " --mix", " --data", " --raw", " --size", " --from", " --vocabulary", " --vocabulary-of",
+        " --kind", " --cased",
         " --words", " --mask-rate", " --rising", " --whole-word", " --next-sentence", " --length", " --batch", " --lr",
         " --seed", " --threads", " --dry-run", " --hours",
+    )),
+    *(f"study{option}" for option in (
+        "", " --output", " --data", " --raw", " --suite", " --threads", " --read", " --dry-run",
     )),
     # Its weights differ between processors in their last digits; tests/lab/attention has it.
     *(f"attention{option}" for option in (

@@ -95,6 +95,7 @@ TWO = "[variants.a]\n[variants.b]\nwhole_word = true\n"
         (f"protocols = ['fast']\n{TWO}", "fast"),
         (f"tasks = ['gadd']\n{TWO}", "gadd"),
         (f"text = 5\n{TWO}", "text must be a list"),
+        (f"floors = 'bigrams'\n{TWO}", "floors are baselines, such as baseline:NAME"),
         ("variants = 5\n", "variants must be a table"),
     ],
 )
@@ -118,6 +119,7 @@ tasks = ["gad", "biosses"]
 protocols = ["smoke"]
 runs = 2
 words = 2000
+floors = ["baseline:bigrams"]
 [recipe]
 vocabulary = 300
 length = 32
@@ -161,7 +163,10 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert {line.name for line in lines} >= {"gad", "biosses"}
     shown = findings.read(tmp_path / "out", study)
     assert set(shown.floors) == {"baseline:bigrams"}
-    assert shown.reading() != findings.read(tmp_path / "out", study, demo.prepare()).reading()
+    variance, count = examples.units(tmp_path / "out", study, demo.prepare())("trained", "untrained", "biosses")
+    assert variance > 0
+    assert count > 5
+    assert len(findings.read(tmp_path / "out", study, demo.prepare()).reading()) == 2
     (trained,) = (variant for variant in study.variants if variant.name == "trained")
     for task in ("gad", "biosses"):
         found = examples._clusters(tmp_path / "out", study, trained.name, task, demo.prepare())

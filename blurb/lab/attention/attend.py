@@ -23,7 +23,7 @@ NO_QUERY = "a pooling has one learned query for all texts, and no keys"
 
 
 def attention(
-    models: str | Path | Sequence[str | Path],
+    models: str | Path | Sequence[str],
     text: str,
     *,
     entity: str | None = None,

@@ -12,12 +12,12 @@ from typing import Any
 from blurb import tasks
 from blurb.lab.pretraining import request
 from blurb.lab.pretraining.recipe import Recipe
+from blurb.learners import PREFIX
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols import protocol
 from blurb.system import toml
 from blurb.tasks import Task
 
-BASELINE = "baseline:"
 READY = Path(__file__).parent / "ready"
 KEYS = (
     "title",
@@ -122,10 +122,10 @@ def _study(content: Mapping[str, Any]) -> Study:
     for name in named:
         if name not in protocol.names():
             raise UnknownName("protocol", name, protocol.names())
-    floors = _texts(content, "floors", ["baseline:bigrams"])
+    floors = _texts(content, "floors", [])
     for name in floors:
-        if not name.startswith(BASELINE):
-            raise SettingsError(f"floors are baselines, such as baseline:bigrams (got {name!r}).")
+        if not name.startswith(PREFIX):
+            raise SettingsError(f"floors are baselines, such as {PREFIX}NAME (got {name!r}).")
     return Study(
         title=str(content.get("title", "Study")),
         variants=variants,
