@@ -150,7 +150,7 @@ def load(name: str) -> Protocol:
     plain, at, version = name.partition("@")
     if plain not in names():
         raise UnknownName("protocol", name, names())
-    parsed = parse(plain, f"{plain}.toml", _shipped(plain))
+    parsed = parse(plain, f"{plain}.toml", _shipped(plain), shipped=True)
     if at and name != parsed.name and (version, parsed.name) != ("1", plain):
         raise SettingsError(
             f"--protocol {name}: this version of blurb has '{parsed.name}'. For another version use the release of "
@@ -180,8 +180,11 @@ def _shipped(name: str) -> dict[str, Any]:
     return toml.parse((FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
 
 
-def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
-    """The protocol in the content of a file; a BlurbError for the first fault."""
+def parse(name: str, where: str, content: Mapping[str, Any], shipped: bool = False) -> Protocol:
+    """The protocol in the content of a file; a BlurbError for the first fault.
+
+    :param shipped: whether the file comes with blurb
+    """
     for key in content:
         if key not in TOP:
             raise UnknownName(f"section (in {where})", key, sorted(TOP))
@@ -208,9 +211,11 @@ def parse(name: str, where: str, content: Mapping[str, Any]) -> Protocol:
     if (values := _numbers(content, SMALL, ("millions", "lr"), where)) is not None:
         small = (values[0], values[1])
         if lr_by_size is None or small[0] >= lr_by_size[0]:
+            small = None
+        if small is None and SMALL in own:
             raise SettingsError(f"[{SMALL}] is for encoders below the size of [lr_by_size].", where=where)
     relevant = {key: value for key, value in content.items() if key not in NOT_SETTINGS}
-    if SMALL not in own or where == f"{name}.toml":
+    if SMALL not in own or shipped:
         # It came to the shipped protocols later: rows of larger encoders are what they were, and keep their hash.
         relevant.pop(SMALL, None)
     if version > 1:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import sem, t, ttest_ind
+from scipy.stats import norm, sem, t, ttest_ind
 
 import blurb
 from blurb.corpora import demo
@@ -94,6 +94,8 @@ TWO = "[variants.a]\n[variants.b]\nwhole_word = true\n"
         (f"words = 'many'\n{TWO}", "is no number of words"),
         (f"protocols = ['fast']\n{TWO}", "fast"),
         (f"tasks = ['gadd']\n{TWO}", "gadd"),
+        (f"protocols = []\n{TWO}", "protocols must name at least one"),
+        (f"protocols = ['standard']\n{TWO}", "standard has 10 seeds"),
         (f"text = 5\n{TWO}", "text must be a list"),
         (f"floors = 'bigrams'\n{TWO}", "floors are baselines, such as baseline:NAME"),
         ("variants = 5\n", "variants must be a table"),
@@ -164,8 +166,8 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     shown = findings.read(tmp_path / "out", study)
     assert set(shown.floors) == {"baseline:bigrams"}
     variance, count = examples.units(tmp_path / "out", study, demo.prepare())("trained", "untrained", "biosses")
-    assert variance > 0
-    assert count > 5
+    assert count > 5  # 0 where examples are not known
+    assert variance >= 0
     assert len(findings.read(tmp_path / "out", study, demo.prepare()).reading()) == 2
     (trained,) = (variant for variant in study.variants if variant.name == "trained")
     for task in ("gad", "biosses"):
@@ -179,6 +181,11 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert [each["seen"]["words"] for each in facts["untrained"]] == [0, 0]
     assert all(each["bits per byte"]["model"] > 0 for each in facts["trained"])
     assert not list((tmp_path / "out").rglob("*.safetensors"))
+    wider = replace(study, tasks=[*study.tasks, blurb.tasks.get("hoc")])
+    assert len(conduct.missing(tmp_path / "out", wider)) == 4
+    elsewhere = replace(study, variants=[replace(each, text=["notes.txt"]) for each in study.variants])
+    with pytest.raises(DataError, match="was made with another text"):
+        parts.rows(tmp_path / "out", elsewhere, "smoke")
     other = replace(study, variants=[replace(each, recipe=replace(each.recipe, lr=0.1)) for each in study.variants])
     with pytest.raises(DataError, match="was made with another lr"):
         conduct.missing(tmp_path / "out", other)
@@ -231,7 +238,8 @@ def test_a_part_that_another_process_makes_is_passed_over(tmp_path: Path) -> Non
         for name in ("baseline-bigrams", "untrained-1", "untrained-2", "trained-1", "trained-2"):
             stack.enter_context(leases.held(work / f"{name}.lease"))
         script = (
-            "from pathlib import Path\nfrom blurb.lab.study import conduct, spec\n"
+            "from pathlib import Path\nfrom blurb.lab.study import conduct, spec\nfrom blurb.system import leases\n"
+            "leases.LIMIT = leases.BEAT = 0.2\n"
             f"study = spec.read({str(tmp_path / 'small.toml')!r})\n"
             f"print(list(conduct.conduct(study, Path({str(tmp_path / 'out')!r}), Path('.'), None)))"
         )
@@ -267,3 +275,22 @@ def test_the_front_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             call()
     assert "masking" not in repr(blurb.study("masking", run=False).rows)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_pretrainings_beside_one_are_read() -> None:
+    """The variance is that of the side with several."""
+    two = variant_row("a", {seed: encoder("a", seed) for seed in (1, 2)})
+    lines = list(reading.reading({"a": two, "b": variant_row("b", {1: encoder("b", 1)})}, "b"))
+    assert len(lines) == 2
+    assert any("not separated; about" in line for line in lines)
+
+
+def test_no_number_of_pretrainings_makes_up_for_few_examples() -> None:
+    """Oracle: the power of a normal test with the error of examples and that of the planned pretrainings."""
+    rows = {name: variant(name) for name in VALUES}
+    few = [reading._needed(1.0, 0.5, variance) for variance in (0.2, 0.05)]
+    assert few[0].startswith("no number of pretrainings would")
+    count = int(few[1].split()[1])
+    error = (2 * 0.5**2 / count + 0.05) ** 0.5
+    assert norm.sf(norm.isf(0.025) - 1 / error) >= 0.795
+    assert any("test examples are too few" in line for line in reading.reading(rows, "b", lambda *_: (4.0, 500)))

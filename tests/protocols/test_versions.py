@@ -138,3 +138,22 @@ def test_sketch_is_quick_with_a_quarter_of_its_updates(task: tasks.Task) -> None
         before, after = changed.pop("epochs")
         assert before == 4 * after
     assert changed == ({"max_eval": (0, 2000)} if task.name in LARGE else {})
+
+
+def test_a_rate_of_small_encoders_is_hashed_in_ones_own_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sizes = "[lr_by_size]\nmillions = 60\nbelow = 1e-4\nfrom = 5e-5\n[small]\nmillions = 10\nlr = "
+    hashes = set()
+    for rate in ("1e-3", "5e-3"):
+        Path("mine.toml").write_text(f"{sizes}{rate}\n")
+        loaded = protocol.load("mine.toml")
+        assert loaded.settings(tasks.get("gad"), {}, 10**6).lr == float(rate)
+        hashes.add(loaded.hash)
+    assert len(hashes) == 2
+    with_small = protocol._shipped("quick")
+    without = {key: value for key, value in with_small.items() if key != "small"}
+    assert protocol.load("quick").hash == protocol.parse("quick", "quick.toml", without, shipped=True).hash
+    Path("mine.toml").write_text('extends = "quick"\n[lr_by_size]\nmillions = 8\nbelow = 1e-4\nfrom = 5e-5\n')
+    assert protocol.load("mine.toml").settings(tasks.get("gad"), {}, 10**6).lr == 1e-4

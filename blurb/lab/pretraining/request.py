@@ -48,10 +48,8 @@ def corpus(
         raise SettingsError("--text train reads the train sets", fix="add --data.")
     known = None if data is None else held_out.read(data)
     first = collect(_documents(text, data, raw), known)
-    source = _named(text)
     if mix:
         second = collect(_documents(mix, data, raw), known)
-        source = f"{source}, mixed with {_named(mix)}"
         first = replace(
             first,
             texts=mixed(first.texts, second.texts),
@@ -61,7 +59,12 @@ def corpus(
         )  # fmt: skip
     without = train_texts.left_out(data, raw) if data is not None and TRAIN in (*text, *mix) else []
     compared = [] if known is None else list(known.tasks)
-    return first, {"source": source, "compared with": compared, "datasets without original text": without}
+    return first, {"source": source(text, mix), "compared with": compared, "datasets without original text": without}
+
+
+def source(text: Sequence[str], mix: Sequence[str] = ()) -> str:
+    """What the card calls the text."""
+    return f"{_named(text)}, mixed with {_named(mix)}" if mix else _named(text)
 
 
 def _named(text: Sequence[str]) -> str:

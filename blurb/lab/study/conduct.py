@@ -38,20 +38,32 @@ def conduct(
 
     :param data: data folder: what dev and test have is kept out of every text
     """
-    for floor in study.floors:
-        _floor(study, floor, out, score)
     corpora: dict[object, tuple[Corpus, Mapping[str, Any]]] = {}
-    for variant, seed in missing(out, study):
-        key = (tuple(variant.text), tuple(variant.mix))
-        leased = out / WORK / f"{parts.place(out, variant, seed).name}.lease"
-        leased.parent.mkdir(parents=True, exist_ok=True)
-        with leases.trying(leased) as lease:
-            if lease is None or parts.is_done(out, study, variant, seed):
-                continue
-            if key not in corpora:
-                corpora[key] = request.corpus(variant.text, variant.mix, data, raw)
-            _make(study, variant, seed, out, corpora[key], score, progress)
-        yield variant, seed
+    while True:
+        busy: list[Path] = []
+        for floor in study.floors:
+            busy += _floor(study, floor, out, score)
+        for variant, seed in missing(out, study):
+            key = (tuple(variant.text), tuple(variant.mix))
+            leased = _lease_of(out, parts.place(out, variant, seed))
+            with leases.trying(leased) as lease:
+                if lease is None:
+                    busy.append(leased)
+                if lease is None or parts.is_done(out, study, variant, seed):
+                    continue
+                if key not in corpora:
+                    corpora[key] = request.corpus(variant.text, variant.mix, data, raw)
+                _make(study, variant, seed, out, corpora[key], score, progress, lease.check)
+            yield variant, seed
+        # The lease of a machine that is gone is free after two minutes of looks; living processes go on without us.
+        if not busy or len(leases.wait_for_stale(busy)) == len(busy):
+            return
+
+
+def _lease_of(out: Path, place: Path) -> Path:
+    folder = out / WORK
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{place.name}.lease"
 
 
 def _make(
@@ -62,30 +74,43 @@ def _make(
     text: tuple[Corpus, Mapping[str, Any]],
     score: Score,
     progress: bool,
+    still_mine: Callable[[], None],
 ) -> None:
     target = parts.place(out, variant, seed)
     work = out / WORK / target.name
     encoder = pretrain.pretrain(work / "pretrained", text[0], variant.run(seed), text[1], progress)
     for protocol in study.protocols:
-        if not (target / protocol).is_dir():
-            _keep(score(encoder, target.name, protocol, work / "runs"), target / protocol)
+        if not parts.has_row(target / protocol, study):
+            row = score(encoder, target.name, protocol, work / "runs")
+            still_mine()
+            _keep(row, target / protocol)
+    still_mine()
     write_whole(target / pretrain.ABOUT, (encoder / pretrain.ABOUT).read_bytes())
     shutil.rmtree(work)
 
 
-def _floor(study: Study, floor: str, out: Path, score: Score) -> None:
-    """Scores a baseline, unless its row is there or another process makes it."""
+def _floor(study: Study, floor: str, out: Path, score: Score) -> list[Path]:
+    """Scores a baseline unless its row is there; returns the lease if another process makes it."""
     target = parts.floor_place(out, study, floor)
-    work = out / WORK / target.parent.name
-    work.parent.mkdir(parents=True, exist_ok=True)
-    with leases.trying(work.with_name(f"{work.name}.lease")) as lease:
-        if lease is not None and not target.is_dir():
-            _keep(score(floor, floor, study.protocols[0], work), target)
+    if parts.has_row(target, study):
+        return []
+    leased = _lease_of(out, target.parent)
+    with leases.trying(leased) as lease:
+        if lease is None:
+            return [leased]
+        if not parts.has_row(target, study):
+            work = out / WORK / target.parent.name
+            row = score(floor, floor, study.protocols[0], work)
+            lease.check()
+            _keep(row, target)
             shutil.rmtree(work)
+    return []
 
 
 def _keep(row: RowScores, target: Path) -> None:
-    """Writes a row as files, whole."""
+    """Writes a row as files, whole; an earlier one without all datasets goes."""
+    if target.is_dir():
+        shutil.rmtree(target)
     with new_folder(target) as aside:
         aside.mkdir(parents=True)
         for name, content in row_files.files(row).items():

@@ -9,13 +9,16 @@ They are small and have no text, so they can be committed; a study goes on from 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from blurb.board.listing import scores
 from blurb.board.reading import read
 from blurb.export.row_files import ABOUT
+from blurb.lab.pretraining import request
 from blurb.lab.pretraining.pretrain import ABOUT as PRETRAINING
+from blurb.lab.pretraining.recipe import Recipe
 from blurb.lab.study.spec import Study, Variant
 from blurb.lab.study.units import variant_row
 from blurb.messages.errors import DataError
@@ -49,23 +52,51 @@ def is_done(out: Path, study: Study, variant: Variant, seed: int) -> bool:
     folder = place(out, variant, seed)
     if not (folder / PRETRAINING).is_file():
         return False
-    recipe = read_json(folder / PRETRAINING).get("recipe", {})
-    wanted = variant.run(seed)
-    differs = [name for name, value in recipe.items() if getattr(wanted, name, value) != value]
+    check(out, study, variant, seed)
+    return all(has_row(folder / protocol, study) for protocol in study.protocols)
+
+
+def check(out: Path, study: Study, variant: Variant, seed: int) -> None:
+    """Raises a DataError if a part is of another recipe or text than the study has now."""
+    file = place(out, variant, seed) / PRETRAINING
+    if not file.is_file():
+        return
+    made, wanted = read_json(file), variant.run(seed)
+    recipe = {**asdict(Recipe()), **made.get("recipe", {})}
+    differs = [name for name, value in asdict(wanted).items() if recipe[name] != value]
+    if made.get("text", {}).get("source") != request.source(variant.text, variant.mix):
+        differs.append("text")
     if differs:
-        raise DataError(f"was made with another {differs[0]}.", folder, fix="move it away, or mend the study.")
-    return all((folder / protocol / ABOUT).is_file() for protocol in study.protocols)
+        raise DataError(f"was made with another {differs[0]}.", file.parent, fix="move it away, or mend the study.")
+
+
+def has_row(folder: Path, study: Study) -> bool:
+    """Whether a row has all datasets of the study; one dataset more makes it anew."""
+    if not (folder / ABOUT).is_file():
+        return False
+    return {task.name for task in study.tasks} <= {run["task"] for run in read(folder).about["runs"]}
 
 
 def rows(out: Path, study: Study, protocol: str) -> dict[str, RowScores]:
-    """Variant -> its row, whose runs are the pretrainings that are there."""
+    """Variant -> its row, whose runs are the pretrainings that are there.
+
+    :raises DataError: for parts of another study, or that were scored on other data or with other settings
+    """
     there: dict[str, RowScores] = {}
+    scored: dict[str, tuple[Any, str]] = {}
     for variant in study.variants:
-        own = {
-            seed: scores(read(place(out, variant, seed) / protocol))
-            for seed in range(1, study.runs + 1)
-            if (place(out, variant, seed) / protocol / ABOUT).is_file()
-        }
+        own = {}
+        for seed in range(1, study.runs + 1):
+            folder = place(out, variant, seed) / protocol
+            if (folder / ABOUT).is_file():
+                check(out, study, variant, seed)
+                row = read(folder)
+                for run in row.about["runs"]:
+                    made = (run["settings"], run["data"])
+                    if scored.setdefault(run["task"], made) != made:
+                        why = f"{run['task']} was scored on other data or with other settings than in other parts."
+                        raise DataError(why, folder, fix="move it away, and run the study again.")
+                own[seed] = scores(row)
         if own:
             there[variant.name] = variant_row(variant.name, own)
     return there

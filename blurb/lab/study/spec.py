@@ -119,9 +119,14 @@ def _study(content: Mapping[str, Any]) -> Study:
         raise SettingsError(f"runs must be 1 to 100 (got {runs!r}).")
     chosen = tasks.load_selection(",".join(_texts(content, "tasks", ["blurb-12"])))
     named = _texts(content, "protocols", ["quick"])
+    if not named:
+        raise SettingsError("protocols must name at least one protocol.")
     for name in named:
         if name not in protocol.names():
             raise UnknownName("protocol", name, protocol.names())
+        seeds = max(len(protocol.load(name).seeds(task)) for task in chosen)
+        if seeds > 1:
+            raise SettingsError(f"An encoder is fine-tuned once, and {name} has {seeds} seeds", fix="take quick.")
     floors = _texts(content, "floors", [])
     for name in floors:
         if not name.startswith(PREFIX):
