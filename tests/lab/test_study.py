@@ -239,7 +239,7 @@ def test_a_part_that_another_process_makes_is_passed_over(tmp_path: Path) -> Non
             stack.enter_context(leases.held(work / f"{name}.lease"))
         script = (
             "from pathlib import Path\nfrom blurb.lab.study import conduct, spec\nfrom blurb.system import leases\n"
-            "leases.LIMIT = leases.BEAT = 0.2\n"
+            "leases.wait_for_stale = list\n"  # in the place of two minutes, after which all are still held
             f"study = spec.read({str(tmp_path / 'small.toml')!r})\n"
             f"print(list(conduct.conduct(study, Path({str(tmp_path / 'out')!r}), Path('.'), None)))"
         )
