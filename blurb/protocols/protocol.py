@@ -206,14 +206,12 @@ def parse(name: str, where: str, content: Mapping[str, Any], shipped: bool = Fal
         if not isinstance(values, list) or not values:
             raise SettingsError(f"search.{key} must be a list of values (got {values!r}).", where=where)
         search[key] = tuple(typed(key, value, f"{where}, search") for value in values)
-    sizes, small = _numbers(content, "lr_by_size", ("millions", "below", "from"), where), None
+    sizes = _numbers(content, "lr_by_size", ("millions", "below", "from"), where)
     lr_by_size = None if sizes is None else (sizes[0], sizes[1], sizes[2])
-    if (values := _numbers(content, SMALL, ("millions", "lr"), where)) is not None:
-        small = (values[0], values[1])
-        if lr_by_size is None or small[0] >= lr_by_size[0]:
-            small = None
-        if small is None and SMALL in own:
-            raise SettingsError(f"[{SMALL}] is for encoders below the size of [lr_by_size].", where=where)
+    rate = _numbers(content, SMALL, ("millions", "lr"), where)
+    small = (rate[0], rate[1]) if rate and sizes and rate[0] < sizes[0] else None
+    if small is None and SMALL in own:
+        raise SettingsError(f"[{SMALL}] is for encoders below the size of [lr_by_size].", where=where)
     relevant = {key: value for key, value in content.items() if key not in NOT_SETTINGS}
     if SMALL not in own or shipped:
         # It came to the shipped protocols later: rows of larger encoders are what they were, and keep their hash.
