@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import UnknownName
-
 
 def pretrain(
     out: Path | str,
@@ -35,20 +33,10 @@ def pretrain(
     :param recipe: settings of the pretraining, such as `size="mini"`, `whole_word=True` (the help of `blurb pretrain`)
     :raises BlurbError: for texts, settings or a folder that cannot be taken
     """
-    from dataclasses import fields
-
     from blurb.lab.pretraining import pretrain as lab
     from blurb.lab.pretraining import request, speed
-    from blurb.lab.pretraining.recipe import Recipe
 
-    names = [field.name for field in fields(Recipe) if field.name != "words"]
-    for name in recipe:
-        if name not in names:
-            raise UnknownName("setting of a pretraining", name, names)
-    if recipe.get("start"):
-        recipe["vocabulary"] = 0
-    wanted = Recipe(words=request.words(words), **recipe)
-    wanted.check()
+    wanted = request.recipe({**recipe, "words": request.words(words)})
     corpus, about = request.corpus(
         _listed(text), _listed(mix), *(None if each is None else Path(each) for each in (data, raw))
     )

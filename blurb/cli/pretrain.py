@@ -87,12 +87,9 @@ def command(
     """
     from blurb.lab.pretraining import request, speed
     from blurb.lab.pretraining.pretrain import ABOUT, pretrain
-    from blurb.lab.pretraining.recipe import Recipe
     from blurb.system.files import read_json
 
-    vocabulary = 0 if settings["start"] else settings["vocabulary"]
-    recipe = Recipe(**{**settings, "vocabulary": vocabulary, "words": request.words(words)})
-    recipe.check()
+    recipe = request.recipe({**settings, "words": request.words(words)})
     corpus, about = request.corpus(text, mix, data, raw)
     if threads is not None:
         import torch

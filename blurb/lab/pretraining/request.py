@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from blurb.lab.pretraining.corpus import Corpus, collect, mixed
+from blurb.lab.pretraining.recipe import Recipe
 from blurb.lab.text import documents, held_out, train_texts
 from blurb.lab.text.documents import Document
-from blurb.messages.errors import SettingsError
+from blurb.messages.errors import SettingsError, UnknownName
 
 TRAIN = "train"
 """Name of the train texts of the data folder; in a folder that has a file of this name, `./train` is the file."""
@@ -29,6 +30,21 @@ def words(text: str) -> int:
     if match is None or not float(match[1]):
         raise SettingsError(f"'{text}' is no number of words", fix="write 300000, 300k or 20M.")
     return round(float(match[1]) * UNITS[match[2]])
+
+
+def recipe(settings: Mapping[str, Any]) -> Recipe:
+    """The recipe with some settings, checked; a checkpoint to start from brings its vocabulary.
+
+    :raises UnknownName: for a setting that is none
+    :raises SettingsError: for what no pretraining can do
+    """
+    names = [field.name for field in fields(Recipe)]
+    for name in settings:
+        if name not in names:
+            raise UnknownName("setting of a pretraining", name, names)
+    asked = Recipe(**{**settings, **({"vocabulary": 0} if settings.get("start") else {})})
+    asked.check()
+    return asked
 
 
 def corpus(

@@ -157,11 +157,8 @@ def _variant(name: str, values: Mapping[str, Any]) -> Variant:
             or (isinstance(settings[field.name], bool) and field.type != "bool")
         ):
             raise SettingsError(f"[variants.{name}] {field.name} is of a wrong type (got {settings[field.name]!r}).")
-    if settings.get("start"):
-        settings["vocabulary"] = 0
-    recipe = Recipe(**settings)
     try:
-        recipe.check()
+        recipe = request.recipe(settings)
     except SettingsError as error:
         raise SettingsError(f"[variants.{name}] {error}") from None
     published = str(values.get("published", ""))
