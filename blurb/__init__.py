@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "KeptModel",
+    "NamedModel",
     "Results",
     "Scores",
     "attention",
@@ -29,12 +30,14 @@ __all__ = [
     "pretrain",
     "run",
     "score",
+    "series",
     "study",
 ]
 
 if TYPE_CHECKING:
     from blurb.api import (
         KeptModel,
+        NamedModel,
         Results,
         Scores,
         attention,
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
         pretrain,
         run,
         score,
+        series,
         study,
     )
 

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from blurb.api.attending import attention
     from blurb.api.comparing import Comparison, check, compare, row_of
     from blurb.api.datasets import load_dataset
-    from blurb.api.keywords import run
+    from blurb.api.following import series
+    from blurb.api.keywords import NamedModel, run
     from blurb.api.mistakes import confusion, diff, errors
     from blurb.api.predicting import KeptModel, load_model, predict
     from blurb.api.pretraining import pretrain
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Comparison",
     "KeptModel",
+    "NamedModel",
     "Results",
     "Scores",
     "attention",
@@ -36,6 +38,7 @@ __all__ = [
     "row_of",
     "run",
     "score",
+    "series",
     "study",
 ]
 _HOMES = {
@@ -47,6 +50,7 @@ _HOMES = {
     "load_dataset": "datasets",
     "Results": "results",
     "load_results": "results",
+    "NamedModel": "keywords",
     "run": "keywords",
     "confusion": "mistakes",
     "diff": "mistakes",
@@ -57,6 +61,7 @@ _HOMES = {
     "pretrain": "pretraining",
     "Scores": "scoring",
     "score": "scoring",
+    "series": "following",
     "study": "studying",
 }
 

@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from blurb.execution.engines import engines
 from blurb.messages.errors import BlurbError, SettingsError
+from blurb.planning.named_models import NamedModel
 from blurb.planning.options import KEEP
 from blurb.system.files import of_system
 from blurb.tasks import SCORED
@@ -51,9 +52,11 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "Split": (" or ".join(map(repr, SCORED)), lambda value: isinstance(value, str) and value in SCORED),
     "Keep": (" or ".join(map(repr, KEEP)), lambda value: isinstance(value, str) and value in KEEP),
     "Input": ("a str or a mapping", lambda value: isinstance(value, str | Mapping)),
-    "Model": (
-        "a str, a path or a loaded model",
-        lambda value: isinstance(value, str | os.PathLike) or hasattr(value, "parameters"),  # others are named later
+    "Given": (
+        "a str, a path, a loaded model or a NamedModel",
+        lambda value: (
+            isinstance(value, str | os.PathLike | NamedModel) or hasattr(value, "parameters")  # others are named later
+        ),
     ),
     "Tokenizer": (
         "a str, a path or a loaded tokenizer",

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from blurb.messages.errors import UnknownName
+from blurb.planning.named_models import NamedModel
 from blurb.planning.options import RunOptions
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
-    from blurb.planning.options import Keep, Model, Row, Tokenizer
+    from blurb.planning.options import Given, Keep, Row, Tokenizer
     from blurb.regression import Rules
 
+__all__ = ["NamedModel", "given_as_options", "run"]
 P = ParamSpec("P")
 
 
@@ -40,7 +42,7 @@ def given_as_options(call: Callable[P, Results]) -> Callable[P, Results]:
 
 @given_as_options
 def run(
-    model: Model | Sequence[Model],
+    model: Given | Sequence[Given],
     tasks: str | Sequence[str] | None = "all",
     *,
     suite: str = "blurb",
@@ -51,6 +53,7 @@ def run(
     batch_size: int | None = None,
     epochs: int | None = None,
     limit: int | None = None,
+    models_file: Path | str | None = None,
     budget: str | None = None,
     head: str | None = None,
     pooling: str | None = None,
@@ -87,7 +90,9 @@ def run(
     run one after another; `jobs` runs trials in parallel.
 
     :param model: a checkpoint folder, a Hub id, a preset, `scratch:tiny`, `baseline:majority`; a loaded
-        `PreTrainedModel` (with `tokenizer`), of which a copy is saved to the cache; or a list of these
+        `PreTrainedModel` (with `tokenizer`), of which a copy is saved to the cache; a `blurb.NamedModel`, which has a
+        name and tags beside; or a list of these
+    :param models_file: a table of more of them, as of `blurb run --models`
     :param tasks: names, types or task files, as a list or separated by commas; "all" are the thirteen of BLURB
     :param data: data folder in BLURB's layout
     :param suite: "demo" for synthetic data, generated as needed

@@ -53,6 +53,19 @@ def listing(repository: str, revision: str | None, remote_code: bool) -> Listing
     return Listing(str(info.sha), wanted)
 
 
+def revisions(repository: str) -> list[str]:
+    """The branches and tags of a repository.
+
+    :raises ModelError: says why the Hub does not answer
+    """
+    from huggingface_hub import HfApi
+
+    _limit_silence()
+    with _problems(repository, f"The Hub does not list the revisions of {repository}"):
+        refs = HfApi().list_repo_refs(repository)
+    return [str(ref.name) for ref in (*refs.branches, *refs.tags)]
+
+
 def fetch(repository: str, revision: str | None, remote_code: bool, to: Path | None = None) -> Path:
     """Gets the files that a run reads: into the cache of the Hub, whose folder is named by the commit, or into `to`.
 

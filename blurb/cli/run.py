@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="run", cls=WithSettings)
-@click.argument("model", nargs=-1, shell_complete=_complete.models, required=True, metavar="MODEL...")
+@click.argument("model", nargs=-1, shell_complete=_complete.models, metavar="[MODEL]...")
 @all_of(RunOptions)
 def command(**given: Any) -> None:
     """Fine-tune encoders on the tasks and write their rows.

@@ -37,6 +37,7 @@ class Row(TypedDict):
     to_run: Annotated[Count, "trials of it that are still to run"]
     bytes: Annotated[Count, "size of its trials"]
     last: Annotated[str, "when the last finished one began (UTC); empty without any"]
+    tags: Annotated[list[str], "tags of the row"]
 
 
 class Trial(TypedDict):
@@ -79,7 +80,17 @@ def command(context: click.Context, output: Path, form: str) -> None:
     store = Store(output)
     rows = stored_rows(store)
     if form != "table":
-        lines = [(row.name, len(row.trials), *map(row.count, row_contents.STATES), row.size, row.last) for row in rows]
+        lines = [
+            (
+                row.name,
+                len(row.trials),
+                *map(row.count, row_contents.STATES),
+                row.size,
+                row.last,
+                list(row.planned.tags),
+            )
+            for row in rows
+        ]
         show(columns(Row), lines, form)
         return
     table = [
@@ -89,10 +100,13 @@ def command(context: click.Context, output: Path, form: str) -> None:
             row.count("failed") + row.count("damaged") or "",
             megabytes(row.size),
             row.last[:16].replace("T", " "),
+            " ".join(row.planned.tags),
         )
         for row in rows
     ]
-    show(("row", "done", "failed", "MB", "last trial"), table, form, numbers=("done", "failed", "MB", "last trial"))
+    tagged = any(row.planned.tags for row in rows)
+    titles = ("row", "done", "failed", "MB", "last trial", *(["tags"] if tagged else []))
+    show(titles, [line[: len(titles)] for line in table], form, numbers=titles[1:5])
     others = row_contents.unlisted(store, [row.planned for row in rows])
     if others:
         size = megabytes(sum(map(size_of, others)))

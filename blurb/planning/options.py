@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,6 +13,7 @@ from blurb.execution.options import KEEP, TrialOptions, option
 from blurb.inputs.relations import DUMMIES
 from blurb.messages.errors import SettingsError
 from blurb.names import checkpoints_by_number
+from blurb.planning.named_models import NamedModel, read
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
     Model: TypeAlias = str | Path | PreTrainedModel
     from blurb.results.references import Row
 
+    Given: TypeAlias = Model | NamedModel
     Tokenizer: TypeAlias = str | Path | PreTrainedTokenizerBase
 
-__all__ = ["KEEP", "AblateOptions", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
+__all__ = ["KEEP", "AblateOptions", "Given", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
 MOST_JOBS = 4_096
@@ -37,11 +40,11 @@ LIMITED = ("max_train", "max_eval")
 class TrainOptions(TrialOptions):
     """Options of both, in the words of `--help`; of fields without words, for Python:
 
-    :param model: one model or several: references, or loaded models (with `tokenizer`)
+    :param model: one model or several: references, loaded models (with `tokenizer`), or either with a name and tags
     :param progress: whether estimates, progress and failures are printed to stderr
     """
 
-    model: Model | Sequence[Model]
+    model: Given | Sequence[Given]
     tasks: str | Sequence[str] | None = option(
         "all",
         "Tasks and data",
@@ -121,13 +124,23 @@ class TrainOptions(TrialOptions):
         if self.seeds is not None and not 1 <= self.seeds <= MOST_SEEDS:
             raise SettingsError(f"seeds must be a whole number from 1 to {MOST_SEEDS:,} (got {self.seeds}).")
 
+    @cached_property
+    def named_models(self) -> list[NamedModel]:
+        """The models with their names and tags, also if there is one; checkpoints of one run by their numbers.
+
+        :raises DataError: for a table of models that cannot be read
+        """
+        given = [self.model] if isinstance(self.model, str) or not isinstance(self.model, Sequence) else self.model
+        if all(isinstance(one, str | Path) for one in given):
+            given = checkpoints_by_number(given)
+        table = getattr(self, "models_file", None)
+        named = [one if isinstance(one, NamedModel) else NamedModel(one, self.name) for one in given]
+        return named + ([] if table is None else read(Path(table)))
+
     @property
     def models(self) -> list[Model]:
-        """The models, also if there is one; checkpoints of one run by their numbers."""
-        if isinstance(self.model, str) or not isinstance(self.model, Sequence):
-            return [self.model]
-        named = all(isinstance(one, str | Path) for one in self.model)
-        return checkpoints_by_number(self.model) if named else list(self.model)
+        """The models alone."""
+        return [one.model for one in self.named_models]
 
     @property
     def shorthands(self) -> dict[str, str]:
@@ -149,6 +162,15 @@ class TrainOptions(TrialOptions):
 class RunOptions(TrainOptions):
     """The options of `blurb run`."""
 
+    models_file: Path | str | None = option(
+        None,
+        "Model",
+        "Table of more models: a CSV file with the columns model, name and tags, a checkpoint a line.",
+        flag="--models",
+        metavar="FILE",
+        path="file",
+        page="models.md#many-at-once",
+    )
     budget: str | None = option(
         None,
         "Protocol",

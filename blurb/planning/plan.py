@@ -36,6 +36,7 @@ class Request(TrialOptions):
     :param options: setting -> option that overrides it, if that is not `--set`
     :param precision: resolved
     :param raw: folder of the original releases, for inputs that need them
+    :param tags: name of a row -> its tags
     """
 
     sources: Sequence[Source]
@@ -47,6 +48,7 @@ class Request(TrialOptions):
     overrides: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     raw: Path | None = None
+    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def configuration(self, source: Source) -> Configuration:
         """The configuration of a model's row."""
@@ -73,7 +75,7 @@ class Request(TrialOptions):
         kind = self.learner(source)
         return PlannedRow(
             source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
-            learner=learners.in_trial(kind),
+            learner=learners.in_trial(kind), tags=self.tags.get(source.name, ()),
         )  # fmt: skip
 
     def row_key(self, source: Source) -> str:

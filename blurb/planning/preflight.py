@@ -13,14 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import BlurbError, ErrorCollector, ModelError, SettingsError
+from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
 from blurb.planning.options import RunOptions
 
 if TYPE_CHECKING:
-    from blurb.checkpoints import Source
     from blurb.cost.budget import Rung
     from blurb.execution.engine import Engine
-    from blurb.planning.options import Model, TrainOptions
+    from blurb.planning.options import TrainOptions
     from blurb.planning.plan import Planned, Request
     from blurb.protocols.protocol import Protocol
     from blurb.regression import Rules
@@ -47,7 +46,14 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     protocol = errors.tried(load_protocol, options.protocol, options.suite)
     settings = _settings(options, errors)
     engine = _engine(options, errors)
-    if options.name and len(options.models) > 1:
+    models = errors.tried(lambda: options.named_models)
+    if models is None:
+        errors.tell(NOT_YET_CHECKED)
+    elif not models:
+        errors.add(
+            SettingsError("There is no model to run", fix="name a MODEL, or a table of them with --models FILE.")
+        )
+    if options.name and len(models or ()) > 1:
         errors.add(SettingsError("--name needs exactly one MODEL."))
     if options.name is not None:
         errors.tried(names.check, options.name, "The model name")
@@ -207,48 +213,20 @@ def _request(
     settings: Mapping[str, Any], errors: ErrorCollector, elsewhere: bool = False,
 ) -> Request:  # fmt: skip
     """The request of the models that can be loaded."""
-    from blurb.planning import plan
+    from blurb.planning import plan, sources
     from blurb.planning.request import check_names, precision_of
 
     folder, raw = data
     precision = errors.tried(precision_of, options, elsewhere)
     # Whoever mistyped a device does not wait for downloads.
-    models = [model for model in options.models if precision is not None or not _is_remote(model)]
-    sources = [each for model in models if (each := _source(options, model, folder, errors)) is not None]
-    errors.tried(check_names, sources)
+    tagged = sources.of(options, folder, errors, fetch=precision is not None)
+    errors.tried(check_names, [source for source, _ in tagged])
     return plan.Request(
-        sources=sources, tasks=chosen, protocol=protocol, data=folder, store=Path(options.output), overrides=settings,
-        options=options.shorthands, raw=raw, precision=precision or "fp32", **options.of_trials,
+        sources=[source for source, _ in tagged], tasks=chosen, protocol=protocol, data=folder,
+        store=Path(options.output), overrides=settings,
+        options=options.shorthands, raw=raw, precision=precision or "fp32",
+        tags={source.name: tags for source, tags in tagged if tags}, **options.of_trials,
     )  # fmt: skip
-
-
-def _is_remote(model: Model) -> bool:
-    """Whether a reference is that of a model on the Hub."""
-    from blurb.checkpoints import references, scratch
-    from blurb.learners import is_named
-
-    if not isinstance(model, str | Path) or is_named(model) or str(model).startswith(scratch.PREFIX):
-        return False
-    try:
-        return not isinstance(references.folder_or_id(str(model)), Path)
-    except BlurbError:
-        return False  # it is nothing, which is told
-
-
-def _source(options: TrainOptions, model: Model, folder: Path, found: ErrorCollector) -> Source | None:
-    from blurb.planning import quick_checks as before_loading
-    from blurb.planning.request import source
-
-    try:
-        return source(
-            model, options.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
-        )
-    except ModelError as error:
-        place = Path(str(model)).expanduser() if isinstance(model, str | Path) else None
-        found.add(before_loading.whole(place, error) if place is not None and place.is_dir() else error)
-    except BlurbError as error:
-        found.add(error)
-    return None
 
 
 def _check_together(request: Request, options: RunOptions, engine: Engine) -> None:

@@ -48,6 +48,7 @@ class RowScores:
     :param printed: the published score, which may differ from the mean of the published datasets
     :param remarks: remarks on published numbers, and on a row of a board
     :param certainty: how they are known (`blurb.results.published`)
+    :param tags: words that its user gave to it
     :param together: whether somebody asked to rank it with published rows, from which its kind is apart
     :param claimed: whether somebody says so, and it was not recomputed (a row of a board)
     """
@@ -70,6 +71,7 @@ class RowScores:
     label: str = ""
     claimed: bool = False
     together: bool = False
+    tags: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

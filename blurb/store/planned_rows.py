@@ -38,6 +38,7 @@ class PlannedRow:
     :param families: task -> hash of its trials without the seed
     :param plugins: task -> `Trial.plugins` of its trials, if any
     :param learner: `Trial.learner` of its trials; stored only if not empty
+    :param tags: words to find it by, no part of any identity; likewise
     """
 
     model: str
@@ -49,11 +50,12 @@ class PlannedRow:
     families: Mapping[str, str]
     plugins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     learner: str = ""
+    tags: tuple[str, ...] = ()
 
     @property
     def content(self) -> dict[str, Any]:
         """The content to store."""
-        return {name: value for name, value in asdict(self).items() if value or name != "learner"}
+        return {name: value for name, value in asdict(self).items() if value or name not in ("learner", "tags")}
 
     @cached_property
     def key(self) -> str:
@@ -89,6 +91,7 @@ class PlannedRow:
             trials=trials,
             families={task: families[task] for task in trials},
             plugins={task: plugins[task] for task in trials if task in plugins},
+            tags=self.tags or before.tags,
         )
 
 
@@ -195,7 +198,10 @@ def _of_content(content: dict[str, Any], path: Path) -> PlannedRow:
     families = {str(task): str(family) for task, family in content.pop("families").items()}
     if missing := trials.keys() - families.keys():
         raise KeyError(*missing)
-    row = PlannedRow(configuration=configuration, trials=trials, families=families, **content)
+    tags = content.pop("tags", [])
+    if not isinstance(tags, list):
+        raise ValueError("the tags are no list")
+    row = PlannedRow(configuration=configuration, trials=trials, families=families, tags=tuple(tags), **content)
     if f"{row.key}.json" != path.name:
         raise ValueError("the file name does not match the content")
     _check(row, path)
@@ -223,6 +229,7 @@ def _check(row: PlannedRow, path: Path) -> None:
         configuration.precision,
         configuration.suite,
         configuration.note,
+        *row.tags,
     ]
     scalar = isinstance(configuration.overrides, dict) and all(
         isinstance(value, str | int | float) for value in configuration.overrides.values()

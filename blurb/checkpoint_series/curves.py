@@ -1,0 +1,170 @@
+"""The curves of a series: a measure on a dataset over the steps of a run, with its trend and its noise."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from blurb.checkpoint_series.steps import Step
+from blurb.metrics._metric import LOSSES
+from blurb.results.row_scores import RowScores
+from blurb.statistics import smoothing
+from blurb.statistics.smoothing import Best, Floats, Noise
+from blurb.statistics.student import half_width
+from blurb.tasks import Split
+
+Measure = Literal["score", "loss", "figure"]
+"""A score times 100; the loss of a head on dev, whose continuous answers tell checkpoints apart sooner; a figure of the
+pretraining itself."""
+MEAN = "mean"
+LOGARITHMIC = 0.01
+"""A first gap below this part of the last step calls for a logarithmic axis."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A checkpoint with its row; None while it has none, or where its trials failed."""
+
+    step: Step
+    row: RowScores | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value at a step: the mean over fine-tunings, half of its 95 % interval (None for one), and their number."""
+
+    step: Step
+    value: float
+    half: float | None
+    runs: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A measure of one run over its steps.
+
+    :param dataset: name, `mean` over the datasets of the series, or name of a figure of the pretraining
+    :param holes: steps without a value
+    """
+
+    run: str
+    dataset: str
+    measure: Measure
+    points: tuple[Point, ...]
+    holes: tuple[Step, ...] = ()
+
+    def place_and_value(self, logarithmic: bool) -> tuple[Floats, Floats]:
+        """Places and values, upwards where better."""
+        places = smoothing.places([point.step.step for point in self.points], logarithmic)
+        sign = 1.0 if self.measure == "score" else -1.0
+        return places, np.asarray([sign * point.value for point in self.points])
+
+
+@dataclass(frozen=True)
+class Family:
+    """The curves of all runs for one measure of one dataset: their noise is pooled within the runs.
+
+    :param logarithmic: whether the steps are drawn and smoothed on a logarithmic axis
+    """
+
+    dataset: str
+    measure: Measure
+    curves: tuple[Curve, ...]
+    logarithmic: bool
+
+    @cached_property
+    def _pairs(self) -> list[tuple[Floats, Floats]]:
+        return [curve.place_and_value(self.logarithmic) for curve in self.curves]
+
+    @cached_property
+    def noise(self) -> Noise | None:
+        """The noise within runs; None with too few checkpoints."""
+        return smoothing.noise(self._pairs)
+
+    @property
+    def signal_to_noise(self) -> float | None:
+        """The range of the trend in standard deviations of the noise."""
+        return smoothing.signal_to_noise(self._pairs, self.noise)
+
+    @cached_property
+    def by_chance(self) -> float | None:
+        """The ratio that runs without any trend exceed in a twentieth of cases."""
+        return smoothing.ratio_by_chance(self._pairs, self.noise)
+
+    @property
+    def seen(self) -> bool | None:
+        """Whether the trend is more than noise, at 5 %; None with too few checkpoints."""
+        ratio, chance = self.signal_to_noise, self.by_chance
+        return None if ratio is None or chance is None else ratio > chance
+
+    def best(self, curve: Curve) -> Best:
+        """Where the trend of a curve is best."""
+        return smoothing.best(*curve.place_and_value(self.logarithmic), self.noise)
+
+    def trend(self, curve: Curve) -> tuple[Floats, Floats | None]:
+        """The trend at the points of a curve, in the units of the measure, and half of its 95 % interval."""
+        from blurb.statistics.student import t_critical
+
+        places, values = curve.place_and_value(self.logarithmic)
+        weights = smoothing.smoother(places)
+        sign = 1.0 if self.measure == "score" else -1.0
+        if self.noise is None:
+            return sign * (weights @ values), None
+        length = np.linalg.norm(weights, axis=1)
+        return sign * (weights @ values), t_critical(self.noise.freedom) * self.noise.deviation * length
+
+
+def logarithmic(steps: Sequence[int]) -> bool:
+    """Whether steps are spaced so unequally that a linear axis hides the first ones."""
+    there = sorted({step for step in steps if step > 0})
+    return len(there) > 2 and there[1] - there[0] < LOGARITHMIC * there[-1]
+
+
+def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) -> Iterator[Family]:
+    """All curves: the mean and each dataset by score, each dataset by loss, then the figures of the pretraining."""
+    wanted: list[tuple[str, Measure]] = [(MEAN, "score")] if len(datasets) > 1 else []
+    wanted += [(name, "score") for name in datasets] + [(name, "loss") for name in datasets]
+    wanted += [(name, "figure") for name in dict.fromkeys(key for one in scored for key in one.step.figures)]
+    runs = list(dict.fromkeys(one.step.run for one in scored))
+    spaced = logarithmic([one.step.step for one in scored])
+    for dataset, measure in wanted:
+        curves = []
+        for run in runs:
+            own = [one for one in scored if one.step.run == run]
+            values = [(one.step, _values(one, dataset, measure, datasets, split)) for one in own]
+            points = [
+                Point(step, statistics.fmean(there), half_width(there), len(there)) for step, there in values if there
+            ]
+            if points:
+                holes = tuple(step for step, there in values if not there)
+                curves.append(Curve(run, dataset, measure, tuple(points), holes))
+        if curves:
+            yield Family(dataset, measure, tuple(curves), spaced)
+
+
+def _values(one: Scored, dataset: str, measure: Measure, datasets: Sequence[str], split: Split) -> list[float]:
+    """The values of all fine-tunings of a checkpoint."""
+    if measure == "figure":
+        return [one.step.figures[dataset]] if dataset in one.step.figures else []
+    if one.row is None:
+        return []
+    if dataset == MEAN:
+        by_name = [one.row.datasets[name].scores(split) for name in datasets if name in one.row.datasets]
+        if len(by_name) < len(datasets):
+            return []
+        seeds = set.intersection(*map(set, by_name))
+        return [statistics.fmean(scores[seed] for scores in by_name) for seed in sorted(seeds)]
+    if measure == "score":
+        return one.row.values(dataset, split)
+    runs = one.row.datasets[dataset].runs if dataset in one.row.datasets else {}
+    return [
+        figure.value
+        for _, run in sorted(runs.items())
+        for name, figure in run.figures.get("dev", {}).items()
+        if name in LOSSES
+    ]

@@ -1,0 +1,68 @@
+"""What a series shows, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from blurb.checkpoint_series.curves import Curve, Family, Scored
+from blurb.messages.text import plural
+
+
+def sentences(families: Sequence[Family], leading: Family | None, scored: Sequence[Scored]) -> Iterator[str]:
+    """Which sets see the runs change, by which measure; then the best step of each run.
+
+    :param leading: the scores that decide on the best step
+    """
+    if leading is None:
+        yield "No checkpoint has a score yet."
+        return
+    yield from _seen(families)
+    for curve in leading.curves:
+        yield _best(leading, curve)
+    pieces = {run: [one for one in scored if one.step.run == run] for run in dict.fromkeys(o.step.run for o in scored)}
+    for run, own in pieces.items():
+        lost = [str(one.step.step) for one in own if one.row is None]
+        if lost:
+            yield f"{run}: {plural(len(lost), 'checkpoint')} of {len(own)} without scores: step {', '.join(lost)}."
+
+
+def _seen(families: Sequence[Family]) -> Iterator[str]:
+    by_measure: dict[str, dict[bool | None, list[str]]] = {}
+    for family in families:
+        if family.measure != "figure":
+            by_measure.setdefault(family.measure, {}).setdefault(family.seen, []).append(family.dataset)
+    for measure, said in by_measure.items():
+        name = "By score" if measure == "score" else "By the loss of the head on dev"
+        parts = []
+        if said.get(True):
+            parts.append(f"the change is more than noise on {', '.join(said[True])}")
+        if said.get(False):
+            parts.append(f"no change is told from noise on {', '.join(said[False])}")
+        if said.get(None):
+            parts.append(f"there are too few checkpoints to tell on {', '.join(said[None])}")
+        yield f"{name}, {'; '.join(parts)}."
+
+
+def _best(family: Family, curve: Curve) -> str:
+    best = family.best(curve)
+    points = curve.points
+    at = points[best.place].step.step
+    text = f"{curve.run}: the trend of {family.dataset} is highest at step {at}, {best.value:.2f}"
+    if best.half is None or best.gain is None or best.trend_gain is None:
+        return f"{text}; with {plural(len(points), 'checkpoint')} nothing is known of its noise."
+    others = [points[place].step.step for place in best.alike if place != best.place]
+    alike = f"not told from it: step {', '.join(map(str, others))}" if others else "all other steps are below it"
+    single = max(points, key=lambda point: point.value)
+    chance = (
+        f"if nothing changed at all, the highest of {len(points)} values would look {best.gain:.2f} better than it is"
+    )
+    return (
+        f"{text} ± {best.half:.2f} ({alike}). The highest single value is {single.value:.2f}, at step "
+        f"{single.step.step}; {chance}, and the highest of the trend {best.trend_gain:.2f}."
+    )
+
+
+def ratio(value: float | None) -> str:
+    """A signal-to-noise ratio as a cell; "" if unknown."""
+    return "" if value is None else "∞" if math.isinf(value) else f"{value:.1f}"

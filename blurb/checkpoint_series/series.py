@@ -1,0 +1,149 @@
+"""A series: the checkpoints of runs with their scores, as a table, a picture and sentences."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.checkpoint_series import curves, page, reading, tables
+from blurb.checkpoint_series.curves import Family, Scored
+from blurb.messages.errors import DataError
+from blurb.results.row_scores import RowScores
+from blurb.system.files import write_whole
+from blurb.tasks import Split
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+TABLE, PAGE, PICTURE = "series.csv", "README.md", "series.png"
+
+
+@dataclass(frozen=True, repr=False)
+class Series:
+    """The checkpoints of one run or several; in a notebook the table.
+
+    :param scored: all checkpoints, run by run, by step, with their rows by the protocol
+    :param datasets: names of what was scored
+    :param full: dearer protocol -> the checkpoints that were scored under it
+    :param notes: what is to be told: checkpoints left out, trials that failed
+    :param beside: rows to draw as lines: floors, published numbers
+    """
+
+    scored: tuple[Scored, ...]
+    datasets: tuple[str, ...]
+    protocol: str
+    split: Split = "dev"
+    full: Mapping[str, tuple[Scored, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    beside: tuple[RowScores, ...] = ()
+
+    @cached_property
+    def families(self) -> tuple[Family, ...]:
+        """Its curves: the mean and each dataset by score, then by loss, then the figures of the pretraining."""
+        return tuple(curves.families(self.scored, self.datasets, self.split))
+
+    def family(self, dataset: str, measure: curves.Measure = "score") -> Family | None:
+        """The curves of a dataset by a measure; None where nothing is known."""
+        fits = (each for each in self.families if (each.dataset, each.measure) == (dataset, measure))
+        return next(fits, None)
+
+    @property
+    def leading(self) -> Family | None:
+        """The scores that decide: the mean over the datasets, or the only one."""
+        return self.family(curves.MEAN) or (self.family(self.datasets[0]) if self.datasets else None)
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of the runs."""
+        return list(dict.fromkeys(one.step.run for one in self.scored))
+
+    def best(self, run: str) -> Scored | None:
+        """The checkpoint at which the trend of a run is highest; None without scores."""
+        curve = next((each for each in (self.leading.curves if self.leading else ()) if each.run == run), None)
+        if curve is None or self.leading is None:
+            return None
+        step = curve.points[self.leading.best(curve).place].step
+        return next(one for one in self.scored if one.step == step)
+
+    def last(self, run: str) -> Scored | None:
+        """The last checkpoint of a run that has a row."""
+        own = [one for one in self.scored if one.step.run == run and one.row is not None]
+        return own[-1] if own else None
+
+    def reading(self) -> list[str]:
+        """Sentences: which sets see the runs change, where each is best, what a maximum gains by chance."""
+        return list(reading.sentences(self.families, self.leading, self.scored))
+
+    def lines(self) -> list[tables.Line]:
+        """A line for each run, step, dataset and measure, of which a value is known."""
+        return [*tables.lines(self.families, self.protocol, self.split), *self._full_lines()]
+
+    def _full_lines(self) -> list[tables.Line]:
+        return [
+            line
+            for protocol, scored in self.full.items()
+            for line in tables.lines(tuple(curves.families(scored, self.datasets, self.split)), protocol, self.split)
+            if line["measure"] != "figure"
+        ]
+
+    def to_pandas(self) -> DataFrame:
+        """The lines as a table, with the columns of `series.csv`."""
+        from pandas import DataFrame
+
+        return DataFrame(self.lines(), columns=list(tables.COLUMNS))
+
+    def plot(self, path: Path | str | None = None) -> Figure | None:
+        """The curves, with the interval of the trend and the noise of the run as bands.
+
+        :param path: a .png, .svg or .pdf; None returns the figure, which a notebook shows
+        :raises SettingsError: without Matplotlib, or for another kind of file
+        """
+        from blurb.plots import _style, series
+
+        series.check(Path(path or PICTURE))
+        shown = [each for each in self.families if each.measure != "loss"]
+        holes = [one.step for one in self.scored if one.row is None]
+        if path is None:
+            return _style.drawn(lambda: series.draw(shown, self.split, holes, self.beside))
+        series.write(shown, Path(path), self.split, holes, self.beside)
+        return None
+
+    def markdown(self) -> str:
+        """The page of the series."""
+        return page.text(self)
+
+    def write(self, folder: Path, picture: bool = True) -> list[Path]:
+        """Writes table, page and picture; returns what was written.
+
+        :raises DataError: if nothing is scored
+        """
+        if not self.families:
+            raise DataError("No checkpoint has a score yet", fix="run blurb series first, without --read.")
+        folder.mkdir(parents=True, exist_ok=True)
+        text = io.StringIO()
+        writer = csv.DictWriter(text, tables.COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(tables.written(line) for line in self.lines())
+        write_whole(folder / TABLE, text.getvalue().encode())
+        if picture:
+            self.plot(folder / PICTURE)
+        write_whole(folder / PAGE, self.markdown().encode())
+        return [folder / name for name in (PAGE, TABLE, *([PICTURE] if picture else []))]
+
+    def __repr__(self) -> str:
+        done = sum(one.row is not None for one in self.scored)
+        return f"<Series of {', '.join(self.runs)}: {done} of {len(self.scored)} checkpoints scored by {self.protocol}>"
+
+    def _repr_html_(self) -> str:
+        return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
+
+
+def steps_without(scored: Sequence[Scored]) -> list[str]:
+    """The names of checkpoints without a row."""
+    return [one.step.name for one in scored if one.row is None]

@@ -1,0 +1,104 @@
+"""A checkpoint of a run, and what its own files say of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from blurb.messages.errors import BlurbError
+from blurb.system.files import read_json
+
+NUMBER = re.compile(r"[0-9]+")
+STATE = "trainer_state.json"
+FIGURES = "quality.json"
+"""Figures of a checkpoint that whoever pretrains wrote beside it, such as `{"bits per byte": 1.61}`."""
+PLANS = ("recipe.json",)
+"""Files above the checkpoints that say how many words the whole run reads."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A checkpoint of a run.
+
+    :param reference: what `blurb run` takes for it: a folder, or `org/model@revision`
+    :param words: of text seen by then; None if its files do not say it
+    :param tokens: likewise
+    :param planned: updates of the whole run
+    :param figures: of the pretraining itself: bits per byte, loss
+    """
+
+    run: str
+    step: int
+    reference: str
+    words: int | None = None
+    tokens: int | None = None
+    planned: int | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """`run@step`, the model name of its rows."""
+        return f"{self.run}@{self.step}"
+
+    def at(self, axis: str) -> float | None:
+        """Its place on an axis: step, words or tokens."""
+        value = getattr(self, axis)
+        return None if value is None else float(value)
+
+
+def number(name: str) -> int | None:
+    """The step in the name of a folder or revision: its last number; None without any.
+
+    >>> number("checkpoint-5000"), number("step_200-ema"), number("final")
+    (5000, 200, None)
+    """
+    found = NUMBER.findall(name)
+    return int(found[-1]) if found and len(found[-1]) < 16 else None
+
+
+def read(run: str, step: int, folder: Path) -> Step:
+    """The checkpoint in a folder, with what its files say; what they do not say, or not legibly, is unknown."""
+    state = _json(folder / STATE)
+    planned = _count(state.get("max_steps"))
+    words = next(
+        (_count(plan.get("words")) for plan in map(_plan, (folder.parent, folder.parent.parent)) if plan), None
+    )
+    seen = round(words * step / planned) if words and planned else None
+    losses = [entry["loss"] for entry in history(state) if entry.get("step", 0) <= step and "loss" in entry]
+    figures = {"training loss": float(losses[-1])} if losses and isinstance(losses[-1], int | float) else {}
+    own = {name: float(value) for name, value in _json(folder / FIGURES).items() if isinstance(value, int | float)}
+    tokens = _count(state.get("num_input_tokens_seen"))
+    return Step(run, step, str(folder), seen, tokens, planned, {**own, **figures})
+
+
+def history(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What a Trainer logged, entry by entry."""
+    entries = state.get("log_history")
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def state_of(folder: Path) -> Mapping[str, Any]:
+    """`trainer_state.json` of a checkpoint; {} if it is not there, or cannot be read."""
+    return _json(folder / STATE)
+
+
+def _plan(folder: Path) -> Mapping[str, Any]:
+    for name in PLANS:
+        recipe = _json(folder / name).get("recipe")
+        if isinstance(recipe, dict):
+            return recipe
+    return {}
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _json(file: Path) -> Mapping[str, Any]:
+    try:
+        return read_json(file) if file.is_file() else {}
+    except (BlurbError, OSError):
+        return {}

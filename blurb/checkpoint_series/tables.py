@@ -1,0 +1,58 @@
+"""The table of a series: a line for each run, step, dataset and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, TypedDict
+
+from blurb.checkpoint_series.curves import Family
+from blurb.records import Count
+from blurb.tasks import Split
+
+
+class Line(TypedDict):
+    """A value of a checkpoint, with the trend at its step."""
+
+    run: Annotated[str, "name of the run"]
+    step: Annotated[Count, "updates by then"]
+    words: Annotated[Count | None, "words of text seen by then, if its files say it"]
+    tokens: Annotated[Count | None, "sub-tokens seen by then, likewise"]
+    protocol: Annotated[str, "protocol of the fine-tuning; empty for figures of the pretraining"]
+    dataset: Annotated[str, "dataset, `mean` over all of them, or name of a figure of the pretraining"]
+    measure: Annotated[str, "score (times 100), loss (of the head on dev) or figure (of the pretraining)"]
+    split: Annotated[str, "dev or test; empty for figures"]
+    value: Annotated[float, "mean over fine-tunings"]
+    half: Annotated[float | None, "half of its 95 % interval over fine-tunings; null for one"]
+    runs: Annotated[Count, "number of fine-tunings"]
+    trend: Annotated[float | None, "the trend of the run at this step"]
+    trend_half: Annotated[float | None, "half of its 95 % interval; null with too few checkpoints"]
+    noise: Annotated[float | None, "standard deviation of single checkpoints about the trend, pooled over the runs"]
+
+
+COLUMNS = tuple(Line.__annotations__)
+
+
+def lines(families: Sequence[Family], protocol: str, split: Split) -> Iterator[Line]:
+    """The lines of some curves, in their order."""
+    for family in families:
+        for curve in family.curves:
+            trend, half = family.trend(curve)
+            for place, point in enumerate(curve.points):
+                yield Line(
+                    run=curve.run, step=point.step.step, words=point.step.words, tokens=point.step.tokens,
+                    protocol="" if family.measure == "figure" else protocol, dataset=family.dataset,
+                    measure=family.measure,
+                    split="" if family.measure == "figure" else "dev" if family.measure == "loss" else split,
+                    value=point.value, half=point.half, runs=point.runs, trend=float(trend[place]),
+                    trend_half=None if half is None else float(half[place]),
+                    noise=None if family.noise is None else family.noise.deviation,
+                )  # fmt: skip
+
+
+def written(line: Line) -> dict[str, Any]:
+    """A line of the file: scores with two digits, losses and figures with four; unknown figures are empty."""
+    digits = 2 if line["measure"] == "score" else 4
+    return {
+        name: "" if value is None else f"{value:.{digits}f}" if isinstance(value, float) else value
+        for name, value in line.items()
+    }

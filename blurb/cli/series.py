@@ -1,0 +1,80 @@
+"""`blurb series`: the checkpoints of pretraining runs, scored as a series."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from blurb.cli import _complete
+from blurb.cli._formats import formats
+from blurb.cli._options import STORE, shared
+from blurb.planning.options import TrainOptions
+from blurb.records import columns
+from blurb.tasks import SCORED
+from blurb.terminal.output import show
+
+
+def _printed() -> object:
+    from blurb.checkpoint_series.tables import Line
+
+    return list[Line]
+
+
+@click.command(name="series")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN_DIR...")
+@click.option("--tasks", default="all", show_default=True, shell_complete=_complete.tasks,
+              help="Datasets to score (names or types).")  # fmt: skip
+@click.option("--protocol", default="sketch", show_default=True, help="Protocol of all checkpoints.")
+@click.option("--full", metavar="PROTOCOL", help="Then score the best and the last of each run by this protocol.")
+@click.option("--budget", metavar="TIME", help="Time limit such as 30m: first, last, middle, then where it bends.")
+@click.option("--pattern", metavar="GLOB", help="Names of the checkpoints.  [default: every folder that is one]")
+@click.option("--require", type=click.IntRange(min=0), multiple=True, metavar="STEP",
+              help="Fail if a run lacks this step; repeatable.")  # fmt: skip
+@click.option("--split", type=click.Choice(SCORED), default="dev", show_default=True, help="Split of the scores.")
+@click.option("--beside", multiple=True, metavar="ROW", shell_complete=_complete.rows_anywhere,
+              help="Draw a row as a line: a baseline, a published one; repeatable.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="series", show_default=True,
+              help="Folder of table, picture and page.")  # fmt: skip
+@click.option("--read", is_flag=True, help="Score nothing; show the rows that are in the store.")
+@shared(TrainOptions, "data")
+@shared(TrainOptions, "raw")
+@shared(TrainOptions, "suite")
+@shared(TrainOptions, "seeds")
+@shared(TrainOptions, "tokenizer")
+@shared(TrainOptions, "device")
+@shared(TrainOptions, "precision")
+@shared(TrainOptions, "jobs")
+@STORE
+@formats(_printed)
+def command(runs: tuple[str, ...], out: Path, read: bool, form: str, **given: Any) -> None:
+    """Score the checkpoints of pretraining runs as a series.
+
+    RUN_DIR has checkpoint-N folders, or others whose names end in their step; org/model@step* names revisions on the
+    Hub. A checkpoint is the row run@step; what is scored is not scored again. Half-copied checkpoints, two of one step
+    and those of an attempt that was given up are told and left out. See docs/series.md.
+    """
+    from importlib.util import find_spec
+
+    from blurb.api.following import series
+
+    found = series(list(runs), run=not read, progress=sys.stderr.isatty(), **given)
+    for note in found.notes:
+        click.secho(note, fg="yellow", err=True)
+    written = found.write(out, picture=find_spec("matplotlib") is not None)
+    if form == "table":
+        for sentence in found.reading():
+            click.echo(sentence)
+    else:
+        names = columns(_printed_line())
+        show(names, [tuple(line[name] for name in names) for line in found.lines()], form)  # type: ignore[literal-required]
+    for path in written:
+        click.echo(f"Wrote {path}", err=True)
+
+
+def _printed_line() -> type:
+    from blurb.checkpoint_series.tables import Line
+
+    return Line

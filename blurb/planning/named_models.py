@@ -1,0 +1,69 @@
+"""Many models at once: a table of checkpoints with the names of their rows and with tags."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.messages.errors import DataError, ErrorCollector
+from blurb.system.files import read_bytes
+
+if TYPE_CHECKING:
+    from blurb.planning.options import Model
+
+COLUMNS = ("model", "name", "tags")
+
+
+@dataclass(frozen=True)
+class NamedModel:
+    """A model with the name of its row.
+
+    :param name: None for the last part of the reference
+    :param tags: words to find the row by; no part of any identity
+    """
+
+    model: Model
+    name: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+def read(path: Path) -> list[NamedModel]:
+    """The models of a CSV file with the columns `model`, and if need be `name` and `tags` (separated by blanks).
+
+    A folder is looked up beside the file if it is not found from here.
+
+    :raises DataError: with file and line; all that is wrong is one error
+    """
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", path) from error
+    except UnicodeDecodeError as error:
+        raise DataError("is no text in UTF-8.", path) from error
+    reader = csv.DictReader(io.StringIO(text))
+    header = tuple(reader.fieldnames or ())
+    if "model" not in header or not set(header) <= set(COLUMNS):
+        raise DataError(f"needs the columns {', '.join(COLUMNS)}, the last two if wanted (it has {header}).", path, 1)
+    errors = ErrorCollector()
+    found = [errors.tried(_model, line, path, reader.line_num) for line in reader]
+    errors.tell()
+    models = [model for model in found if model is not None]
+    if not models:
+        raise DataError("names no model.", path)
+    return models
+
+
+def _model(line: dict[str | None, str | None], path: Path, number: int) -> NamedModel:
+    if None in line or None in line.values():
+        raise DataError("has more or fewer cells than the header.", path, number)
+    model, name, tags = ((line.get(column) or "").strip() for column in COLUMNS)
+    if not model:
+        raise DataError("names no model.", path, number)
+    if "," in tags:
+        raise DataError(f"tags are separated by blanks, and have no commas in them (got '{tags}').", path, number)
+    beside = path.parent / model
+    reference = str(beside) if not Path(model).exists() and beside.is_dir() else model
+    return NamedModel(reference, name or None, tuple(dict.fromkeys(tags.split())))

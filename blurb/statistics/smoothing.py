@@ -1,0 +1,151 @@
+"""A trend and the noise about it, for a curve of scores over the steps of a run.
+
+The noise comes from neighbours alone: each point beside the line through the two points next to it (Gasser, Sroka and
+Jennen-Steinmetz 1986). So a trend, however long, adds next to nothing to it. The spread of all values of a curve, or of
+several runs thrown together, holds the trend itself, and grows with what it is to be compared with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+NEIGHBOURS = 5
+"""Points of a window: two on each side, as far as there are; one `d` places away counts 1 / (1 + d^2) as much."""
+DRAWS = 4_000
+LEAST = 4
+"""Points of a curve from which noise is told."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The standard deviation of the points of a curve about its trend.
+
+    :param freedom: degrees of freedom of its square, which has about a chi-squared distribution (Satterthwaite)
+    """
+
+    deviation: float
+    freedom: float
+
+
+def places(steps: Sequence[float], logarithmic: bool) -> Floats:
+    """Where steps stand on their axis; on a logarithmic one, step 0 is half of the first that is not."""
+    there = np.asarray(steps, dtype=np.float64)
+    if not logarithmic:
+        return there
+    first = min((step for step in steps if step > 0), default=1.0)
+    return np.log(np.maximum(there, first / 2))
+
+
+def noise(curves: Sequence[tuple[Floats, Floats]]) -> Noise | None:
+    """The noise within curves, pooled over them; None if no curve has `LEAST` points.
+
+    :param curves: places and values of each, ordered by place; only differences within a curve count
+    """
+    total = rank = square = 0.0
+    for where, values in curves:
+        if len(values) < LEAST:
+            continue
+        beside = _beside(where)
+        total += float(np.sum((beside @ values) ** 2))
+        form = beside @ beside.T  # of the squares: trace and trace of its square give mean and variance
+        rank += float(np.trace(form))
+        square += float(np.sum(form**2))
+    return Noise(math.sqrt(total / rank), rank**2 / square) if rank else None
+
+
+def _beside(where: Floats) -> Floats:
+    """(n - 2, n): each inner point minus the line through its neighbours, of the variance of a single point."""
+    rows = np.zeros((len(where) - 2, len(where)))
+    for row in range(len(rows)):
+        left, middle, right = where[row : row + 3]
+        share = (right - middle) / (right - left)
+        rows[row, row : row + 3] = np.array([share, -1.0, 1 - share]) / math.sqrt(share**2 + 1 + (1 - share) ** 2)
+    return rows
+
+
+def smoother(where: Floats, neighbours: int = NEIGHBOURS) -> Floats:
+    """(n, n): weights that give the trend at each place, by a line of weighted least squares in its window."""
+    count = len(where)
+    width = min(neighbours, count)
+    rows = np.zeros((count, count))
+    for row in range(count):
+        start = min(max(0, row - width // 2), count - width)
+        window = slice(start, start + width)
+        design = np.vander(where[window] - where[row], min(2, width), increasing=True)
+        root = np.sqrt(1 / (1 + (np.arange(start, start + width) - row) ** 2))
+        rows[row, window] = (np.linalg.pinv(design * root[:, None]) * root)[0]
+    return rows
+
+
+@dataclass(frozen=True)
+class Best:
+    """Where a trend is highest.
+
+    :param place: its number
+    :param value: of the trend there
+    :param half: half of the 95 % interval of that value; None where the noise is unknown
+    :param alike: numbers of the places whose trend is not told from it
+    :param gain: what the highest single value of as many equal places would seem to gain
+    :param trend_gain: the same of the highest value of the trend
+    """
+
+    place: int
+    value: float
+    half: float | None
+    alike: tuple[int, ...]
+    gain: float | None
+    trend_gain: float | None
+
+
+def best(where: Floats, values: Floats, pooled: Noise | None) -> Best:
+    """The highest place of the trend, with what the choice of a maximum gains if nothing changes at all."""
+    from blurb.statistics.student import t_critical
+
+    weights = smoother(where)
+    trend = weights @ values
+    top = int(np.argmax(trend))
+    if pooled is None:
+        return Best(top, float(trend[top]), None, tuple(range(len(values))), None, None)
+    width = t_critical(pooled.freedom) * pooled.deviation
+    errors = np.linalg.norm(weights[top] - weights, axis=1)
+    alike = tuple(int(place) for place in np.flatnonzero(trend[top] - trend <= width * errors))
+    draws = _draws(len(values))
+    half = float(width * np.linalg.norm(weights[top]))
+    raw, smooth = draws.max(axis=1).mean(), (draws @ weights.T).max(axis=1).mean()
+    return Best(top, float(trend[top]), half, alike, float(raw * pooled.deviation), float(smooth * pooled.deviation))
+
+
+def signal_to_noise(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None) -> float | None:
+    """The range of the trend, as a mean over curves, in standard deviations of the noise within them.
+
+    None where the noise is unknown; infinite for a trend without noise.
+    """
+    ranges = [float(np.ptp(smoother(where) @ values)) for where, values in curves if len(values) >= LEAST]
+    if pooled is None or not ranges:
+        return None
+    mean = float(np.mean(ranges))
+    return mean / pooled.deviation if pooled.deviation else math.inf if mean else 0.0
+
+
+def ratio_by_chance(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None, level: float = 0.05) -> float | None:
+    """The signal-to-noise ratio that curves without any trend exceed in a part `level` of cases.
+
+    They are drawn (`DRAWS` times, with one seed), with the noise itself drawn from its distribution.
+    """
+    there = [where for where, values in curves if len(values) >= LEAST]
+    if pooled is None or not there:
+        return None
+    generator = np.random.default_rng(0)
+    ranges = [np.ptp(generator.standard_normal((DRAWS, len(where))) @ smoother(where).T, axis=1) for where in there]
+    estimated = np.sqrt(generator.chisquare(pooled.freedom, DRAWS) / pooled.freedom)
+    return float(np.quantile(np.mean(ranges, axis=0) / estimated, 1 - level))
+
+
+def _draws(count: int) -> Floats:
+    return np.random.default_rng(0).standard_normal((DRAWS, count))
