@@ -1,31 +1,32 @@
-"""`blurb.series`: the checkpoints of pretraining runs, scored as a series."""
+"""`blurb.series`, `blurb.watch` and `blurb.bisect`: the checkpoints of pretraining runs."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.messages.errors import DataError, ErrorCollector, SettingsError
 
 if TYPE_CHECKING:
+    from blurb.checkpoint_series.bisecting import Bisection
     from blurb.checkpoint_series.conduct import Score
+    from blurb.checkpoint_series.finding import Found
     from blurb.checkpoint_series.series import Series
     from blurb.checkpoint_series.steps import Step
     from blurb.results.references import Row
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
 
+Told = Callable[[str], None]
+
 
 def series(
     runs: Path | str | Sequence[str],
     tasks: str | Sequence[str] = "all",
     *,
-    data: Path | str | None = None,
-    raw: Path | str | None = None,
-    suite: str = "blurb",
     protocol: str = "sketch",
     full: str | None = None,
     budget: str | None = None,
@@ -34,13 +35,8 @@ def series(
     split: Split = "dev",
     beside: Sequence[Row] = (),
     output: Path | str = "runs",
-    seeds: int | None = None,
-    tokenizer: Path | str | None = None,
-    device: str = "auto",
-    precision: str = "auto",
-    jobs: int = 1,
     run: bool = True,
-    progress: bool = True,
+    **trials: Any,
 ) -> Series:
     """Scores the checkpoints of runs, those that are not scored yet, and returns their curves.
 
@@ -54,80 +50,218 @@ def series(
     :param beside: rows to draw as lines: baselines, published ones
     :param output: store of the trials
     :param run: False scores nothing, and reads the rows that are there
+    :param trials: options and settings of `blurb.run`, such as `data="data"`, `jobs=2`
     :raises BlurbError: if there are no checkpoints, or the trials cannot be planned
     """
-    from blurb import tasks as tasks_
     from blurb.checkpoint_series import conduct, finding
-    from blurb.checkpoint_series.series import Series
     from blurb.cost.budget import budget_seconds
     from blurb.results.references import rows_of
 
     wrong = ErrorCollector()
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     found = wrong.tried(finding.find, places, pattern)
-    chosen = wrong.tried(tasks_.load_selection, tasks.split(",") if isinstance(tasks, str) else list(tasks))
+    names = wrong.tried(_names, tasks)
     seconds = None if budget is None else wrong.tried(budget_seconds, budget)
     lines = wrong.tried(rows_of, beside, output)
-    if found is not None and (lost := finding.missing(found, require)):
-        text = "; ".join(f"{name} lacks step {', '.join(map(str, steps))}" for name, steps in lost.items())
-        wrong.add(SettingsError(f"Required checkpoints are missing: {text}", fix="wait for them, or change --require."))
+    if found is not None:
+        wrong.tried(_check_required, found, require)
     wrong.tell()
     assert found is not None
-    assert chosen is not None
-    names = [task.name for task in chosen]
-    told: list[str] = []
-    given = {"data": data, "raw": raw, "suite": suite, "seeds": seeds, "tokenizer": tokenizer, "device": device,
-             "precision": precision, "jobs": jobs, "output": output, "progress": progress}  # fmt: skip
-    score = _scorer(",".join(names), given, told) if run else _reader(Path(output))
-
-    def value(row: RowScores) -> float | None:
-        means = row.means(split)
-        return statistics.fmean(means[name] for name in names) if all(name in means for name in names) else None
-
+    assert names is not None
+    scoring = _Scoring(names, protocol, split, Path(output), trials, [])
+    score = scoring.score if run else scoring.read
     if seconds is not None and run:
-        scored = conduct.within(found.steps, score, protocol, value, seconds)
+        scored = conduct.within(found.steps, score, protocol, scoring.value, seconds)
     else:
         scored = conduct.everything(found.steps, score, protocol)
-    there = Series(scored, tuple(names), protocol, split, beside=tuple(lines or ()))
+    there = replace(scoring.series(scored, found), beside=tuple(lines or ()))
     if full is not None:
         there = replace(there, full={full: conduct.best_and_last(there, score, full)})
-    return replace(there, notes=(*found.left_out, *told))
+    return replace(there, notes=(*found.left_out, *scoring.told))
 
 
-def _scorer(tasks: str, given: Mapping[str, Any], told: list[str]) -> Score:
-    """Runs trials; what failed is told, and the rest goes on."""
-    from blurb.api.keywords import NamedModel, run
+def watch(
+    runs: Path | str | Sequence[str],
+    tasks: str | Sequence[str] = "all",
+    *,
+    protocol: str = "sketch",
+    pattern: str | None = None,
+    split: Split = "dev",
+    pause: float = 30.0,
+    idle: str = "2h",
+    output: Path | str = "runs",
+    seen: Callable[[Series, RowScores | None], None] | None = None,
+    **trials: Any,
+) -> Series:
+    """Scores each checkpoint of a training as it appears, until the run ends; returns all of them.
 
-    def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+    :param pause: seconds between two looks at the folders
+    :param idle: such as "2h": a run without a new checkpoint for so long has ended
+    :param seen: called after each checkpoint with the series so far and the row of the new one (None if it failed)
+    :param trials: options and settings of `blurb.run`; other parameters as of `blurb.series`
+    :raises BlurbError: for options or tasks that cannot be
+    """
+    from blurb.checkpoint_series import finding, watching
+    from blurb.checkpoint_series.curves import Scored
+    from blurb.cost.budget import budget_seconds
+
+    wrong = ErrorCollector()
+    names, seconds = wrong.tried(_names, tasks), wrong.tried(budget_seconds, idle)
+    if not pause > 0:
+        wrong.add(SettingsError(f"pause must be above 0 seconds (got {pause:g})."))
+    wrong.tell()
+    assert names is not None
+    assert seconds is not None
+    scoring = _Scoring(names, protocol, split, Path(output), {"progress": False, **trials}, [])
+    places = [runs] if isinstance(runs, str | Path) else list(runs)
+    rows: dict[str, RowScores] = {}
+
+    def look() -> Found:
+        try:
+            return finding.find(places, pattern)
+        except DataError:  # the run has not begun
+            return finding.Found(())
+
+    def so_far(found: Found) -> Series:
+        there = tuple(Scored(step, rows.get(step.name)) for step in found.steps)
+        return replace(scoring.series(there, found), notes=(*found.left_out, *scoring.told))
+
+    def score(step: Step) -> None:
+        rows.update(scoring.score([step], protocol))
+        if seen is not None:
+            seen(so_far(look()), rows.get(step.name))
+
+    return so_far(watching.watch(look, score, watching.Pace(pause, seconds)))
+
+
+def bisect(
+    run: Path | str,
+    task: str,
+    drop: float,
+    *,
+    protocol: str = "sketch",
+    pattern: str | None = None,
+    good: int | None = None,
+    bad: int | None = None,
+    error: float = 0.05,
+    seeds: int = 3,
+    output: Path | str = "runs",
+    told: Told | None = None,
+    **trials: Any,
+) -> Bisection:
+    """Finds the first bad checkpoint of a run in about log2(n) evaluations, if there is one change.
+
+    :param task: name of the dataset
+    :param drop: points of dev by which the last checkpoint is worse than the good one
+    :param good: step that is good; the first by default
+    :param bad: step that is bad; the last by default
+    :param error: of the whole search, held by as many fine-tunings of each checkpoint as it needs
+    :param seeds: fine-tunings of both ends, from which their number follows
+    :param told: called with a sentence for each checkpoint that was looked at
+    :param trials: options and settings of `blurb.run`
+    :raises BlurbError: for a run without checkpoints, or ends that cannot be scored
+    """
+    from blurb.checkpoint_series import bisecting, finding
+    from blurb.metrics._metric import LOSSES
+
+    found = finding.find([run], pattern)
+    (name,) = _names(task, most=1)
+    steps = {step.step: step for step in found.steps}
+    for step in (good, bad):
+        if step is not None and step not in steps:
+            raise SettingsError(f"There is no step {step} in {run}", fix=f"choose one of {', '.join(map(str, steps))}.")
+    between = [step for step in steps if (good or 0) <= step <= (bad if bad is not None else max(steps))]
+    scoring = _Scoring([name], protocol, "dev", Path(output), {"progress": False, **trials}, [])
+
+    def evaluate(step: int, count: int) -> Mapping[str, Sequence[float]]:
+        rows = scoring.score([steps[step]], protocol, seeds=count)
+        if told is not None:
+            told(f"Step {step}: scored with seeds 1 to {count}." if rows else f"Step {step}: {scoring.told[-1]}")
+        row = rows.get(steps[step].name)
+        if row is None:
+            return {}
+        runs = list(row.datasets[name].runs.values())[:count]
+        losses = [figure.value for one in runs for key, figure in one.figures.get("dev", {}).items() if key in LOSSES]
+        return {"score": row.values(name, "dev")[:count], "loss": losses}
+
+    return bisecting.bisect(between, evaluate, drop, error, seeds)
+
+
+@dataclass(frozen=True)
+class _Scoring:
+    """How checkpoints get their rows.
+
+    :param trials: options and settings of `blurb.run`
+    :param told: what failed
+    """
+
+    names: list[str]
+    protocol: str
+    split: Split
+    output: Path
+    trials: Mapping[str, Any]
+    told: list[str]
+
+    def score(self, steps: Sequence[Step], protocol: str, seeds: int | None = None) -> Mapping[str, RowScores]:
+        """Runs the trials that are missing; what failed is told, and the rest goes on."""
+        from blurb.api.keywords import NamedModel, run
+
         models = [NamedModel(step.reference, step.name) for step in steps]
-        results = run(models, tasks, protocol=protocol, **given)
-        told.extend(
+        given = self.trials if seeds is None else {**self.trials, "seeds": seeds}
+        results = run(models, ",".join(self.names), protocol=protocol, output=self.output, **given)
+        self.told.extend(
             f"{outcome.job.source.name} on {outcome.job.trial.task}, seed {outcome.job.trial.seed}: {outcome.message}"
             for outcome in results.failed
         )
         return {row.model: row for row in results.rows}
 
-    return score
+    @property
+    def read(self) -> Score:
+        """Reads the rows of the store; of two of one name and protocol, that of the checkpoint as it is now."""
+        from blurb.results import from_store
+        from blurb.store.store import Store
+
+        rows = from_store.read(Store(self.output))
+
+        def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+            found: dict[str, RowScores] = {}
+            for step in steps:
+                own = [row for row in rows if row.model == step.name and row.configuration.protocol == protocol]
+                if len(own) > 1:
+                    own = [row for row in own if row.weights == _weights(step)]
+                if own:
+                    found[step.name] = own[0]
+            return found
+
+        return score
+
+    def value(self, row: RowScores) -> float | None:
+        """The mean over the datasets; None unless all are there."""
+        means = row.means(self.split)
+        return statistics.fmean(means[name] for name in self.names) if set(self.names) <= means.keys() else None
+
+    def series(self, scored: Sequence[Any], found: Found) -> Series:
+        from blurb.checkpoint_series.series import Series
+
+        return Series(tuple(scored), tuple(self.names), self.protocol, self.split, notes=found.left_out)
 
 
-def _reader(store: Path) -> Score:
-    """Reads the rows that are there; of two rows of one name and protocol, that of the checkpoint as it is now."""
-    from blurb.results import from_store
-    from blurb.store.store import Store
+def _names(tasks: str | Sequence[str], most: int | None = None) -> list[str]:
+    """The names of the chosen tasks, task files included."""
+    from blurb import tasks as tasks_
 
-    rows = from_store.read(Store(store))
+    names = [task.name for task in tasks_.load_selection(tasks.split(",") if isinstance(tasks, str) else list(tasks))]
+    if most is not None and len(names) > most:
+        raise SettingsError(f"Choose one dataset (got {', '.join(names)}).")
+    return names
 
-    def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
-        found: dict[str, RowScores] = {}
-        for step in steps:
-            own = [row for row in rows if row.model == step.name and row.configuration.protocol == protocol]
-            if len(own) > 1:
-                own = [row for row in own if row.weights == _weights(step)]
-            if own:
-                found[step.name] = own[0]
-        return found
 
-    return score
+def _check_required(found: Found, required: Sequence[int]) -> None:
+    from blurb.checkpoint_series import finding
+
+    if lost := finding.missing(found, required):
+        text = "; ".join(f"{name} lacks step {', '.join(map(str, steps))}" for name, steps in lost.items())
+        raise SettingsError(f"Required checkpoints are missing: {text}", fix="wait for them, or change --require.")
 
 
 def _weights(step: Step) -> str:

@@ -16,6 +16,7 @@ def pretrain(
     mix: str | Path | Sequence[str] = (),
     data: Path | str | None = None,
     raw: Path | str | None = None,
+    every: int = 0,
     progress: bool = True,
     **recipe: Any,
 ) -> Path:
@@ -30,6 +31,7 @@ def pretrain(
     :param mix: a second corpus; the smaller is repeated until both weigh as much
     :param data: data folder: documents of its dev and test sets are left out
     :param raw: folder of the original releases, for `text="train"`
+    :param every: updates between checkpoints that stay, beside those after 1, 2, 5, 10, 20, 50, ...
     :param recipe: settings of the pretraining, such as `size="mini"`, `whole_word=True` (the help of `blurb pretrain`)
     :raises BlurbError: for texts, settings or a folder that cannot be taken
     """
@@ -42,7 +44,7 @@ def pretrain(
     )
     if hours is not None:
         wanted = speed.for_hours(Path(out), corpus, wanted, hours)
-    return lab.pretrain(Path(out), corpus, wanted, about, progress)
+    return lab.pretrain(Path(out), corpus, wanted, about, progress, every)
 
 
 def _listed(text: str | Path | Sequence[str]) -> list[str]:

@@ -117,6 +117,16 @@ ALLOW = click.option(
     metavar="HASH",
     help="Run the sweep of this hash, which another user planned, with the code and files that it names; repeatable.",
 )
+OF_TRIALS = ("data", "raw", "suite", "seeds", "tokenizer", "device", "precision", "jobs", "output")
+
+
+def trials(function: F) -> F:
+    """The options of the trials of commands that fine-tune many checkpoints."""
+    for name in reversed(OF_TRIALS):
+        function = shared(TrainOptions, name)(function)
+    return function
+
+
 RESULTS = click.option(
     "--results",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -74,11 +74,13 @@ import click
 @click.option("--batch", type=int, default=32, show_default=True, help="Inputs of an update.")
 @click.option("--lr", type=float, default=3e-3, show_default=True, help="Learning rate; 1e-3 suits mini and small.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Decides weights, masks and order.")
+@click.option("--every", type=click.IntRange(min=0), default=0, metavar="N",
+              help="Also keep a checkpoint each N updates, beside those after 1, 2, 5, 10, 20, 50, ...")  # fmt: skip
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of torch.  [default: all cores]")
 @click.option("--dry-run", is_flag=True, help="Read the text, say what would be seen, and stop.")
 def command(
     out: Path, text: tuple[str, ...], mix: tuple[str, ...], data: Path | None, raw: Path | None, words: str,
-    hours: float | None, threads: int | None, dry_run: bool, **settings: Any,
+    hours: float | None, every: int, threads: int | None, dry_run: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Pretrain a small encoder on text by masked language modelling.
 
@@ -106,7 +108,7 @@ def command(
     if dry_run:
         click.echo(f"{recipe.words:,} words are {recipe.words / corpus.words:.1f} times the text.")
         return
-    folder = pretrain(out, corpus, recipe, about, progress=sys.stderr.isatty())
+    folder = pretrain(out, corpus, recipe, about, progress=sys.stderr.isatty(), every=every)
     bits = read_json(folder / ABOUT)["bits per byte"]
     click.echo(
         f"Encoder: {folder}   bits per byte {bits['model']:.3f} "

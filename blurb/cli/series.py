@@ -10,8 +10,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._formats import formats
-from blurb.cli._options import STORE, shared
-from blurb.planning.options import TrainOptions
+from blurb.cli._options import trials
 from blurb.records import columns
 from blurb.tasks import SCORED
 from blurb.terminal.output import show
@@ -39,15 +38,7 @@ def _printed() -> object:
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="series", show_default=True,
               help="Folder of table, picture and page.")  # fmt: skip
 @click.option("--read", is_flag=True, help="Score nothing; show the rows that are in the store.")
-@shared(TrainOptions, "data")
-@shared(TrainOptions, "raw")
-@shared(TrainOptions, "suite")
-@shared(TrainOptions, "seeds")
-@shared(TrainOptions, "tokenizer")
-@shared(TrainOptions, "device")
-@shared(TrainOptions, "precision")
-@shared(TrainOptions, "jobs")
-@STORE
+@trials
 @formats(_printed)
 def command(runs: tuple[str, ...], out: Path, read: bool, form: str, **given: Any) -> None:
     """Score the checkpoints of pretraining runs as a series.

@@ -104,9 +104,11 @@ def _curve(axes: Axes, family: Family, curve: Curve, number: int, holes: Sequenc
         if point.half is not None:
             axes.plot([step, step], [point.value - point.half, point.value + point.half], color=colour, linewidth=0.7)
     (marks,) = axes.plot(steps, [point.value for point in curve.points], shape, markersize=2.8, color=colour)
-    if lost:
-        low = min(point.value for point in curve.points)
-        axes.plot([max(step, 0.5) for step in lost], [low] * len(lost), "x", markersize=4, color=colour)
+    if lost:  # at the foot of the panel, where no score is
+        foot = axes.get_xaxis_transform()
+        axes.plot(
+            [max(step, 0.5) for step in lost], [0.05] * len(lost), "x", markersize=4, color=colour, transform=foot
+        )
     return marks
 
 

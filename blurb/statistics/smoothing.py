@@ -18,6 +18,8 @@ Floats = npt.NDArray[np.float64]
 NEIGHBOURS = 5
 """Points of a window: two on each side, as far as there are; one `d` places away counts 1 / (1 + d^2) as much."""
 DRAWS = 4_000
+ROUNDING = 1e-9
+"""Differences of values that are equal but for rounding."""
 LEAST = 4
 """Points of a curve from which noise is told."""
 
@@ -130,7 +132,9 @@ def signal_to_noise(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | Non
     if pooled is None or not ranges:
         return None
     mean = float(np.mean(ranges))
-    return mean / pooled.deviation if pooled.deviation else math.inf if mean else 0.0
+    if mean <= ROUNDING:
+        return 0.0
+    return mean / pooled.deviation if pooled.deviation > ROUNDING else math.inf
 
 
 def ratio_by_chance(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None, level: float = 0.05) -> float | None:

@@ -22,11 +22,14 @@ PLAN = "recipe.json"
 """Stands in the folder before the first checkpoint."""
 
 
-def pretrain(out: Path, corpus: Corpus, recipe: Recipe, about: Mapping[str, Any], progress: bool = True) -> Path:
+def pretrain(
+    out: Path, corpus: Corpus, recipe: Recipe, about: Mapping[str, Any], progress: bool = True, every: int = 0
+) -> Path:
     """Pretrains an encoder, or goes on with one that was killed; returns the folder of the finished one.
 
     :param out: folder of the checkpoints; the encoder itself is `out/model`
     :param about: what the card says of the text
+    :param every: updates between checkpoints that stay, beside those at 1, 2, 5, 10, 20, 50, ...
     :raises SettingsError: if the folder is of another recipe or text
     """
     recipe.check()
@@ -49,8 +52,13 @@ def pretrain(out: Path, corpus: Corpus, recipe: Recipe, about: Mapping[str, Any]
     bf16 = has_bf16(torch.device("cpu")) and not torch.cuda.is_available()
     hide_progress()
     started = time.time()
-    measured = trainer.train(model, inputs, out / trainer.CHECKPOINTS, bf16, progress) if recipe.words else {}
-    bits = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
+
+    def bits(encoder: Any) -> float:
+        return quality.bits_per_byte(encoder, tokenizer, aside, recipe.length)
+
+    folder = out / trainer.CHECKPOINTS
+    measured = trainer.train(model, inputs, folder, bf16, bits, every, progress) if recipe.words else {}
+    found = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     tokens = len(inputs) * recipe.length
     facts = {
         "recipe": asdict(recipe),
@@ -65,7 +73,7 @@ def pretrain(out: Path, corpus: Corpus, recipe: Recipe, about: Mapping[str, Any]
             "seconds": round(time.time() - started, 1),
         },
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "bits per byte": asdict(bits),
+        "bits per byte": asdict(found),
         "precision": "bf16" if bf16 else "fp32",
         "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,20 +53,31 @@ def masked(held_out: Stream) -> Bools:
     return places
 
 
+def bits_per_byte(model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, length: int) -> float:
+    """The bits of an encoder alone, as for a checkpoint on the way."""
+    places, slices = _masked_inputs(held_out, length)
+    return _bits(model, tokenizer, held_out, places, slices) / int(held_out.sizes[places].sum())
+
+
 def measure(model: Any, tokenizer: PreTrainedTokenizerBase, learnt: Stream, held_out: Stream, length: int) -> Quality:
     """The quality of an encoder, and of the two models that see no more than a word before.
 
     :param learnt: the text of the pretraining
     :param length: sub-tokens of an input
     """
-    places = masked(held_out)
-    slices = cut(held_out, length)
-    places[slices[-1].stop :] = False
+    places, slices = _masked_inputs(held_out, length)
     size = int(held_out.sizes[places].sum())
     bits = _bits(model, tokenizer, held_out, places, slices)
     frequencies, bigrams = _baselines(learnt, held_out, places, len(tokenizer))
     words = int((held_out.starts & places).sum())
     return Quality(bits / size, frequencies / size, bigrams / size, words)
+
+
+def _masked_inputs(held_out: Stream, length: int) -> tuple[Bools, Sequence[slice]]:
+    """The masked places, and the inputs; what is left at the end of the text is in none."""
+    places, slices = masked(held_out), list(cut(held_out, length))
+    places[slices[-1].stop :] = False
+    return places, slices
 
 
 def _bits(model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, places: Bools, slices: Any) -> float:
@@ -75,18 +87,21 @@ def _bits(model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, plac
     from blurb.lab.pretraining.objective import loss
 
     first, last = int(tokenizer.cls_token_id), held_out.separator
+    device = model.device
     model.eval()
     total = 0.0
     for begin in range(0, len(slices), BATCH):
         rows, labels = [], []
         for each in slices[begin : begin + BATCH]:
-            ids, hidden = held_out.ids[each], places[each]
-            rows.append([first, *np.where(hidden, tokenizer.mask_token_id, ids), last])
-            labels.append([IGNORED, *np.where(hidden, ids, IGNORED), IGNORED])
-        answers = torch.tensor(np.asarray(labels))
+            own, hidden = held_out.ids[each], places[each]
+            rows.append([first, *np.where(hidden, tokenizer.mask_token_id, own), last])
+            labels.append([IGNORED, *np.where(hidden, own, IGNORED), IGNORED])
+        answers = torch.tensor(np.asarray(labels), device=device)
         if count := int((answers != IGNORED).sum()):
             with torch.inference_mode():
-                total += count * float(loss(model, {"input_ids": torch.tensor(np.asarray(rows)), "labels": answers}))
+                total += count * float(
+                    loss(model, {"input_ids": torch.tensor(np.asarray(rows), device=device), "labels": answers})
+                )
     model.train()
     return total / math.log(2)
 

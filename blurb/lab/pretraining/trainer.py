@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from blurb.checkpoints.transformers_log import errors_alone
 from blurb.lab.pretraining.inputs import Inputs
 from blurb.lab.pretraining.objective import loss
-from blurb.system.files import damage, seal
+from blurb.system.files import damage, seal, write_json
 
 CHECKPOINTS = "checkpoints"
 SECONDS = 300
@@ -23,6 +23,8 @@ SECONDS = 300
 PER_DECADE = 3
 """Checkpoints that stay, spaced by equal factors: early ones differ most."""
 SAVED = "checkpoint-"
+QUALITY = "quality.json"
+"""Beside a checkpoint that stays; `blurb series` draws its figures."""
 
 
 def kept_updates(updates: int) -> list[int]:
@@ -46,8 +48,9 @@ def last_complete(folder: Path) -> Path | None:
 class _Saving(TrainerCallback):  # type: ignore[misc]
     """When a checkpoint is written; it is sealed after, and the one before goes unless it is to stay."""
 
-    def __init__(self, updates: int) -> None:
-        self.kept = set(kept_updates(updates))
+    def __init__(self, updates: int, every: int, measure: Callable[[Any], float]) -> None:
+        self.kept = set(kept_updates(updates)) | set(range(every, updates + 1, every) if every else ())
+        self.measure = measure
         self.last = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -63,8 +66,11 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
             self.last = time.monotonic()
         return control
 
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_save(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         folder = Path(args.output_dir)
+        if state.global_step in self.kept:
+            figures = {"bits per byte": round(self.measure(model), 6)}
+            write_json(folder / f"{SAVED}{state.global_step}" / QUALITY, figures)
         seal(folder / f"{SAVED}{state.global_step}")
         for path in folder.glob(f"{SAVED}*"):
             step = int(path.name.removeprefix(SAVED))
@@ -88,10 +94,20 @@ class _Pretraining(Trainer):  # type: ignore[misc]
         return SequentialSampler(self.train_dataset if train_dataset is None else train_dataset)
 
 
-def train(model: Any, inputs: Inputs, folder: Path, bf16: bool, progress: bool = True) -> Mapping[str, float]:
+def train(
+    model: Any,
+    inputs: Inputs,
+    folder: Path,
+    bf16: bool,
+    measure: Callable[[Any], float],
+    every: int = 0,
+    progress: bool = True,
+) -> Mapping[str, float]:
     """Trains in a folder, from its last complete checkpoint on; returns what the Trainer measured.
 
     :param folder: of the checkpoints
+    :param measure: bits per byte of the encoder on held-out text, written beside each checkpoint that stays
+    :param every: updates between further checkpoints that stay; 0 for none but the logarithmic ones
     :param bf16: whether products are in bf16; weights and moments are always fp32
     """
     recipe = inputs.recipe
@@ -122,7 +138,7 @@ def train(model: Any, inputs: Inputs, folder: Path, bf16: bool, progress: bool =
         args=arguments,
         train_dataset=inputs,
         processing_class=inputs.tokenizer,
-        callbacks=[_Saving(updates)],
+        callbacks=[_Saving(updates, every, measure)],
         data_collator=collate,
     )
     last = last_complete(folder)

@@ -1,0 +1,61 @@
+"""`blurb watch`: scores the checkpoints of a training as they appear."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from blurb.cli import _complete
+from blurb.cli._options import trials
+from blurb.tasks import SCORED
+
+if TYPE_CHECKING:
+    from blurb.checkpoint_series.series import Series
+    from blurb.results.row_scores import RowScores
+
+
+@click.command(name="watch")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN_DIR...")
+@click.option("--tasks", default="all", show_default=True, shell_complete=_complete.tasks,
+              help="Datasets to score (names or types).")  # fmt: skip
+@click.option("--protocol", default="sketch", show_default=True, help="Protocol of all checkpoints.")
+@click.option("--pattern", metavar="GLOB", help="Names of the checkpoints.  [default: every folder that is one]")
+@click.option("--split", type=click.Choice(SCORED), default="dev", show_default=True, help="Split of the scores.")
+@click.option("--pause", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True,
+              help="Seconds between two looks.")  # fmt: skip
+@click.option("--idle", default="2h", show_default=True, metavar="TIME",
+              help="A run without a new checkpoint for so long has ended.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="series", show_default=True,
+              help="Folder of table, picture and page, written after each checkpoint.")  # fmt: skip
+@trials
+def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
+    """Score the checkpoints of a training as they appear.
+
+    A checkpoint is scored once it is whole, also on a network disk. It ends with the run: when the last planned step is
+    scored, or nothing new comes for --idle. What is scored is not scored again: start it again after a kill.
+    """
+    from importlib.util import find_spec
+
+    from blurb.api.following import watch
+
+    picture = find_spec("matplotlib") is not None
+
+    def seen(series: Series, row: RowScores | None) -> None:
+        if row is None:
+            click.secho(series.notes[-1], fg="red", err=True)
+            return
+        means = row.means(series.split)
+        click.echo(
+            f"{row.model}: {', '.join(f'{name} {means[name]:.2f}' for name in series.datasets if name in means)}"
+        )
+        series.write(out, picture)
+
+    found = watch(list(runs), seen=seen, **given)
+    for note in found.notes:
+        click.secho(note, fg="yellow", err=True)
+    for sentence in found.reading():
+        click.echo(sentence)
+    for path in found.write(out, picture):
+        click.echo(f"Wrote {path}", err=True)

@@ -1,0 +1,148 @@
+"""A series from made-up rows: curves, table, page, picture and what is scored in a limited time."""
+
+from __future__ import annotations
+
+import csv
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blurb.checkpoint_series import conduct
+from blurb.checkpoint_series.curves import Scored, logarithmic
+from blurb.checkpoint_series.series import Series
+from blurb.checkpoint_series.steps import Step
+from blurb.messages.errors import BlurbError
+from blurb.results.dataset_scores import DatasetScores, Figure, Run
+from blurb.results.row_scores import Origin, RowScores
+from blurb.store.trial import Configuration
+
+DATASETS = ("gad", "hoc")
+
+
+def _row(name: str, scores: Mapping[str, Sequence[float]], losses: Mapping[str, float] | None = None) -> RowScores:
+    datasets = {}
+    for task, values in scores.items():
+        loss = {"log_loss": Figure((losses or {}).get(task, 0.5))}
+        runs = {seed: Run({"dev": {"f1": Figure(value), **loss}}) for seed, value in enumerate(values, 1)}
+        datasets[task] = DatasetScores(task, metric="f1", runs=runs, planned=len(runs))
+    return RowScores(name, datasets, Origin.STORE, Configuration("sketch", "0" * 64, {}, "fp32", "blurb", ""))
+
+
+def _series(holes: Sequence[int] = (), runs: Sequence[str] = ("a", "b")) -> Series:
+    generator = np.random.default_rng(0)
+    scored = []
+    for run in runs:
+        for place in range(12):
+            step = Step(run, 100 * (place + 1), "", 1_000 * (place + 1), figures={"bits per byte": 2 - 0.05 * place})
+            gad = [60 + place + generator.normal(), 60 + place + generator.normal()]
+            row = _row(step.name, {"gad": gad, "hoc": [50.0, 50.2]}, {"gad": 0.7 - 0.02 * place})
+            scored.append(Scored(step, None if place in holes else row))
+    return Series(tuple(scored), DATASETS, "sketch")
+
+
+def test_the_mean_is_over_the_datasets_of_each_fine_tuning() -> None:
+    series = _series()
+    family = series.family("mean")
+    assert family is not None
+    first = family.curves[0].points[0]
+    row = series.scored[0].row
+    assert row is not None
+    pairs = zip(row.values("gad", "dev"), row.values("hoc", "dev"), strict=True)
+    assert first.value == pytest.approx(statistics.fmean(statistics.fmean(pair) for pair in pairs))
+    assert first.runs == 2
+    assert first.half is not None
+
+
+def test_sets_that_see_the_runs_improve_are_named_and_others_too() -> None:
+    text = "\n".join(_series().reading())
+    assert "By score, the change is more than noise on mean, gad; no change is told from noise on hoc." in text
+    assert "a: the trend of mean is highest at step 1200" in text
+
+
+def test_a_falling_loss_is_an_improvement() -> None:
+    family = _series().family("gad", "loss")
+    assert family is not None
+    assert family.best(family.curves[0]).place == 11
+
+
+def test_the_table_has_a_line_for_every_value(tmp_path: Path) -> None:
+    series = _series(holes=[3])
+    series.write(tmp_path, picture=False)
+    with (tmp_path / "series.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 2 * (11 * (1 + 2 + 2) + 12)  # mean, scores and losses of 11 steps, a figure of all 12
+    gad = [line for line in lines if (line["run"], line["dataset"], line["measure"]) == ("a", "gad", "score")]
+    assert [line["step"] for line in gad] == [str(100 * (place + 1)) for place in range(12) if place != 3]
+    assert gad[0]["words"] == "1000"
+    assert {line["split"] for line in lines if line["measure"] == "figure"} == {""}
+
+
+def test_the_page_says_what_has_no_score(tmp_path: Path) -> None:
+    page = _series(holes=[3, 4]).markdown()
+    assert "24 checkpoints of 2 runs, 20 of them scored by `sketch`" in page
+    assert "a: 2 checkpoints of 12 without scores: step 400, 500." in page
+    assert "| a | 400 | 4,000 | – | – | – | 1.850 |" in page
+
+
+def test_the_picture_breaks_at_holes(tmp_path: Path) -> None:
+    figure = _series(holes=[5], runs=["a"]).plot()
+    assert figure is not None
+    mean = figure.axes[0]
+    pieces = [line for line in mean.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 2]
+    assert [len(line.get_xdata()) for line in pieces] == [5, 6]
+    crosses = [line for line in mean.lines if line.get_marker() == "x"]
+    assert [list(line.get_xdata()) for line in crosses] == [[600]]
+    _series().plot(tmp_path / "series.png")
+    assert (tmp_path / "series.png").stat().st_size > 10_000
+
+
+def test_an_axis_is_logarithmic_where_the_first_gap_is_small() -> None:
+    assert logarithmic([0, 1, 2, 5, 10, 1_000])
+    assert not logarithmic([100, 200, 300, 1_000])
+    assert not logarithmic([5])
+
+
+def test_a_series_without_scores_writes_nothing(tmp_path: Path) -> None:
+    empty = Series((Scored(Step("a", 1, "")),), DATASETS, "sketch")
+    with pytest.raises(BlurbError, match="No checkpoint has a score yet"):
+        empty.write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert empty.reading() == ["No checkpoint has a score yet."]
+
+
+def test_the_best_and_the_last_get_the_dearer_protocol() -> None:
+    series = _series()
+    asked: list[str] = []
+
+    def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+        asked.extend(f"{protocol} {step.name}" for step in steps)
+        return {}
+
+    best = [series.best(run) for run in ("a", "b")]
+    conduct.best_and_last(series, score, "quick")
+    expected = [f"quick {one.step.name}" for one in best if one is not None] + ["quick a@1200", "quick b@1200"]
+    assert sorted(set(asked)) == sorted(set(expected))
+    assert len(asked) == len(set(asked))
+
+
+def test_a_budget_scores_as_many_as_fit_and_goes_round_failures() -> None:
+    steps = [Step("a", round(100 * 1.5**place), "") for place in range(20)]
+    clock = [0.0]
+    looked: list[int] = []
+
+    def score(asked: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+        clock[0] += 60
+        looked.extend(step.step for step in asked)
+        ok = [step for step in asked if step != steps[19]]
+        return {step.name: _row(step.name, {"gad": [60 + math.log(step.step)]}) for step in ok}
+
+    scored = conduct.within(steps, score, "sketch", lambda row: row.means("dev")["gad"], 600, lambda: clock[0])
+    assert len(looked) == 10  # 600 seconds of 60
+    assert len(set(looked)) == 10
+    assert looked[:3] == [steps[0].step, steps[19].step, steps[18].step]  # the last failed, the one before is the end
+    assert [one.step for one in scored] == steps
+    assert sum(one.row is not None for one in scored) == 9
