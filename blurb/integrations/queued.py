@@ -1,0 +1,57 @@
+"""Scores one checkpoint in a process of its own: the training beside it keeps its random numbers and its memory.
+
+`python -m blurb.integrations.queued` reads a request from its input and writes the scores as its last line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+
+def score(request: Mapping[str, Any]) -> dict[str, float]:
+    """The scores of a checkpoint: each dataset, its loss, and the mean over the datasets.
+
+    :param request: reference, name, tasks, protocol, output and split; trials has options of `blurb.run`
+    :raises BlurbError: if the trials cannot be planned, or none of them ends
+    """
+    import statistics
+
+    import blurb
+    from blurb.messages.errors import DataError
+    from blurb.metrics._metric import LOSSES
+
+    results = blurb.run(
+        blurb.NamedModel(request["reference"], request["name"]), request["tasks"], protocol=request["protocol"],
+        output=request["output"], progress=False, **request["trials"],
+    )  # fmt: skip
+    failed = "; ".join(f"{outcome.job.trial.task}: {outcome.message}" for outcome in results.failed)
+    if not results.rows:
+        raise DataError(f"{request['name']}: {failed or 'no trial ended'}")
+    (row,) = results.rows
+    scores = row.means(request["split"])
+    for name, dataset in row.datasets.items():
+        dev = [figures for run in dataset.runs.values() for figures in (run.figures.get("dev", {}),)]
+        losses = [figure.value for figures in dev for key, figure in figures.items() if key in LOSSES]
+        if losses:
+            scores[f"{name}-loss"] = statistics.fmean(losses)
+    if not failed:
+        scores["mean"] = statistics.fmean(row.means(request["split"]).values())
+    return scores
+
+
+def main() -> None:
+    """Reads a request, writes scores or an error."""
+    from blurb.messages.errors import BlurbError
+
+    try:
+        answer: dict[str, Any] = {"scores": score(json.load(sys.stdin))}
+    except BlurbError as error:
+        answer = {"error": str(error)}
+    print(f"\n{json.dumps(answer)}")
+
+
+if __name__ == "__main__":
+    main()

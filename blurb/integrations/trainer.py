@@ -1,0 +1,168 @@
+"""`BlurbCallback`: the scores of checkpoints in the trackers of the training that makes them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from transformers import TrainerCallback
+
+from blurb.integrations import trackers
+from blurb.messages.errors import SettingsError
+
+log = logging.getLogger(__name__)
+LEFT = ("optimizer", "scheduler", "rng_state", "scaler", "training_args")
+"""Beginnings of the files of a checkpoint that no fine-tuning reads."""
+
+
+@dataclass
+class _Running:
+    step: int
+    process: subprocess.Popen[str]
+    answer: IO[str]
+    folder: Path
+
+
+class BlurbCallback(TrainerCallback):  # type: ignore[misc]
+    """Scores checkpoints as the Trainer saves them, and logs the scores to its trackers (`report_to`).
+
+    Each checkpoint is scored by another process, one at a time, so the training keeps its random numbers. Whatever
+    fails, a checkpoint or a tracker, is told in the log of this module, and the training goes on.
+
+    :param tasks: names or types
+    :param every: steps; checkpoints of other steps are left alone
+    :param where: "queue" scores while the training goes on, and waits for the last ones at its end; "now" stops it
+    :param output: store of the trials; the row of a checkpoint is `name@step`
+    :param name: of the run; by default that of the Trainer's output folder
+    :param trials: options and settings of `blurb.run`, such as `data="data"`, `device="cpu"`
+    """
+
+    def __init__(
+        self,
+        tasks: str | Sequence[str] = "all",
+        *,
+        every: int = 1,
+        protocol: str = "sketch",
+        where: Literal["queue", "now"] = "queue",
+        output: Path | str = "runs",
+        name: str = "",
+        split: Literal["dev", "test"] = "dev",
+        **trials: Any,
+    ) -> None:
+        if every < 1 or where not in ("queue", "now"):
+            raise SettingsError(f"every must be at least 1, and where 'queue' or 'now' (got {every} and {where!r}).")
+        self.every, self.where, self.name, self.output = every, where, name, Path(output).absolute()
+        self.request = {
+            "tasks": tasks if isinstance(tasks, str) else ",".join(tasks), "protocol": protocol, "split": split,
+            "output": str(self.output), "trials": {key: _plain(value) for key, value in trials.items()},
+        }  # fmt: skip
+        self.scores: dict[int, Mapping[str, float]] = {}
+        self._waiting: deque[tuple[int, Path]] = deque()
+        self._running: _Running | None = None
+        self._trackers: dict[str, trackers.Tracker | None] = {}
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Puts a checkpoint in the queue; files that are rotated away meanwhile are kept for it."""
+        if state.is_world_process_zero and state.global_step % self.every == 0:
+            self.name = self.name or Path(os.path.abspath(args.output_dir)).name
+            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            self._waiting.append((state.global_step, self._kept(folder, state.global_step)))
+            self._turn(args, wait=self.where == "now")
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Looks whether a score has come."""
+        self._turn(args, wait=False)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Opens the trackers while their runs are active."""
+        self._open(args)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Waits for the checkpoints that are still to score."""
+        left = len(self._waiting) + (self._running is not None)
+        if left:
+            log.warning("Waiting for the scores of %d checkpoints.", left)
+        self._turn(args, wait=True)
+
+    def _turn(self, args: Any, wait: bool) -> None:
+        while self._running is not None or self._waiting:
+            if self._running is None:
+                self._running = self._start(*self._waiting.popleft())
+            if not wait and self._running.process.poll() is None:
+                return
+            self._finish(args, self._running)
+            self._running = None
+
+    def _start(self, step: int, folder: Path) -> _Running:
+        request = {**self.request, "reference": str(folder), "name": f"{self.name}@{step}"}
+        answer = (folder.parent / f"{folder.name}.json").open("w+", encoding="utf-8")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "blurb.integrations.queued"], stdin=subprocess.PIPE, stdout=answer, text=True
+        )
+        assert process.stdin is not None
+        with process.stdin:
+            process.stdin.write(json.dumps(request))
+        return _Running(step, process, answer, folder)
+
+    def _finish(self, args: Any, running: _Running) -> None:
+        running.process.wait()
+        with running.answer as file:
+            file.seek(0)
+            lines = file.read().splitlines()
+        Path(running.answer.name).unlink(missing_ok=True)
+        shutil.rmtree(running.folder, ignore_errors=True)
+        answer = _parsed(lines[-1] if lines else "")
+        if "scores" not in answer:
+            log.warning("Step %d has no score: %s", running.step, answer.get("error", "its process ended early."))
+            return
+        self.scores[running.step] = answer["scores"]
+        for name, tracker in self._open(args).items():
+            if tracker is not None:
+                try:
+                    tracker.log(answer["scores"], running.step)
+                except Exception as error:  # noqa: BLE001 - a tracker that is down costs nobody a training
+                    log.warning("%s did not take the scores of step %d: %s", name, running.step, error)
+
+    def _open(self, args: Any) -> Mapping[str, trackers.Tracker | None]:
+        for name in args.report_to or ():
+            if name in trackers.KNOWN and name not in self._trackers:
+                self._trackers[name] = None
+                try:
+                    self._trackers[name] = trackers.KNOWN[name](args)
+                except Exception as error:  # noqa: BLE001
+                    log.warning("%s gets no scores: %s", name, error)
+        return self._trackers
+
+    def _kept(self, folder: Path, step: int) -> Path:
+        """The files of a checkpoint that a fine-tuning reads, as links where the disk has them."""
+        kept = self.output / ".queue" / f"{self.name}@{step}"
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir(parents=True)
+        for path in folder.iterdir():
+            if path.is_file() and not path.name.startswith(LEFT):
+                try:
+                    os.link(path, kept / path.name)
+                except OSError:
+                    shutil.copy2(path, kept / path.name)
+        return kept
+
+
+def _plain(value: Any) -> Any:
+    return str(Path(value).absolute()) if isinstance(value, Path) else value
+
+
+def _parsed(line: str) -> Mapping[str, Any]:
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}

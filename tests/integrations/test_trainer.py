@@ -1,0 +1,126 @@
+"""The callback in a real training: scores reach a real TensorBoard and a stand-in with the rule of W&B."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from blurb.messages.errors import BlurbError
+
+Train = Callable[..., Any]
+
+
+@pytest.fixture
+def train(tmp_path: Path, checkpoint: Callable[[str], Path]) -> Train:
+    """Trains a tiny encoder for six steps, and saves it every two."""
+    from transformers import AutoModelForMaskedLM, AutoTokenizer, Trainer, TrainingArguments
+
+    def run(callback: Any, report_to: list[str], limit: int | None = None) -> Any:
+        folder = checkpoint("bert_uncased")
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        torch.manual_seed(0)
+        model = AutoModelForMaskedLM.from_pretrained(folder)
+        ids = tokenizer("a cell and a gene", return_tensors="pt")["input_ids"][0]
+        arguments = TrainingArguments(
+            str(tmp_path / "bert"), max_steps=6, save_steps=2, logging_steps=1, use_cpu=True, seed=1,
+            save_total_limit=limit, report_to=["tensorboard"] if "tensorboard" in report_to else [], disable_tqdm=True,
+        )  # fmt: skip
+        trainer = Trainer(
+            model=model, args=arguments, train_dataset=[{"input_ids": ids, "labels": ids}] * 64,
+            processing_class=tokenizer, callbacks=[callback],
+        )  # fmt: skip
+        arguments.report_to = report_to
+        trainer.train()
+        return trainer
+
+    return run
+
+
+def _callback(tmp_path: Path, **given: Any) -> Any:
+    from blurb.integrations.trainer import BlurbCallback
+
+    options = {"suite": "demo", "protocol": "smoke", "output": tmp_path / "runs", "device": "cpu", **given}
+    return BlurbCallback("biosses,gad", **options)
+
+
+class Wandb(ModuleType):
+    """A run that ignores what is logged at a step below the last one, as W&B does."""
+
+    def __init__(self) -> None:
+        super().__init__("wandb")
+        self.run = self
+        self.step = 0
+        self.axes: dict[str, str | None] = {}
+        self.history: list[dict[str, float]] = []
+
+    def define_metric(self, name: str, step_metric: str | None = None) -> None:
+        self.axes[name] = step_metric
+
+    def log(self, values: dict[str, float], step: int | None = None) -> None:
+        if step is not None and step < self.step:
+            return
+        self.step = self.step + 1 if step is None else step
+        self.history.append(values)
+
+
+@pytest.mark.costly
+def test_scores_reach_both_trackers_after_training_went_on(
+    tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wandb = Wandb()
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    wandb.log({"loss": 1.0}, step=1_000)  # the training is far ahead
+    callback = _callback(tmp_path, every=4)
+    train(callback, ["tensorboard", "wandb"], limit=1)
+    assert list(callback.scores) == [4]  # rotated away before it was scored, and kept all the same
+    assert {"biosses", "gad", "mean", "gad-loss"} <= callback.scores[4].keys()
+    assert wandb.axes == {"blurb/step": None, "blurb/*": "blurb/step"}
+    assert [entry["blurb/step"] for entry in wandb.history[1:]] == [4]
+    assert wandb.history[1]["blurb/gad"] == callback.scores[4]["gad"]
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    (events,) = {path.parent for path in (tmp_path / "bert" / "runs").rglob("events.*")}
+    read = EventAccumulator(str(events)).Reload()
+    (point,) = read.Scalars("blurb/mean")
+    assert point.step == 4
+    assert point.value == pytest.approx(callback.scores[4]["mean"], abs=1e-3)
+    assert not list((tmp_path / "runs" / ".queue").iterdir())
+
+
+@pytest.mark.costly
+def test_the_training_is_what_it_would_be_without(tmp_path: Path, train: Train) -> None:
+    first = train(_callback(tmp_path, where="now", every=6), []).model.state_dict()
+    from transformers import TrainerCallback
+
+    second = train(TrainerCallback(), []).model.state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_what_fails_is_told_and_the_training_goes_on(
+    tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = ModuleType("wandb")
+    broken.run = None  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "wandb", broken)
+    callback = _callback(tmp_path, every=6, protocol="no-such-protocol")
+    with caplog.at_level(logging.WARNING, "blurb.integrations.trainer"):
+        trainer = train(callback, ["wandb"])
+    assert trainer.state.global_step == 6
+    assert not callback.scores
+    assert "wandb gets no scores: no run of wandb is active" in caplog.text
+    assert "Step 6 has no score: " in caplog.text
+    assert "no-such-protocol" in caplog.text
+
+
+def test_options_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(BlurbError, match="every must be at least 1"):
+        _callback(tmp_path, every=0)
+    with pytest.raises(BlurbError, match="where 'queue' or 'now'"):
+        _callback(tmp_path, where="later")
