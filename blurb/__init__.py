@@ -18,6 +18,7 @@ __all__ = [
     "Results",
     "Scores",
     "attention",
+    "bisect",
     "check",
     "compare",
     "confusion",
@@ -32,6 +33,7 @@ __all__ = [
     "score",
     "series",
     "study",
+    "watch",
 ]
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
         Results,
         Scores,
         attention,
+        bisect,
         check,
         compare,
         confusion,
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
         score,
         series,
         study,
+        watch,
     )
 
 

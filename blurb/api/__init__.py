@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from blurb.api.attending import attention
     from blurb.api.comparing import Comparison, check, compare, row_of
     from blurb.api.datasets import load_dataset
-    from blurb.api.following import series
+    from blurb.api.following import bisect, series, watch
     from blurb.api.keywords import NamedModel, run
     from blurb.api.mistakes import confusion, diff, errors
     from blurb.api.predicting import KeptModel, load_model, predict
@@ -25,6 +25,7 @@ __all__ = [
     "Results",
     "Scores",
     "attention",
+    "bisect",
     "check",
     "compare",
     "confusion",
@@ -40,6 +41,7 @@ __all__ = [
     "score",
     "series",
     "study",
+    "watch",
 ]
 _HOMES = {
     "attention": "attending",
@@ -61,7 +63,9 @@ _HOMES = {
     "pretrain": "pretraining",
     "Scores": "scoring",
     "score": "scoring",
+    "bisect": "following",
     "series": "following",
+    "watch": "following",
     "study": "studying",
 }
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.messages.errors import DataError, ErrorCollector, SettingsError
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from blurb.tasks import Split
 
 Told = Callable[[str], None]
+Seen: TypeAlias = "Callable[[Series, RowScores | None], None]"
 
 
 def series(
@@ -90,7 +91,7 @@ def watch(
     pause: float = 30.0,
     idle: str = "2h",
     output: Path | str = "runs",
-    seen: Callable[[Series, RowScores | None], None] | None = None,
+    seen: Seen | None = None,
     **trials: Any,
 ) -> Series:
     """Scores each checkpoint of a training as it appears, until the run ends; returns all of them.

@@ -493,8 +493,21 @@ LEFT_OUT: Sequence[str] = (
         "", " --text", " --mix", " --data", " --raw", " --size", " --from", " --vocabulary", " --vocabulary-of",
         " --kind", " --cased",
         " --words", " --mask-rate", " --rising", " --whole-word", " --next-sentence", " --length", " --batch", " --lr",
-        " --seed", " --threads", " --dry-run", " --hours",
+        " --seed", " --threads", " --dry-run", " --hours", " --every",
     )),
+    # They train; tests/checkpoint_series has them.
+    *(f"{name}{option}" for name in ("series", "watch", "bisect") for option in (
+        "", " --data", " --raw", " --suite", " --seeds", " --tokenizer", " --device", " --precision", " --jobs",
+        " --output", " --protocol", " --pattern",
+    )),
+    *(f"{name}{option}" for name in ("series", "watch") for option in (" --tasks", " --split", " --out")),
+    *(f"series{option}" for option in (
+        " --full", " --budget", " --require", " --beside", " --read", " --format table", " --format csv",
+        " --format json",
+    )),
+    "watch --pause", "watch --idle", "bisect --task", "bisect --drop", "bisect --good", "bisect --bad",
+    "bisect --error",
+    "run --models",
     *(f"study{option}" for option in (
         "", " --output", " --data", " --raw", " --suite", " --threads", " --read", " --dry-run",
     )),

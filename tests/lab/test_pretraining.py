@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,9 @@ def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path)
     assert files[0].read_bytes() == files[1].read_bytes()
     about = json.loads((whole / "out" / "model" / "pretraining.json").read_text())
     assert about["bits per byte"]["model"] > 0
+    last = about["seen"]["updates"]
+    beside = json.loads((whole / "out" / "checkpoints" / f"checkpoint-{last}" / "quality.json").read_text())
+    assert beside["bits per byte"] == pytest.approx(about["bits per byte"]["model"], abs=1e-5)
     assert "Compared with dev and test of bc5-chem" in (whole / "out" / "model" / "README.md").read_text()
     again = command([*ASKED, *data, "--seed", "2"], whole)
     assert (again[0], "is of another recipe or text" in again[2]) == (2, True)
@@ -324,3 +328,22 @@ def test_a_setting_that_came_later_changes_no_hash_before_it_is_used() -> None:
     """The hash of a recipe of 926b335d."""
     assert Recipe().hash("text") == "530eac3039d58f21"
     assert Recipe(vocabulary_of="general").hash("text") != Recipe().hash("text")
+
+
+@pytest.mark.costly
+def test_a_fault_that_is_built_in_begins_where_it_was_asked_for(tmp_path: Path, corpus: Corpus) -> None:
+    """Until then both runs have the same weights; `every` keeps checkpoints between the logarithmic ones."""
+    from benchmarks.faulty_run import Spike
+    from blurb.lab.pretraining.pretrain import pretrain
+
+    recipe = replace(SMALL, words=4_000)
+    folders = [tmp_path / "sound", tmp_path / "faulty"]
+    for folder, faults in zip(folders, ([], [Spike(0.5, 3, 30.0)]), strict=True):
+        pretrain(folder, corpus, recipe, {"datasets without original text": []}, False, 4, faults)
+    steps = sorted(int(path.name.split("-")[1]) for path in (folders[0] / "checkpoints").iterdir())
+    last = steps[-1]
+    assert {4, 8, 12} <= set(steps)
+    begin = round(0.5 * last)
+    for step in steps:
+        first, second = ((folder / "checkpoints" / f"checkpoint-{step}" / "model.safetensors") for folder in folders)
+        assert (first.read_bytes() == second.read_bytes()) == (step <= begin), step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,19 @@ PLAN = "recipe.json"
 
 
 def pretrain(
-    out: Path, corpus: Corpus, recipe: Recipe, about: Mapping[str, Any], progress: bool = True, every: int = 0
+    out: Path,
+    corpus: Corpus,
+    recipe: Recipe,
+    about: Mapping[str, Any],
+    progress: bool = True,
+    every: int = 0,
+    callbacks: Sequence[Any] = (),
 ) -> Path:
     """Pretrains an encoder, or goes on with one that was killed; returns the folder of the finished one.
 
     :param out: folder of the checkpoints; the encoder itself is `out/model`
     :param about: what the card says of the text
+    :param callbacks: of the Trainer, such as the fault of `benchmarks.faulty_run`
     :param every: updates between checkpoints that stay, beside those at 1, 2, 5, 10, 20, 50, ...
     :raises SettingsError: if the folder is of another recipe or text
     """
@@ -57,7 +64,7 @@ def pretrain(
         return quality.bits_per_byte(encoder, tokenizer, aside, recipe.length)
 
     folder = out / trainer.CHECKPOINTS
-    measured = trainer.train(model, inputs, folder, bf16, bits, every, progress) if recipe.words else {}
+    measured = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks) if recipe.words else {}
     found = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     tokens = len(inputs) * recipe.length
     facts = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,11 +102,13 @@ def train(
     measure: Callable[[Any], float],
     every: int = 0,
     progress: bool = True,
+    callbacks: Sequence[TrainerCallback] = (),
 ) -> Mapping[str, float]:
     """Trains in a folder, from its last complete checkpoint on; returns what the Trainer measured.
 
     :param folder: of the checkpoints
     :param measure: bits per byte of the encoder on held-out text, written beside each checkpoint that stays
+    :param callbacks: of the Trainer, beside that which saves
     :param every: updates between further checkpoints that stay; 0 for none but the logarithmic ones
     :param bf16: whether products are in bf16; weights and moments are always fp32
     """
@@ -138,7 +140,7 @@ def train(
         args=arguments,
         train_dataset=inputs,
         processing_class=inputs.tokenizer,
-        callbacks=[_Saving(updates, every, measure)],
+        callbacks=[_Saving(updates, every, measure), *callbacks],
         data_collator=collate,
     )
     last = last_complete(folder)
