@@ -496,7 +496,7 @@ LEFT_OUT: Sequence[str] = (
         " --seed", " --threads", " --dry-run", " --hours",
     )),
     *(f"study{option}" for option in (
-        "", " --output", " --data", " --raw", " --suite", " --threads", " --read", " --dry-run",
+        "", " --output", " --data", " --raw", " --suite", " --threads", " --hours", " --read", " --dry-run",
     )),
     # Its weights differ between processors in their last digits; tests/lab/attention has it.
     *(f"attention{option}" for option in (

@@ -147,7 +147,7 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
         return row
 
     def conducted() -> list[tuple[str, int]]:
-        made = conduct.conduct(study, tmp_path / "out", demo.prepare(), score, progress=False)
+        made = conduct.conduct(study, tmp_path / "out", conduct.Texts(demo.prepare()), score, progress=False)
         return [(variant.name, seed) for variant, seed in made]
 
     with pytest.raises(KeyboardInterrupt):
@@ -241,7 +241,7 @@ def test_a_part_that_another_process_makes_is_passed_over(tmp_path: Path) -> Non
             "from pathlib import Path\nfrom blurb.lab.study import conduct, spec\nfrom blurb.system import leases\n"
             "leases.wait_for_stale = list\n"  # in the place of two minutes, after which all are still held
             f"study = spec.read({str(tmp_path / 'small.toml')!r})\n"
-            f"print(list(conduct.conduct(study, Path({str(tmp_path / 'out')!r}), Path('.'), None)))"
+            f"print(list(conduct.conduct(study, Path({str(tmp_path / 'out')!r}), None, None)))"
         )
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
