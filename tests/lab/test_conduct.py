@@ -8,16 +8,22 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import blurb
 from blurb.corpora import demo
+from blurb.lab.pretraining import pretrain
 from blurb.lab.study import conduct, examples, findings, parts, spec
+from blurb.lab.study.spec import Study, Variant
 from blurb.messages.errors import DataError
 from blurb.results.comparison import compare_rows
 from blurb.results.row_scores import RowScores
 from blurb.system import leases
+from blurb.system.files import write_json
+from blurb.system.lease_records import LeaseRecord
+from tests.system.other_machines import Clock, Elsewhere
 
 SMALL = """
 title = "Small"
@@ -112,3 +118,100 @@ def test_a_part_that_another_process_makes_is_passed_over(tmp_path: Path) -> Non
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     assert len(conduct.missing(tmp_path / "out", study)) == 4
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    (tmp_path / "small.toml").write_text(SMALL.replace('floors = ["baseline:bigrams"]', ""))
+    return spec.read(tmp_path / "small.toml")
+
+
+class NoTexts(conduct.Texts):
+    """Texts that nobody reads."""
+
+    def of(self, variant: Variant) -> tuple[Any, Any]:
+        return None, {}
+
+
+def conducted(study: Study, out: Path, score: Any = None) -> list[str]:
+    made = conduct.conduct(study, out, NoTexts(out), score, progress=False)
+    return [f"{variant.name}-{seed}" for variant, seed in made]
+
+
+@pytest.fixture
+def quick_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part is made at once, and is an empty folder."""
+
+    def make(study: Study, variant: Variant, seed: int, out: Path, *more: object) -> None:
+        parts.place(out, variant, seed).mkdir(parents=True)
+
+    monkeypatch.setattr(conduct, "_make", make)
+    monkeypatch.setattr(parts, "is_done", lambda out, study, variant, seed: parts.place(out, variant, seed).is_dir())
+
+
+def other_machine(out: Path, part: str) -> Elsewhere:
+    (out / "work").mkdir(parents=True)
+    owner = Elsewhere(out / "work" / f"{part}.lease")
+    owner.beat()
+    return owner
+
+
+@pytest.mark.usefixtures("quick_parts")
+def test_a_part_of_a_machine_that_is_gone_is_taken_over(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the parts that nobody has: that takes as long as a lease needs to be stale, by the observer's clock."""
+    clock = Clock()
+    monkeypatch.setattr(leases, "time", clock)
+    other_machine(tmp_path / "out", "untrained-1")
+    assert conducted(study, tmp_path / "out") == ["trained-1", "untrained-2", "trained-2", "untrained-1"]
+    assert leases.LIMIT <= clock.now <= leases.LIMIT + 2 * leases.BEAT
+    assert list((tmp_path / "out" / "work").iterdir()) == []
+
+
+@pytest.mark.usefixtures("quick_parts")
+def test_a_part_of_a_machine_that_lives_is_left_to_it(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = other_machine(tmp_path / "out", "untrained-1")
+
+    class Beating(Clock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            owner.beat()
+
+    monkeypatch.setattr(leases, "time", Beating())
+    assert conducted(study, tmp_path / "out") == ["trained-1", "untrained-2", "trained-2"]
+    assert owner.path.read_bytes() == owner.holder.content()
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_who_has_lost_a_part_puts_nothing_in_place(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int
+) -> None:
+    """Another machine takes the part over while this one scores: the row is dropped, and the part is not done.
+
+    :param last: of the two protocols, that during which it is lost
+    """
+    study, out = replace(study, protocols=["smoke", "sketch"]), tmp_path / "out"
+    scored: list[str] = []
+
+    def pretrained(out: Path, *more: object) -> Path:
+        (out / "model").mkdir(parents=True)
+        write_json(out / "model" / pretrain.ABOUT, {})
+        return out / "model"
+
+    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> RowScores:
+        scored.append(protocol)
+        if len(scored) == last:
+            Elsewhere(out / "work" / f"{name}.lease").beat()
+        return RowScores.__new__(RowScores)
+
+    monkeypatch.setattr(pretrain, "pretrain", pretrained)
+    monkeypatch.setattr(conduct, "_keep", lambda row, target: target.mkdir(parents=True))
+    with pytest.raises(leases.Lost, match=r"untrained-1\.lease"):
+        conducted(study, out, score)
+    there = {path.relative_to(out / "parts") for path in (out / "parts").rglob("*")}
+    assert there == ({Path("untrained-1"), Path("untrained-1/smoke")} if last == 2 else set())
+    assert (out / "work" / "untrained-1" / "pretrained").is_dir()  # it is the other's now
+    assert LeaseRecord.parse((out / "work" / "untrained-1.lease").read_bytes()) is not None
