@@ -89,7 +89,8 @@ def missing_parts(
     text = f"{len(coming)} of {len(wanted.variants) * wanted.runs} pretrainings are missing in {folder}"
     if all(part.seconds is not None for part in coming):
         text += f": about {_sum(coming)}" if coming else ""
-        text += "" if hours is None else f"; {how_many_fit(coming, 3600 * hours)} fit into {duration(3600 * hours)}"
+        if coming and hours is not None:
+            text += f"; {how_many_fit(coming, 3600 * hours)} fit into {duration(3600 * hours)}"
     elif hours is not None:
         raise DataError("What fits into --hours is found by a trial on the text", fix="add --data.")
     return coming, f"{text}."
