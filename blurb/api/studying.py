@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import DataError
+from blurb.messages.errors import DataError, SettingsError
+from blurb.messages.text import duration
 
 Told = Callable[[str], None]
 
 if TYPE_CHECKING:
+    from blurb.lab.study.conduct import Texts
     from blurb.lab.study.findings import Findings
-    from blurb.lab.study.spec import Study
+    from blurb.lab.study.hours import Forecast, MissingPart
+    from blurb.lab.study.spec import Study, Variant
     from blurb.results.row_scores import RowScores
 
 
@@ -23,6 +28,7 @@ def study(
     data: Path | str | None = None,
     raw: Path | str | None = None,
     suite: str = "blurb",
+    hours: float | None = None,
     run: bool = True,
     progress: bool = True,
     told: Told | None = None,
@@ -33,36 +39,99 @@ def study(
     :param output: folder of its parts, from which alone it goes on
     :param data: data folder, of whose dev and test sets no text is learnt; with its gold answers the sentences are on
         pretrainings and test examples, without it on pretrainings alone
+    :param hours: from now; a part that is predicted to take longer than what is left of them is not begun, and `told`
+        hears what is left. All variants of a seed come before the next seed
     :param run: False makes no part, and reads those that are there
     :param told: called with a sentence for each part that is done
     :raises BlurbError: for a study that cannot be made, or parts of another one
     """
-    from blurb.corpora import demo
     from blurb.lab.study import conduct, findings, spec
 
-    wanted, folder = spec.read(file), Path(output)
-    place = demo.prepare() if suite == "demo" else None if data is None else Path(data)
+    wanted, folder, place = spec.read(file), Path(output), _place(data, suite)
+    say = told or (lambda sentence: None)
     if run:
         if place is None:
             raise DataError("A study needs the data folder", fix="add --data, or --suite demo to try it.")
+        if hours is not None and not hours > 0:
+            raise SettingsError(f"--hours must be above 0 (got {hours:g}).")
+        end = math.inf if hours is None else time.monotonic() + 3600 * hours
         originals = None if raw is None else Path(raw)
-        made = conduct.conduct(wanted, folder, place, _scorer(wanted, place, originals, suite), originals, progress)
-        for variant, seed in made:
-            if told is not None:
-                told(f"{variant.name}, pretraining {seed}: done")
+        texts, options = conduct.Texts(place, originals), _options(wanted, place, originals, suite)
+        forecast = _forecast(wanted, folder, texts, options)
+
+        def fits(variant: Variant) -> bool:
+            return end == math.inf or time.monotonic() + (forecast.seconds(variant) or 0.0) <= end
+
+        for variant, seed in conduct.conduct(wanted, folder, texts, _scorer(options), progress, fits):
+            say(f"{variant.name}, pretraining {seed}: done")
+        if hours is not None and (left := forecast.parts()):
+            say(f"{len(left)} pretrainings are left, which take about {_sum(left)}: start the same command again.")
     return findings.read(folder, wanted, place)
 
 
-def _scorer(
-    wanted: Study, data: Path, raw: Path | None, suite: str
-) -> Callable[[Path | str, str, str, Path], RowScores]:
+def missing_parts(
+    file: Path | str,
+    output: Path | str = "study",
+    *,
+    data: Path | str | None = None,
+    raw: Path | str | None = None,
+    suite: str = "blurb",
+    hours: float | None = None,
+) -> tuple[list[MissingPart], str]:
+    """The parts that `study` would make, in their order with their predicted seconds, and a sentence on all of them."""
+    from blurb.lab.study import conduct, spec
+    from blurb.lab.study.hours import how_many_fit
+
+    wanted, folder, place = spec.read(file), Path(output), _place(data, suite)
+    originals = None if raw is None else Path(raw)
+    texts = None if place is None else conduct.Texts(place, originals)
+    coming = _forecast(wanted, folder, texts, _options(wanted, place, originals, suite)).parts()
+    text = f"{len(coming)} of {len(wanted.variants) * wanted.runs} pretrainings are missing in {folder}"
+    if all(part.seconds is not None for part in coming):
+        text += f": about {_sum(coming)}" if coming else ""
+        if coming and hours is not None:
+            text += f"; {how_many_fit(coming, 3600 * hours)} fit into {duration(3600 * hours)}"
+    elif hours is not None:
+        raise DataError("What fits into --hours is found by a trial on the text", fix="add --data.")
+    return coming, f"{text}."
+
+
+def _sum(coming: Sequence[MissingPart]) -> str:
+    return duration(sum(part.seconds or 0.0 for part in coming))
+
+
+def _place(data: Path | str | None, suite: str) -> Path | None:
+    from blurb.corpora import demo
+
+    return demo.prepare() if suite == "demo" else None if data is None else Path(data)
+
+
+def _options(wanted: Study, data: Path | None, raw: Path | None, suite: str) -> Mapping[str, Any]:
+    """What every encoder is scored with, as keywords of `blurb.run`."""
+    place = {"suite": "demo"} if suite == "demo" else {"data": data, "raw": raw}
+    return {"tasks": ",".join(task.name for task in wanted.tasks), "progress": False, **place}
+
+
+def _forecast(wanted: Study, out: Path, texts: Texts | None, options: Mapping[str, Any]) -> Forecast:
+    from blurb.lab.study.hours import Forecast
+
+    def seconds(encoder: Path, protocol: str) -> float:
+        from blurb.cost import model
+        from blurb.planning import plan, preflight
+        from blurb.planning.options import RunOptions
+
+        store = encoder / "runs"
+        request, _, _ = preflight.checked(RunOptions(model=encoder, protocol=protocol, output=store, **options))
+        return model.estimate([plan.prepare(request)], 1).seconds
+
+    return Forecast(wanted, out, texts, seconds)
+
+
+def _scorer(options: Mapping[str, Any]) -> Callable[[Path | str, str, str, Path], RowScores]:
     from blurb.api.keywords import run
 
-    names = ",".join(task.name for task in wanted.tasks)
-
     def score(encoder: Path | str, name: str, protocol: str, store: Path) -> RowScores:
-        place = {"suite": "demo"} if suite == "demo" else {"data": data, "raw": raw}
-        results = run(encoder, names, name=name, protocol=protocol, output=store, progress=False, **place)
+        results = run(encoder, name=name, protocol=protocol, output=store, **options)
         if results.failed:
             raise DataError(f"{name} on {results.failed[0].job.trial.task}: {results.failed[0].message}", store)
         return results.rows[0]

@@ -89,9 +89,7 @@ def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
             "a baseline has no tokenizer", where=reference, fix="name a checkpoint or the folder of a tokenizer."
         )
     if reference.startswith(scratch.PREFIX):
-        if data is None:
-            raise SettingsError(f"{reference} takes its vocabulary from the data", fix="add --data.")
-        place = Place(scratch.build(reference, data))
+        place = Place(scratch.located(reference, data))
     else:
         place = locate(reference, None, remote_code)
     checkpoint = Checkpoint(place.folder, remote_code, place.casing)

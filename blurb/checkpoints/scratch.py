@@ -22,7 +22,7 @@ from blurb.checkpoints.transformers_log import hide_progress
 from blurb.data import read_split
 from blurb.data.raw import columns
 from blurb.data.schema import Example
-from blurb.messages.errors import DataError, UnknownName
+from blurb.messages.errors import DataError, SettingsError, UnknownName
 from blurb.system.cache import home
 from blurb.system.files import new_folder
 from blurb.tasks import Task
@@ -53,6 +53,13 @@ def build(reference: str, folder: Path) -> Path:
         with new_folder(target) as aside:
             _save(size, texts, aside)
     return target
+
+
+def located(reference: str, data: Path | None) -> Path:
+    """The same for whoever may have no data folder: then a SettingsError says that it is needed."""
+    if data is None:
+        raise SettingsError(f"{reference} takes its vocabulary from the data", fix="add --data.")
+    return build(reference, data)
 
 
 def size_of(reference: str) -> str:

@@ -19,6 +19,7 @@ from blurb.cli import _complete
     metavar="LAYER.HEAD",
     help="The head to show first, as 5.3, from 1.  [default: the one that looks least at special tokens]",
 )
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder, for the vocabulary of scratch:tiny.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -40,6 +41,7 @@ def command(
     entity: str | None,
     word: str | None,
     head: str | None,
+    data: Path | None,
     out: Path,
     plot: Path | None,
     trust_remote_code: bool,
@@ -55,7 +57,9 @@ def command(
 
     if plot is not None:
         picture.check(plot)
-    result = attention(models, text, entity=entity, word=word, head=head, trust_remote_code=trust_remote_code)
+    result = attention(
+        models, text, entity=entity, word=word, head=head, data=data, trust_remote_code=trust_remote_code
+    )
     result.html(out)
     if plot is not None:
         result.plot(plot)

@@ -19,11 +19,12 @@ import click
 @click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True,
               help="demo: synthetic data, for a try.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of torch.  [default: all cores]")
+@click.option("--hours", type=click.FloatRange(0, min_open=True), help="Begin only parts that end within this time.")
 @click.option("--read", is_flag=True, help="Make no part; write what those that are there show.")
-@click.option("--dry-run", is_flag=True, help="List the parts that are missing, and stop.")
+@click.option("--dry-run", is_flag=True, help="List the parts that are missing, with their time, and stop.")
 def command(
-    file: str, output: Path, data: Path | None, raw: Path | None, suite: str, threads: int | None, read: bool,
-    dry_run: bool,
+    file: str, output: Path, data: Path | None, raw: Path | None, suite: str, threads: int | None,
+    hours: float | None, read: bool, dry_run: bool,
 ) -> None:  # fmt: skip
     """Compare ways to pretrain a small encoder.
 
@@ -34,25 +35,26 @@ def command(
     """
     from importlib.util import find_spec
 
-    from blurb.api.studying import study
+    from blurb.api.studying import missing_parts, study
+    from blurb.messages.text import duration
 
     if threads is not None:
         import torch
 
         torch.set_num_threads(threads)
     if dry_run:
-        from blurb.lab.study import conduct, spec
-
-        wanted = spec.read(file)
-        waiting = conduct.missing(output, wanted)
-        for variant, seed in waiting:
-            click.echo(f"{variant.name}, pretraining {seed}: {variant.recipe.words:,} words")
-        click.echo(f"{len(waiting)} of {len(wanted.variants) * wanted.runs} pretrainings are missing in {output}.")
+        coming, summary = missing_parts(file, output, data=data, raw=raw, suite=suite, hours=hours)
+        for part in coming:
+            time = "" if part.seconds is None else f", {duration(part.seconds)}"
+            click.echo(f"{part.variant}, pretraining {part.seed}: {part.words:,} words{time}")
+        click.echo(summary)
         return
     findings = study(
-        file, output, data=data, raw=raw, suite=suite, run=not read, progress=sys.stderr.isatty(),
-        told=lambda text: click.echo(text, err=True),
+        file, output, data=data, raw=raw, suite=suite, hours=hours, run=not read,
+        progress=sys.stderr.isatty(), told=lambda text: click.echo(text, err=True),
     )  # fmt: skip
+    if hours is not None and not findings.first:  # no time for a single part, as was told
+        return
     for sentence in findings.reading():
         click.echo(sentence)
     for path in findings.write(picture=find_spec("matplotlib") is not None):

@@ -89,7 +89,7 @@ def key(location: str, shape: EncoderSize, device: str, precision: str, threads:
     code = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(training.glob("*.py")))).hexdigest()
     kind = json.loads((Path(location) / "config.json").read_text(encoding="utf-8")).get("model_type", "")
     known = {
-        "machine": [platform.node(), platform.machine(), _processor(), *_gpu(device)],
+        "machine": [platform.node(), *hardware(device)],
         "device": device,
         "precision": precision,
         "threads": threads,
@@ -99,6 +99,11 @@ def key(location: str, shape: EncoderSize, device: str, precision: str, threads:
         "shape": asdict(shape),
     }
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def hardware(device: str) -> list[str]:
+    """What decides speed and has a name: architecture, processor, and the GPU if it is the device."""
+    return [platform.machine(), _processor(), *_gpu(device)]
 
 
 def _gpu(device: str) -> list[str]:

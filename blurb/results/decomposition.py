@@ -17,9 +17,10 @@ from typing import Annotated, TypedDict
 from blurb import tasks
 from blurb.messages.text import signed
 from blurb.results.comparison import SCORE, ScoreComparison
-from blurb.results.score import dataset_weights, datasets_by_type, weights_of_12
+from blurb.results.score import dataset_weights, weights_of_12
 from blurb.tasks import TWELVE
 
+MEAN = "mean"
 SMALL = 1_000
 """Test examples below which a dataset is called small; of BLURB's, GAD, BIOSSES, PubMedQA and BioASQ."""
 MOST = 0.4
@@ -68,7 +69,7 @@ class Part:
 class Decomposition:
     """The parts of the difference of two scores.
 
-    :param of: `score`, or `blurb-12` where BioASQ is missing
+    :param of: `score`, `blurb-12` where BioASQ is missing, or `mean` of given weights
     :param total: the difference in points, the sum of the points of all datasets
     :param types: parts by task type
     :param datasets: parts by dataset
@@ -124,16 +125,18 @@ def binomial_error(dataset: str, score: float) -> float | None:
     return 100 * math.sqrt(share * (1 - share) / task.sizes["test"])
 
 
-def decompose(lines: Sequence[ScoreComparison]) -> Decomposition | None:
+def decompose(lines: Sequence[ScoreComparison], weights: Mapping[str, float] | None = None) -> Decomposition | None:
     """The parts of the difference of two rows; None unless both have all thirteen datasets, or all but BioASQ.
 
     :param lines: of `compare_rows`
+    :param weights: dataset -> its weight in another mean than the score; then None unless both have all of these
     """
     by_name = {line.name: line for line in lines}
     known = {name for name, line in by_name.items() if line.difference is not None}
-    for of, weights in ((SCORE, dataset_weights()), (TWELVE, weights_of_12())):
-        if set(weights) <= known:
-            return _decomposed(of, weights, by_name)
+    means = {SCORE: dataset_weights(), TWELVE: weights_of_12()} if weights is None else {MEAN: weights}
+    for of, shares in means.items():
+        if set(shares) <= known:
+            return _decomposed(of, shares, by_name)
     return None
 
 
@@ -143,11 +146,14 @@ def _decomposed(of: str, weights: Mapping[str, float], lines: Mapping[str, Score
 
     def part(name: str, kind: str, names: Sequence[str]) -> Part:
         weight, own = math.fsum(weights[each] for each in names), math.fsum(points[each] for each in names)
-        line = lines.get(name) or lines[names[0]]  # the mean of one dataset is that dataset
-        ends = None if line.interval is None else (weight * line.interval[0], weight * line.interval[1])
+        line = lines[names[0]] if len(names) == 1 else lines.get(name)  # a part of a type has no line
+        interval = None if line is None else line.interval
+        ends = None if interval is None else (weight * interval[0], weight * interval[1])
         return Part(name, kind, weight, own, ends, None if abs(total) < LEAST else own / total)
 
-    groups = {kind: [task.name for task in group if task.name in weights] for kind, group in datasets_by_type().items()}
+    groups: dict[str, list[str]] = {}
+    for name in weights:
+        groups.setdefault(tasks.get(name).type, []).append(name)
     return Decomposition(
         of,
         total,

@@ -509,11 +509,11 @@ LEFT_OUT: Sequence[str] = (
     "bisect --error",
     "run --models",
     *(f"study{option}" for option in (
-        "", " --output", " --data", " --raw", " --suite", " --threads", " --read", " --dry-run",
+        "", " --output", " --data", " --raw", " --suite", " --threads", " --hours", " --read", " --dry-run",
     )),
     # Its weights differ between processors in their last digits; tests/lab/attention has it.
     *(f"attention{option}" for option in (
-        "", " --text", " --entity", " --word", " --head", " --out", " --plot", " --trust-remote-code",
+        "", " --text", " --entity", " --word", " --head", " --data", " --out", " --plot", " --trust-remote-code",
     )),
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
     "run --suite", "ablate --suite", "score --suite", "data export --suite", "leaderboard verify --suite",

@@ -1,70 +1,15 @@
-"""Studies: their files, and the pretraining as the unit of a test."""
+"""Studies: their files, the command, the call."""
 
 from __future__ import annotations
 
-import contextlib
-import shutil
-import subprocess
-import sys
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy.stats import norm, sem, t, ttest_ind
 
 import blurb
-from blurb.corpora import demo
-from blurb.lab.study import conduct, examples, findings, parts, reading, spec, tables
-from blurb.lab.study.units import variant_row
-from blurb.messages.errors import BlurbError, DataError
-from blurb.results.comparison import compare_rows
-from blurb.results.row_scores import RowScores
-from blurb.system import leases
+from blurb.lab.study import spec
+from blurb.messages.errors import BlurbError
 from tests.cli.in_process import blurb as command
-from tests.results import invented
-
-VALUES = {"a": ((62.1, 71.0), (62.4, 70.2), (62.0, 73.5)), "b": ((58.0, 70.9), (57.2, 71.1), (59.3, 70.0))}
-
-
-def encoder(name: str, seed: int) -> RowScores:
-    gad, hoc = VALUES[name][seed - 1]
-    row = invented.row(f"{name}-{seed}", {"gad": [gad], "hoc": [hoc]})
-    return replace(row, weights=f"{name}{seed}" * 8)
-
-
-def variant(name: str) -> RowScores:
-    return variant_row(name, {seed: encoder(name, seed) for seed in (1, 2, 3)})
-
-
-def test_the_runs_of_a_variant_are_its_pretrainings() -> None:
-    row = variant("a")
-    assert row.values("gad") == [62.1, 62.4, 62.0]
-    assert (row.model, row.seeds("hoc"), row.datasets["hoc"].planned) == ("a", (1, 2, 3), 3)
-    assert row.weights != variant("b").weights
-
-
-def test_a_difference_of_variants_is_tested_over_pretrainings() -> None:
-    """Against scipy: Welch's test over the scores of the pretrainings."""
-    lines = {line.name: line for line in compare_rows(variant("a"), variant("b"), "test", with_units=False)}
-    for place, task in enumerate(("gad", "hoc")):
-        samples = [[scores[place] for scores in VALUES[name]] for name in VALUES]
-        assert lines[task].comparison.p == pytest.approx(ttest_ind(*samples, equal_var=False).pvalue)
-
-
-def test_one_pretraining_a_side_gives_no_p() -> None:
-    rows = [variant_row(name, {1: encoder(name, 1)}) for name in VALUES]
-    assert all(line.p is None for line in compare_rows(*rows, "test", with_units=False))
-
-
-def test_what_is_no_variant() -> None:
-    twice = invented.row("a-1", {"gad": [60.0, 61.0]})
-    with pytest.raises(DataError, match="has 2 runs of gad"):
-        variant_row("a", {1: twice})
-    other = encoder("a", 2)
-    other = replace(other, configuration=replace(other.configuration, protocol_hash="f" * 64))
-    with pytest.raises(DataError, match="another configuration"):
-        variant_row("a", {1: encoder("a", 1), 2: other})
 
 
 @pytest.mark.parametrize("name", spec.ready())
@@ -115,139 +60,6 @@ def test_a_study_that_is_not_there(tmp_path: Path) -> None:
             spec.read(name)
 
 
-SMALL = """
-title = "Small"
-tasks = ["gad", "biosses"]
-protocols = ["smoke"]
-runs = 2
-words = 2000
-floors = ["baseline:bigrams"]
-[recipe]
-vocabulary = 300
-length = 32
-batch = 8
-[variants.untrained]
-words = 0
-[variants.trained]
-"""
-
-
-@pytest.mark.costly
-def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(SMALL)
-    study, scored, limit = spec.read(tmp_path / "small.toml"), [], [3]
-
-    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> RowScores:
-        if [len(scored)] == limit:
-            raise KeyboardInterrupt
-        scored.append(name)
-        names = [task.name for task in study.tasks]
-        given = {"protocol": protocol, "suite": "demo", "output": store, "progress": False}
-        (row,) = blurb.run(encoder, tasks=",".join(names), name=name, **given).rows  # type: ignore[arg-type]
-        return row
-
-    def conducted() -> list[tuple[str, int]]:
-        made = conduct.conduct(study, tmp_path / "out", demo.prepare(), score, progress=False)
-        return [(variant.name, seed) for variant, seed in made]
-
-    with pytest.raises(KeyboardInterrupt):
-        conducted()
-    assert [variant.name for variant, _ in conduct.missing(tmp_path / "out", study)] == ["untrained", "trained"]
-    scored.clear()
-    shutil.rmtree(tmp_path / "out" / "work")  # only what is committed is left
-    limit.clear()
-    assert conducted() == [("untrained", 2), ("trained", 2)]
-    assert conducted() == []
-    assert not list((tmp_path / "out" / "work").iterdir())
-    rows = parts.rows(tmp_path / "out", study, "smoke")
-    assert {name: row.seeds("gad") for name, row in rows.items()} == {"untrained": (1, 2), "trained": (1, 2)}
-    lines = compare_rows(rows["trained"], rows["untrained"], "test", with_units=False)
-    assert {line.name for line in lines} >= {"gad", "biosses"}
-    shown = findings.read(tmp_path / "out", study)
-    assert set(shown.floors) == {"baseline:bigrams"}
-    variance, count = examples.units(tmp_path / "out", study, demo.prepare())("trained", "untrained", "biosses")
-    assert count > 5  # 0 where examples are not known
-    assert variance >= 0
-    assert len(findings.read(tmp_path / "out", study, demo.prepare()).reading()) == 2
-    (trained,) = (variant for variant in study.variants if variant.name == "trained")
-    for task in ("gad", "biosses"):
-        found = examples._clusters(tmp_path / "out", study, trained.name, task, demo.prepare())
-        assert found is not None
-        assert found.scores == pytest.approx(rows["trained"].values(task), abs=1e-9)
-    pages = shown.write()
-    assert [path.name for path in pages] == ["README.md", "study.csv", "study.png"]
-    assert len(shown.to_pandas()) == 3 * 2 + 3  # three columns, two sets and their mean
-    facts = parts.facts(tmp_path / "out", study)
-    assert [each["seen"]["words"] for each in facts["untrained"]] == [0, 0]
-    assert all(each["bits per byte"]["model"] > 0 for each in facts["trained"])
-    assert not list((tmp_path / "out").rglob("*.safetensors"))
-    wider = replace(study, tasks=[*study.tasks, blurb.tasks.get("hoc")])
-    assert len(conduct.missing(tmp_path / "out", wider)) == 4
-    elsewhere = replace(study, variants=[replace(each, text=["notes.txt"]) for each in study.variants])
-    with pytest.raises(DataError, match="was made with another text"):
-        parts.rows(tmp_path / "out", elsewhere, "smoke")
-    other = replace(study, variants=[replace(each, recipe=replace(each.recipe, lr=0.1)) for each in study.variants])
-    with pytest.raises(DataError, match="was made with another lr"):
-        conduct.missing(tmp_path / "out", other)
-
-
-def test_the_reading_says_what_is_separated_and_what_it_would_take() -> None:
-    rows = {name: variant(name) for name in VALUES}
-    gad, hoc = reading.reading(rows, "b")
-    assert gad.startswith("gad: a minus b: +4.00 ± ")
-    assert gad.endswith(": separated.")
-    assert "+0.90" in hoc
-    assert "not separated; about " in hoc
-    alone = {name: variant_row(name, {1: encoder(name, 1)}) for name in VALUES}
-    assert all("of these checkpoints alone" in line for line in reading.reading(alone, "b"))
-
-
-def test_the_table_against_numbers_by_hand() -> None:
-    """Oracle: scipy's t interval; the published column is that of the shipped table."""
-    rows = {name: variant(name) for name in VALUES}
-    first, other = spec.read("vocabulary-and-masking").variants[-2:]
-    study = replace(
-        spec.read("vocabulary-and-masking"),
-        variants=[replace(first, name="a"), replace(other, name="b")],
-        tasks=blurb.tasks.load_selection("gad,hoc"),
-        protocols=["quick"],
-    )
-    cells = {(cell.dataset, cell.variant): cell for cell in tables.cells(study, {"quick": rows}, {})}
-    values = [gad for gad, _ in VALUES["a"]]
-    low, high = t.interval(0.95, 2, np.mean(values), sem(values))
-    assert cells["gad", "a"].mean == pytest.approx(np.mean(values))
-    assert cells["gad", "a"].half == pytest.approx((high - low) / 2)
-    assert cells["gad", "a"].sd == pytest.approx(np.std(values, ddof=1))
-    assert cells["mean", "b"].mean == pytest.approx(np.mean(VALUES["b"]))
-    assert cells["mean", "b"].sd == pytest.approx(np.std(np.mean(VALUES["b"], axis=1), ddof=1))
-    assert (cells["gad", "a"].published, cells["gad", "b"].published) == (81.74, 83.96)  # Gu et al., Table 7
-    page = tables.page(study, list(cells.values()), {}, [])
-    halves = [
-        half / 2
-        for half in map(np.ptp, [t.interval(0.95, 2, 0, sem([gad for gad, _ in VALUES[name]])) for name in "ab"])
-    ]
-    assert f"| gad | 62.17 ± {halves[0]:.2f} | 58.17 ± {halves[1]:.2f} | 81.74 | 83.96 |" in page
-
-
-def test_a_part_that_another_process_makes_is_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(SMALL)
-    study = spec.read(tmp_path / "small.toml")
-    work = tmp_path / "out" / "work"
-    work.mkdir(parents=True)
-    with contextlib.ExitStack() as stack:
-        for name in ("baseline-bigrams", "untrained-1", "untrained-2", "trained-1", "trained-2"):
-            stack.enter_context(leases.held(work / f"{name}.lease"))
-        script = (
-            "from pathlib import Path\nfrom blurb.lab.study import conduct, spec\nfrom blurb.system import leases\n"
-            "leases.wait_for_stale = list\n"  # in the place of two minutes, after which all are still held
-            f"study = spec.read({str(tmp_path / 'small.toml')!r})\n"
-            f"print(list(conduct.conduct(study, Path({str(tmp_path / 'out')!r}), Path('.'), None)))"
-        )
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-    assert len(conduct.missing(tmp_path / "out", study)) == 4
-
-
 def test_the_command(tmp_path: Path) -> None:
     code, out, _ = command(["study", "masking", "--dry-run", "--output", str(tmp_path / "out")], tmp_path)
     assert (code, out.splitlines()[-1][:42]) == (0, "15 of 15 pretrainings are missing in " + str(tmp_path)[:5])
@@ -275,22 +87,3 @@ def test_the_front_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             call()
     assert "masking" not in repr(blurb.study("masking", run=False).rows)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_two_pretrainings_beside_one_are_read() -> None:
-    """The variance is that of the side with several."""
-    two = variant_row("a", {seed: encoder("a", seed) for seed in (1, 2)})
-    lines = list(reading.reading({"a": two, "b": variant_row("b", {1: encoder("b", 1)})}, "b"))
-    assert len(lines) == 2
-    assert any("not separated; about" in line for line in lines)
-
-
-def test_no_number_of_pretrainings_makes_up_for_few_examples() -> None:
-    """Oracle: the power of a normal test with the error of examples and that of the planned pretrainings."""
-    rows = {name: variant(name) for name in VALUES}
-    few = [reading._needed(1.0, 0.5, variance) for variance in (0.2, 0.05)]
-    assert few[0].startswith("no number of pretrainings would")
-    count = int(few[1].split()[1])
-    error = (2 * 0.5**2 / count + 0.05) ** 0.5
-    assert norm.sf(norm.isf(0.025) - 1 / error) >= 0.795
-    assert any("test examples are too few" in line for line in reading.reading(rows, "b", lambda *_: (4.0, 500)))

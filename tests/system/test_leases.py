@@ -9,7 +9,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +17,7 @@ import pytest
 
 from blurb.system import leases
 from blurb.system.lease_records import SIZE, LeaseRecord
-
-
-@dataclass
-class Clock:
-    """Stands for `time` in `blurb.system.leases`: it stands still unless somebody sleeps or waits."""
-
-    now: float = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
+from tests.system.other_machines import Clock, Elsewhere
 
 
 @pytest.fixture
@@ -43,18 +31,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def path(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / ".trial.lease"
     assert [left.name for left in tmp_path.iterdir() if left.name.endswith((".tmp", ".end"))] == []
-
-
-@dataclass
-class Elsewhere:
-    """A process of another machine that has a lease."""
-
-    path: Path
-    holder: LeaseRecord = field(default_factory=lambda: replace(LeaseRecord.me(), host="elsewhere", boot="other"))
-
-    def beat(self) -> None:
-        self.holder = replace(self.holder, beats=self.holder.beats + 1)
-        self.path.write_bytes(self.holder.content())
 
 
 def tries(path: Path, clock: Clock, seconds: float, every: float = 2.0) -> leases.Lease | None:

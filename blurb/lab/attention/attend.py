@@ -29,16 +29,18 @@ def attention(
     entity: str | None = None,
     word: str | None = None,
     head: str | None = None,
+    data: str | Path | None = None,
     output: str | Path | None = None,
     trust_remote_code: bool = False,
 ) -> Attention:
     """The weights of attention of one model or two on a text.
 
-    :param models: folders, presets or Hub ids of checkpoints, or folders of trials with a kept model
+    :param models: folders, presets or Hub ids of checkpoints, `scratch:tiny`, or folders of trials with a kept model
     :param entity: part of the text whose words are marked, and whose mean row can be shown
     :param word: a word whose queries, keys and scores the page has, too
     :param head: layer and head to show first, as `5.3`, both from 1; without it, the head that looks least at the
         special tokens
+    :param data: data folder, from whose train texts `scratch:tiny` takes its vocabulary
     :param output: file of the page, written at the end
     :param trust_remote_code: allow the checkpoints to run their own code
     :raises SettingsError: for an empty text, more than two models, an entity or a word that is not in the text, a head
@@ -53,7 +55,8 @@ def attention(
     for part in (entity, word):  # before anything is loaded
         if part is not None:
             wording.find_entity(text, plain, part)
-    opened = [open_model(os.fspath(reference), trust_remote_code) for reference in references]
+    folder = None if data is None else Path(data)
+    opened = [open_model(os.fspath(reference), trust_remote_code, folder) for reference in references]
     pieces = [model.tokenizer.subtokens([text])[0] for model in opened]
     # What one tokenizer cannot keep apart is one word for both, so that they can be compared.
     kept = set.intersection(*(wording.boundaries(plain, each) for each in pieces))

@@ -31,10 +31,11 @@ class Opened:
     most: int | None = None
 
 
-def open_model(reference: str, trust_remote_code: bool = False) -> Opened:
+def open_model(reference: str, trust_remote_code: bool = False, data: Path | None = None) -> Opened:
     """A checkpoint, or the kept model of a trial.
 
-    :param reference: folder, preset or Hub id of a checkpoint; or folder of a trial with a kept model
+    :param reference: folder, preset or Hub id of a checkpoint, `scratch:tiny`, or folder of a trial with a kept model
+    :param data: data folder, from whose train texts `scratch:` takes its vocabulary
     :raises ModelError: if there is neither
     """
     from blurb.learners import is_named, saved_models
@@ -49,15 +50,17 @@ def open_model(reference: str, trust_remote_code: bool = False) -> Opened:
     for place in (folder, folder / saved_models.FOLDER):
         if (place / saved_models.ABOUT).is_file():
             return _kept(place, trust_remote_code)
-    return _checkpoint(reference, trust_remote_code)
+    return _checkpoint(reference, trust_remote_code, data)
 
 
-def _checkpoint(reference: str, trust_remote_code: bool) -> Opened:
+def _checkpoint(reference: str, trust_remote_code: bool, data: Path | None) -> Opened:
+    from blurb.checkpoints import scratch
     from blurb.checkpoints.checkpoint import Checkpoint
     from blurb.checkpoints.encoder_size import capacity
-    from blurb.checkpoints.references import default_name, locate
+    from blurb.checkpoints.references import Place, default_name, locate
 
-    place = locate(reference, None, trust_remote_code)
+    is_scratch = reference.startswith(scratch.PREFIX)
+    place = Place(scratch.located(reference, data)) if is_scratch else locate(reference, None, trust_remote_code)
     checkpoint = Checkpoint(place.folder, trust_remote_code, place.casing)
     checkpoint.check()
     encoder, _ = checkpoint.load_encoder()

@@ -100,7 +100,7 @@ def _model(model: ModelWeights, asked: int | None, room: int) -> dict[str, Any]:
         "before": model.before,
         "size": model.size,
         "pooling": model.is_pooling,
-        "weights": packed(np.rint(np.sqrt(model.matrix.clip(0, 1)) * STEPS).astype(np.uint8)),
+        "weights": stepped(model.matrix),
     }
     if asked is not None:
         content["scores"] = _scores(model, asked, room)
@@ -134,6 +134,11 @@ def _small(name: str, values: Floats, kind: type[np.signedinteger[Any]]) -> dict
     whole = np.rint(values / steps[..., None, None]).astype(np.dtype(kind).newbyteorder("<"))
     rounded: Sequence[float] = [float(f"{step:.4g}") for step in steps.reshape(-1)]
     return {name: packed(whole), f"{name}_step": rounded}
+
+
+def stepped(weights: Floats) -> str:
+    """Weights as the page and the hash of the picture have them, in whole steps of their square roots."""
+    return packed(np.rint(np.sqrt(weights.clip(0, 1)) * STEPS).astype(np.uint8))
 
 
 def packed(values: npt.NDArray[Any]) -> str:

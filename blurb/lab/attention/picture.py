@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blurb.lab.attention.page import check as check_words
+from blurb.lab.attention.page import stepped
 from blurb.lab.attention.result import Attention, ModelWeights
 from blurb.messages.errors import SettingsError
 from blurb.plots import _style
@@ -40,8 +41,8 @@ def write(result: Attention, path: Path) -> None:
     """Writes the picture in the format given by the suffix of `path`; creates its folder if necessary."""
     check(path)
     check_words(len(result.words))
-    # What is drawn has at most three digits; more differ between processors.
-    figures = [[model.name, *model.columns, model.matrix.round(3).astype(float).tolist()] for model in result.models]
+    # Those of the page, so that a picture can be told to be of the page beside it.
+    figures = [[model.name, *model.columns, stepped(model.matrix)] for model in result.models]
     _style.write(path, lambda: draw(result), [figures, list(result.head)])
 
 

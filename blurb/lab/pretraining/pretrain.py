@@ -82,6 +82,7 @@ def pretrain(
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "bits per byte": asdict(found),
         "precision": "bf16" if bf16 else "fp32",
+        "machine": machine(),
         "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
     with new_folder(target) as aside_folder:
@@ -91,6 +92,16 @@ def pretrain(
         (aside_folder / "README.md").write_text(card.text(facts), encoding="utf-8")
         write_json(aside_folder / ABOUT, facts)
     return target
+
+
+def machine() -> dict[str, Any]:
+    """The kind of machine, by which a time that was measured is good for another pretraining."""
+    import torch
+
+    from blurb.cost.throughput import hardware
+    from blurb.training.hardware import choose_device
+
+    return {"hardware": hardware(str(choose_device("auto"))), "threads": torch.get_num_threads()}
 
 
 def _check(out: Path, key: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,29 @@ from blurb.lab.study import parts
 from blurb.lab.study.spec import Study, Variant
 from blurb.results.row_scores import RowScores
 from blurb.system import leases
-from blurb.system.files import new_folder, write_whole
+from blurb.system.files import new_folder, read_json, write_json
 
 WORK = "work"
 Score = Callable[[Path | str, str, str, Path], RowScores]
 """Fine-tunes an encoder: its folder (or a baseline), the name of its row, the protocol, the store -> the row."""
+
+
+class Texts:
+    """The texts of the variants, each read once.
+
+    :param data: data folder: what dev and test have is kept out of every text
+    """
+
+    def __init__(self, data: Path, raw: Path | None = None) -> None:
+        self._places = data, raw
+        self._there: dict[object, tuple[Corpus, Mapping[str, Any]]] = {}
+
+    def of(self, variant: Variant) -> tuple[Corpus, Mapping[str, Any]]:
+        """The documents of a variant, and what the card says of them."""
+        key = (tuple(variant.text), tuple(variant.mix))
+        if key not in self._there:
+            self._there[key] = request.corpus(variant.text, variant.mix, *self._places)
+        return self._there[key]
 
 
 def missing(out: Path, study: Study) -> list[tuple[Variant, int]]:
@@ -29,31 +48,34 @@ def missing(out: Path, study: Study) -> list[tuple[Variant, int]]:
 
 
 def conduct(
-    study: Study, out: Path, data: Path, score: Score, raw: Path | None = None, progress: bool = True
+    study: Study,
+    out: Path,
+    texts: Texts,
+    score: Score,
+    progress: bool = True,
+    fits: Callable[[Variant], bool] = lambda variant: True,
 ) -> Iterator[tuple[Variant, int]]:
     """Makes what is missing, a pretraining after the other; yields each that is done.
 
     Any number of processes, of any machines that share the folder, may do so at once: each part is made by that which
     has its lease.
 
-    :param data: data folder: what dev and test have is kept out of every text
+    :param fits: whether there is time for a pretraining of a variant; the first for which there is none ends it
     """
-    corpora: dict[object, tuple[Corpus, Mapping[str, Any]]] = {}
     while True:
         busy: list[Path] = []
         for floor in study.floors:
             busy += _floor(study, floor, out, score)
         for variant, seed in missing(out, study):
-            key = (tuple(variant.text), tuple(variant.mix))
             leased = _lease_of(out, parts.place(out, variant, seed))
             with leases.trying(leased) as lease:
                 if lease is None:
                     busy.append(leased)
                 if lease is None or parts.is_done(out, study, variant, seed):
                     continue
-                if key not in corpora:
-                    corpora[key] = request.corpus(variant.text, variant.mix, data, raw)
-                _make(study, variant, seed, out, corpora[key], score, progress, lease.check)
+                if not fits(variant):
+                    return
+                _make(study, variant, seed, out, texts.of(variant), score, progress, lease.check)
             yield variant, seed
         # The lease of a machine that is gone is free after two minutes of looks; living processes go on without us.
         if not busy or len(leases.wait_for_stale(busy)) == len(busy):
@@ -79,13 +101,16 @@ def _make(
     target = parts.place(out, variant, seed)
     work = out / WORK / target.name
     encoder = pretrain.pretrain(work / "pretrained", text[0], variant.run(seed), text[1], progress)
+    seconds = {}
     for protocol in study.protocols:
         if not parts.has_row(target / protocol, study):
+            started = time.monotonic()
             row = score(encoder, target.name, protocol, work / "runs")
+            seconds[protocol] = round(time.monotonic() - started, 1)
             still_mine()
             _keep(row, target / protocol)
     still_mine()
-    write_whole(target / pretrain.ABOUT, (encoder / pretrain.ABOUT).read_bytes())
+    write_json(target / pretrain.ABOUT, {**read_json(encoder / pretrain.ABOUT), parts.SCORING: seconds})
     shutil.rmtree(work)
 
 

@@ -6,13 +6,15 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.lab.study import examples, parts, tables
-from blurb.lab.study.reading import reading
+from blurb.lab.study.reading import Difference, compared, reading
 from blurb.lab.study.spec import Study
 from blurb.messages.errors import DataError
+from blurb.results.decomposition import Decomposition, decompose
 from blurb.results.row_scores import RowScores
 from blurb.system.files import write_whole
 
@@ -47,10 +49,24 @@ class Findings:
 
     def reading(self) -> list[str]:
         """A sentence for each variant and dataset; empty while the reference has no part."""
+        return list(reading(self.first, self.study.reference, self.differences))
+
+    @cached_property
+    def differences(self) -> Mapping[str, Sequence[Difference]]:
+        """Variant -> its scores minus those of the reference; empty while the reference has no part."""
         if self.study.reference not in self.first:
-            return []
+            return {}
         units = None if self.data is None else examples.units(self.path, self.study, self.data)
-        return list(reading(self.first, self.study.reference, units))
+        return compared(self.first, self.study.reference, units)
+
+    def decompositions(self) -> Mapping[str, Decomposition]:
+        """Variant -> how much each dataset adds to the difference of its mean and that of the reference.
+
+        Variants that lack a dataset of the study are left out.
+        """
+        weights = dict.fromkeys((task.name for task in self.study.tasks), 1 / len(self.study.tasks))
+        there = {name: decompose([each.line for each in own], weights) for name, own in self.differences.items()}
+        return {name: parts for name, parts in there.items() if parts is not None}
 
     def lines(self) -> list[tables.Cell]:
         """A cell for each protocol, dataset and variant."""
@@ -64,7 +80,9 @@ class Findings:
 
     def markdown(self) -> str:
         """The page of the study."""
-        return tables.page(self.study, self.lines(), self.facts, self.reading(), self.data is not None)
+        return tables.page(
+            self.study, self.lines(), self.facts, self.reading(), self.decompositions(), self.data is not None
+        )
 
     def plot(self, path: Path | str | None = None) -> Figure | None:
         """The scores of all variants by dataset; returns the figure if there is no file to write.

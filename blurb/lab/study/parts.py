@@ -26,6 +26,8 @@ from blurb.results.row_scores import RowScores
 from blurb.system.files import read_json
 
 PARTS = "parts"
+SCORING = "seconds of scoring"
+"""Key of `pretraining.json`: protocol -> seconds, of the protocols that were scored in one go with the pretraining."""
 
 
 def place(out: Path, variant: Variant, seed: int) -> Path:

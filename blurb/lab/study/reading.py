@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from blurb.lab.study.examples import Units
 from blurb.results.comparison import ScoreComparison, compare_rows
@@ -20,13 +20,23 @@ SEEN = 2.80
 """Standard errors of a difference that a two-sided test at 5 % tells four times in five: 1.96 + 0.84."""
 
 
-def reading(rows: Mapping[str, RowScores], reference: str, units: Units | None = None) -> Iterator[str]:
-    """A sentence for each variant and dataset: its scores minus those of the reference.
+@dataclass(frozen=True)
+class Difference:
+    """A variant minus the reference on a dataset.
 
-    With one pretraining a side there is no test: the sentence is on these two checkpoints.
+    :param of_examples: variance of the difference over test examples, which no number of pretrainings makes smaller
+    """
+
+    line: ScoreComparison
+    of_examples: float = 0.0
+
+
+def compared(rows: Mapping[str, RowScores], reference: str, units: Units | None = None) -> dict[str, list[Difference]]:
+    """Each variant minus the reference, dataset by dataset.
 
     :param units: what the choice of test examples adds to the variance; None leaves it out
     """
+    there: dict[str, list[Difference]] = {}
     for name, row in rows.items():
         if name == reference:
             continue
@@ -36,9 +46,23 @@ def reading(rows: Mapping[str, RowScores], reference: str, units: Units | None =
         if units is not None:
             added = {line.name: units(name, reference, line.name) for line in own if line.p is not None}
             own = _with_examples(own, row, rows[reference], added)
-        for line in own:
-            variance = added.get(line.name, (0.0, 0))[0]
-            yield f"{line.name}: {name} minus {reference}: {_sentence(line, row, rows[reference], variance)}"
+        there[name] = [Difference(line, added.get(line.name, (0.0, 0))[0]) for line in own]
+    return there
+
+
+def reading(
+    rows: Mapping[str, RowScores], reference: str, differences: Mapping[str, Sequence[Difference]]
+) -> Iterator[str]:
+    """A sentence for each variant and dataset: its scores minus those of the reference.
+
+    With one pretraining a side there is no test: the sentence is on these two checkpoints.
+
+    :param differences: of `compared`
+    """
+    for name, own in differences.items():
+        for each in own:
+            sentence = _sentence(each.line, rows[name], rows[reference], each.of_examples)
+            yield f"{each.line.name}: {name} minus {reference}: {sentence}"
 
 
 def _with_examples(

@@ -8,7 +8,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from blurb.lab.study.spec import Study
+from blurb.messages.text import signed
 from blurb.results import published
+from blurb.results.decomposition import Decomposition, Part
 from blurb.results.row_scores import RowScores
 from blurb.statistics.student import half_width
 
@@ -90,11 +92,13 @@ def page(
     lines: Sequence[Cell],
     facts: Mapping[str, Sequence[Mapping[str, Any]]],
     read: Sequence[str],
+    parts_of: Mapping[str, Decomposition],
     crossed: bool = False,
 ) -> str:
     """The page of a study, in Markdown.
 
-    :param crossed: whether the sentences take test examples into account
+    :param parts_of: variant -> the parts of the difference of its mean from that of the reference
+    :param crossed: whether the intervals of differences take test examples into account
     """
     parts = [f"# {study.title}", "", *_head(study, facts), ""]
     for protocol in study.protocols:
@@ -106,6 +110,8 @@ def page(
         noise = "pretrainings and test examples" if crossed else "pretrainings alone"
         parts += [f"## Beside `{study.reference}`", "", f"The intervals are over {noise}.", ""]
         parts += [*(f"- {sentence}" for sentence in read), ""]
+    if parts_of:
+        parts += ["## Where the differences come from", "", *_origins(study, parts_of), ""]
     return "\n".join(parts)
 
 
@@ -130,6 +136,28 @@ def _table(cells: Sequence[Cell], study: Study) -> Iterator[str]:
         figures = [str(own[name]) if name in own else "" for name in variants]
         large = [own[name].published if name in own else None for name in printed]
         yield f"| {dataset} | {' | '.join((*figures, *('' if each is None else f'{each:.2f}' for each in large)))} |"
+
+
+def _origins(study: Study, parts_of: Mapping[str, Decomposition]) -> Iterator[str]:
+    """A line a dataset: what it adds to the difference of the means, and its share of it."""
+    yield (
+        f"Points of the mean over the {len(study.tasks)} datasets that each adds to a variant minus "
+        f"`{study.reference}`, ± half of their 95 % interval, and its share of the difference."
+    )
+    yield ""
+    yield f"| dataset | {' | '.join(parts_of)} |"
+    yield f"|---|{'---:|' * len(parts_of)}"
+    for task in study.tasks:
+        own = [next(part for part in each.datasets if part.name == task.name) for each in parts_of.values()]
+        yield f"| {task.name} | {' | '.join(map(_origin, own))} |"
+    yield f"| {MEAN} | {' | '.join(signed(each.total) for each in parts_of.values())} |"
+    sentences = [f"- {name}: {text}" for name, each in parts_of.items() for text in each.sentences]
+    yield from ["", *sentences] if sentences else []
+
+
+def _origin(part: Part) -> str:
+    half = "" if part.interval is None else f" ± {(part.interval[1] - part.interval[0]) / 2:.2f}"
+    return f"{signed(part.points)}{half}" + ("" if part.share is None else f" ({part.share:.0%})")
 
 
 def _bits(facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:

@@ -9,22 +9,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.page import browser
 from blurb.lab.attention import Attention, attention
+from tests.browser import on_a_phone
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-EXECUTABLE = browser()
-pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium on this machine")
 TEXT = "Aspirin lowered the fever </script><script>document.title='owned'</script> of two patients with gastric reflux."
 WORD = "reflux"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +32,8 @@ def file(result: Attention, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tab(chromium: Any, file: Path) -> Iterator[Any]:
-    """The page on a phone; no message on the console, no error and no request by the end of the test."""
-    context = chromium.new_context(viewport={"width": 390, "height": 800}, color_scheme="light")
-    page, said, asked = context.new_page(), [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(file.as_uri())
-    yield page
-    assert said == []
-    assert set(asked) == {file.as_uri()}
-    assert page.title() == "Attention: bert_uncased and deberta"
-    context.close()
+    with on_a_phone(chromium, file, "Attention: bert_uncased and deberta", 390, 800) as page:
+        yield page
 
 
 def row(tab: Any, model: int = 0) -> dict[str, float]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from blurb.lab.attention import Attention, attention
+from benchmarks import pictures
+from blurb.lab.attention import Attention, attention, page
 from blurb.lab.attention.projections import Projections
+from blurb.plots._style import digest
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "attention.md").read_text(encoding="utf-8")
+RESULTS = ROOT / "docs" / "results" / "lab"
 LAYER, HEAD = 3, 1
 
 
@@ -71,9 +77,39 @@ def test_the_numbers_of_words_and_special_tokens(result: Attention) -> None:
     assert all(before[row, row - 1] > 0.45 for row in range(1, len(words)) if row != words.index("gastric"))
 
 
+def sample() -> str:
+    return (RESULTS / "attention.html").read_text(encoding="utf-8")
+
+
+def committed() -> dict[str, Any]:
+    """What the script of the committed page reads."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', sample(), re.DOTALL)
+    assert found is not None
+    content: dict[str, Any] = json.loads(found[1])
+    return content
+
+
 def test_the_page_beside_it_is_of_this_version() -> None:
-    page = (ROOT / "docs" / "results" / "lab" / "attention.html").read_text(encoding="utf-8")
-    assert len(page) < 1_000_000
+    assert len(sample()) < 1_000_000
     templates = ROOT / "blurb" / "lab" / "attention" / "templates"
     for name in ("attention.js", "scores.js", "attention.css"):
-        assert (templates / name).read_text(encoding="utf-8") in page
+        assert (templates / name).read_text(encoding="utf-8") in sample()
+
+
+def test_the_page_beside_it_is_of_this_encoder(result: Attention) -> None:
+    """All is equal but for the last step of a weight, which another processor may round otherwise."""
+    there, now = committed(), page.data(result)
+    (model,), (other,) = there.pop("models"), now.pop("models")
+    now["entity"] = list(now["entity"])
+    assert there == now
+    weights = [np.frombuffer(base64.b64decode(each["weights"]), np.uint8).astype(int) for each in (model, other)]
+    assert np.abs(weights[0] - weights[1]).max() <= 1
+    assert model["name"] == "all-MiniLM-L6-v2"
+    for name in ("layers", "heads", "rows", "columns", "before", "size", "pooling"):
+        assert model[name] == other[name]
+
+
+def test_the_picture_beside_it_is_of_the_page() -> None:
+    (model,), head = committed()["models"], committed()["head"]
+    figures = [[[model["name"], *model["columns"], model["weights"]]], head]
+    assert pictures.stamped(RESULTS / "attention.png") == digest(figures)

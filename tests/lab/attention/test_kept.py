@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,26 +12,14 @@ import blurb
 from blurb.lab.attention import attention
 from blurb.learners import saved_models
 from blurb.messages.errors import ModelError
+from tests.kept_models import fine_tuned, predicted, stored
 
 TEXT = "Aspirin lowered the fever, but two patients who took it developed gastric reflux."
-FEW: dict[str, Any] = {
-    "suite": "demo",
-    "protocol": "smoke",
-    "leaderboard": None,
-    "progress": False,
-    "device": "cpu",
-    "max_train": 40,
-    "precision": "fp32",
-    "max_eval": 0,
-    "keep_model": "best",
-}
 pytestmark = pytest.mark.costly
 
 
 def kept(model: str, task: str, folder: Path) -> Path:
-    results = blurb.run(model, task, output=folder, name="m", **FEW)
-    assert not results.failed, results.failed[0].message
-    return results.trial("m", task)
+    return fine_tuned(model, task, folder).trial("m", task)
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +46,8 @@ def test_the_pooling_of_a_bilstm(bilstm: Path) -> None:
 
 
 def test_a_kept_baseline_predicts_what_the_trial_stored(bilstm: Path) -> None:
-    from blurb.store.record import read_predictions
-
-    stored = read_predictions(bilstm / "predictions.parquet", ("id", "prediction", "scores"), "test")
-    examples = blurb.load_dataset("hoc", suite="demo")["test"].to_list()
     model = blurb.load_model(bilstm)
-    predicted = [(each["id"], each["prediction"], each["scores"]) for each in model.of_examples(examples)]
-    assert predicted == list(zip(*stored.values(), strict=True))
+    assert predicted(model) == stored(bilstm)
     assert model.about["model"] == "baseline:bilstm"
 
 

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from blurb.checkpoints import scratch
+from blurb.corpora import demo
 from blurb.lab.attention import attention
 from blurb.lab.attention.projections import NOT_ALONE, NOT_APART, Projections
-from blurb.messages.errors import DataError, ModelError, SettingsError
+from blurb.messages.errors import DataError, ModelError, SettingsError, UnknownName
 
 TEXT = "Aspirin lowered the fever, but two patients (both old) had gastric reflux."
 WORDS = [*"Aspirin lowered the fever , but two patients ( both old ) had gastric reflux .".split(" ")]  # noqa: SIM905
@@ -196,3 +198,15 @@ def test_a_page_that_cannot_be_written_leaves_nothing(checkpoint: Checkpoint, tm
     with pytest.raises(DataError, match="cannot be written"):
         attention(checkpoint("distilbert"), TEXT, output=tmp_path / "file" / "a.html")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_an_encoder_from_scratch_is_that_of_a_run() -> None:
+    """It is built from the data folder, as `blurb run` builds it; without one the error says what to add."""
+    data = demo.prepare()
+    result = attention("scratch:tiny", TEXT, data=data)
+    assert result.models[0].name == "scratch:tiny"
+    assert np.array_equal(result.weights, attention(scratch.build("scratch:tiny", data), TEXT).weights)
+    with pytest.raises(SettingsError, match="add --data"):
+        attention("scratch:tiny", TEXT)
+    with pytest.raises(UnknownName, match="tiny"):
+        attention("scratch:huge", TEXT, data=data)

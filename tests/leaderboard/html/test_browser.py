@@ -9,24 +9,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.page import browser, entry
+from benchmarks.page import entry
 from blurb.leaderboard.html import render
 from blurb.leaderboard.html.collect import board, entry_of
 from blurb.leaderboard.html.model import Page
 from blurb.results import published
+from tests.browser import on_a_phone
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-EXECUTABLE = browser()
-pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium on this machine")
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -46,18 +36,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tab(chromium: Any, file: Path) -> Iterator[Any]:
-    """The page on a phone; no message on the console, no error and no request by the end of the test."""
-    context = chromium.new_context(viewport={"width": 360, "height": 740}, color_scheme="light")
-    page, said, asked = context.new_page(), [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(file.as_uri())
-    yield page
-    assert said == []
-    assert set(asked) == {file.as_uri()}
-    assert page.title() == "Leaderboard"
-    context.close()
+    with on_a_phone(chromium, file, "Leaderboard", 360, 740) as page:
+        yield page
 
 
 def shown(tab: Any, column: int = 0) -> list[str]:
