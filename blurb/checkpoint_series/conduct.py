@@ -6,11 +6,12 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from blurb.checkpoint_series import curves, schedule
+from blurb.checkpoint_series import schedule
 from blurb.checkpoint_series.curves import Scored
 from blurb.checkpoint_series.series import Series
 from blurb.checkpoint_series.steps import Step
 from blurb.results.row_scores import RowScores
+from blurb.statistics import smoothing
 
 Score = Callable[[Sequence[Step], str], Mapping[str, RowScores]]
 """Fine-tunes checkpoints under a protocol: their names -> their rows; those whose trials failed are not among them."""
@@ -42,7 +43,7 @@ def within(
         for run in list(runs):
             own = {step.step: step for step in steps if step.run == run and step.name not in failed}
             known = {at: level for at, step in own.items() if (level := _value(rows, step, value)) is not None}
-            at = schedule.following(list(own), known, curves.logarithmic(list(own)))
+            at = schedule.following(list(own), known, smoothing.logarithmic(list(own)))
             if at is None:
                 runs.remove(run)
                 continue

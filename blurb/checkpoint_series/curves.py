@@ -22,8 +22,6 @@ Measure = Literal["score", "loss", "figure"]
 """A score times 100; the loss of a head on dev, whose continuous answers tell checkpoints apart sooner; a figure of the
 pretraining itself."""
 MEAN = "mean"
-LOGARITHMIC = 0.01
-"""A first gap below this part of the last step calls for a logarithmic axis."""
 
 
 @dataclass(frozen=True)
@@ -119,19 +117,13 @@ class Family:
         return sign * (weights @ values), t_critical(self.noise.freedom) * self.noise.deviation * length
 
 
-def logarithmic(steps: Sequence[int]) -> bool:
-    """Whether steps are spaced so unequally that a linear axis hides the first ones."""
-    there = sorted({step for step in steps if step > 0})
-    return len(there) > 2 and there[1] - there[0] < LOGARITHMIC * there[-1]
-
-
 def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) -> Iterator[Family]:
     """All curves: the mean and each dataset by score, each dataset by loss, then the figures of the pretraining."""
     wanted: list[tuple[str, Measure]] = [(MEAN, "score")] if len(datasets) > 1 else []
     wanted += [(name, "score") for name in datasets] + [(name, "loss") for name in datasets]
     wanted += [(name, "figure") for name in dict.fromkeys(key for one in scored for key in one.step.figures)]
     runs = list(dict.fromkeys(one.step.run for one in scored))
-    spaced = logarithmic([one.step.step for one in scored])
+    spaced = smoothing.logarithmic([one.step.step for one in scored])
     for dataset, measure in wanted:
         curves = []
         for run in runs:

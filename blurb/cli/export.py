@@ -41,7 +41,11 @@ FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "data
     help="latex, markdown: published rows to add, such as gu2021 or gu2021/PubMedBERT.",
 )
 @click.option("--sd", is_flag=True, help="latex, markdown: add standard deviations over seeds.")
-@click.option("--transpose", is_flag=True, help="latex, markdown: one line per model instead of one column.")
+@click.option(
+    "--transpose",
+    is_flag=True,
+    help="latex, markdown: one line per model instead of one column; more than eight are always lines.",
+)
 @click.option("--dataset-id", help="model-index, eval-results: BLURB's name on the Hub.  [default: EMBO/BLURB]")
 @click.option("--measured-by", metavar="NAME", help="row, every-eval-ever: who ran it.")
 @click.option(

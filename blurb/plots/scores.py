@@ -25,8 +25,10 @@ __all__ = ["check", "draw", "write"]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Of Okabe and Ito, whom colour-blind readers can follow; with the `SHAPES` no two rows of the first 30 look alike."""
 SHAPES = "osD^v"
-LANE = 0.2
-"""Vertical distance of two rows on the line of a dataset, which are one apart."""
+LANE, BAND = 0.2, 0.84
+"""Vertical distance of two rows on the line of a dataset, and at most of all of them; datasets are one apart."""
+HEIGHT, DENSE = 0.12, 0.085
+"""Inches of a row in print, and with more than five rows."""
 BEST = "best of the paper's Table 6"
 
 
@@ -44,7 +46,8 @@ def draw(rows: Sequence[RowScores], split: Split = "test") -> Figure:
     known = [task.name for task in tasks.all() if task.paper_order and task.name in present]
     names = [*known, *sorted(present - set(known))]
     titles = {task.name: task.title for task in tasks.all()}
-    height = 0.9 + len(names) * max(0.25, (1 + len(rows)) * LANE * 0.6) + 0.16 * len(rows)
+    lanes = (1 + len(rows)) * (HEIGHT if len(rows) <= len(SHAPES) else DENSE)
+    height = 0.9 + len(names) * max(0.25, lanes) + 0.16 * len(rows)
     figure = Figure(figsize=(5.2, height), layout="constrained")
     axes = figure.subplots()
     marks = [_row(axes, row, number, len(rows), names, split) for number, row in enumerate(rows)]
@@ -66,7 +69,7 @@ def draw(rows: Sequence[RowScores], split: Split = "test") -> Figure:
 def _row(axes: Axes, row: RowScores, number: int, rows: int, names: Sequence[str], split: Split) -> Line2D:
     """Draws the row of a number; returns its marks, for the legend."""
     colour, shape = COLOURS[number % len(COLOURS)], SHAPES[number % len(SHAPES)]
-    lane, means = LANE * (number - (rows - 1) / 2), row.means(split)
+    lane, means = min(LANE, BAND / rows) * (number - (rows - 1) / 2), row.means(split)
     for place, name in enumerate(names):
         runs = row.values(name, split)
         half = half_width(runs)

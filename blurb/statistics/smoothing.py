@@ -18,6 +18,8 @@ Floats = npt.NDArray[np.float64]
 NEIGHBOURS = 5
 """Points of a window: two on each side, as far as there are; one `d` places away counts 1 / (1 + d^2) as much."""
 DRAWS = 4_000
+LOGARITHMIC = 0.01
+"""A first gap below this part of the last step calls for a logarithmic axis."""
 ROUNDING = 1e-9
 """Differences of values that are equal but for rounding."""
 LEAST = 4
@@ -33,6 +35,12 @@ class Noise:
 
     deviation: float
     freedom: float
+
+
+def logarithmic(steps: Sequence[int]) -> bool:
+    """Whether steps are spaced so unequally that a linear axis hides the first ones."""
+    there = sorted({step for step in steps if step > 0})
+    return len(there) > 2 and there[1] - there[0] < LOGARITHMIC * there[-1]
 
 
 def places(steps: Sequence[float], logarithmic: bool) -> Floats:

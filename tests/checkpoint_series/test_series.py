@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from blurb.checkpoint_series import conduct
-from blurb.checkpoint_series.curves import Scored, logarithmic
+from blurb.checkpoint_series.curves import Scored
 from blurb.checkpoint_series.series import Series
 from blurb.checkpoint_series.steps import Step
 from blurb.messages.errors import BlurbError
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
+from blurb.statistics.smoothing import logarithmic
 from blurb.store.trial import Configuration
 
 DATASETS = ("gad", "hoc")

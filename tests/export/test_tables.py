@@ -113,6 +113,16 @@ def test_the_best_of_each_dataset_is_bold(tmp_path: Path, name: str, bold: str) 
     assert [[line[i] for line in transposed] for i in (1, 2, 3)] == [line[1:] for line in lines]
 
 
+def test_more_than_ten_models_are_lines(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    for number in range(11):
+        finish(store, f"run@{number}", trial("gad"), 0.7 + number / 100)
+        rows.write(store, row(f"run@{number}", trial("gad")))
+    head, lines = markdown(export("markdown", "--tasks", "gad", folder=tmp_path)[1])
+    assert head == ["model", "GAD"]
+    assert [line[0] for line in lines] == [f"run@{number}" for number in range(11)]
+
+
 def test_a_model_alone_has_nothing_in_bold(tmp_path: Path) -> None:
     fill(tmp_path, seeds=1)
     text = export("markdown", folder=tmp_path)[1]

@@ -507,7 +507,7 @@ LEFT_OUT: Sequence[str] = (
     )),
     "watch --pause", "watch --idle", "bisect --task", "bisect --drop", "bisect --good", "bisect --bad",
     "bisect --error",
-    "run --models",
+    "run --models", "leaderboard html --series",
     *(f"study{option}" for option in (
         "", " --output", " --data", " --raw", " --suite", " --threads", " --hours", " --read", " --dry-run",
     )),

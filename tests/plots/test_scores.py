@@ -61,3 +61,15 @@ def test_files_have_equal_bytes(results: Any, tmp_path: Path) -> None:
     assert written[0] == written[1]
     with pytest.raises(SettingsError, match=r"--plot must end in \.png"):
         results.plot(tmp_path / "scores.jpg")
+
+
+def test_no_row_reaches_into_the_next_dataset(results: Any) -> None:
+    """Twelve checkpoints: all marks of a dataset are nearer to its line than to any other."""
+    rows = [replace(results.rows[0], model=f"run@{place}", label=f"run@{place}") for place in range(12)]
+    marks = [
+        line for line in lines(replace(results, rows=tuple(rows)).plot()) if str(line.get_label()).startswith("run@")
+    ]
+    assert len(marks) == 12
+    for line in marks:
+        for place, y in enumerate(line.get_ydata()):
+            assert abs(y - place) < 0.5

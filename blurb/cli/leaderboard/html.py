@@ -27,6 +27,12 @@ from blurb.cli._options import BOARD, RESULTS, STORE, TOGETHER
     metavar="DIR",
     help="Also show the tables that blurb ablate wrote to this folder.",
 )
+@click.option(
+    "--series",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Also show the curves that blurb series wrote to this folder.",
+)
 @click.option("--title", default="BLURB leaderboard", show_default=True, help="Title of the page.")
 @click.option("--no-published", is_flag=True, help="Leave out the published rows.")
 def command(
@@ -36,6 +42,7 @@ def command(
     board: Path | None,
     together: bool,
     ablations: Path | None,
+    series: Path | None,
     title: str,
     no_published: bool,
 ) -> None:
@@ -53,7 +60,7 @@ def command(
         raise SettingsError(
             f"Nothing to show: there is no store at {output}.", fix="Add --results, or remove --no-published."
         )
-    found = html.collect(output, results, ablations, title, not no_published, board, together)
+    found = html.collect(output, results, ablations, title, not no_published, board, together, series)
     write_whole(out, html.render(found).encode())
     own = [entry.kind != "published" for board in found.boards for entry in board.entries]
     others = f", {own.count(False)} published" if False in own else ""

@@ -16,6 +16,8 @@ from blurb.results.score import datasets_by_type
 from blurb.tasks import Task
 
 OPTIONS = frozenset({"published", "sd", "transpose"})
+MOST = 10
+"""Models that a page has columns for, as the Table 6 of the paper; more of them are lines."""
 SCORE = "BLURB score"
 SOURCE = "Gu et al., ACM Transactions on Computing for Healthcare 3(1), 2021"
 
@@ -82,7 +84,7 @@ def grid(wanted: ExportRequest) -> ExportTable:
     names = [column.name for column in columns]
     notes = grouped((column.name, column.note) for column in columns)
     caption = _caption(columns, keys, wanted.sd, any(cell.best for line in cells for cell in line))
-    if wanted.transpose:
+    if wanted.transpose or len(names) > MOST:
         return ExportTable("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
     return ExportTable("dataset", names, titles, cells, caption, notes)
 

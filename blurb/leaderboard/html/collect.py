@@ -15,6 +15,7 @@ from blurb.leaderboard.html.ablations import read as read_ablations
 from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, PageRow
 from blurb.leaderboard.html.pairwise import comparisons
 from blurb.leaderboard.html.provenance import of_row, public
+from blurb.leaderboard.html.series import read as read_series
 from blurb.leaderboard.intervals import SCORE, Value
 from blurb.names import by_number
 from blurb.results import published
@@ -35,6 +36,7 @@ def collect(
     with_published: bool = True,
     board_folder: Path | None = None,
     together: bool = False,
+    series: Path | None = None,
 ) -> Page:
     """Reads everything to show; a row that is in both the store and a file is taken from the store.
 
@@ -43,6 +45,7 @@ def collect(
     :param board_folder: a board, whose rows stand in the place of those of the store
     :param together: whether predictions from elsewhere are ranked with published rows
     :param ablations: folder with tables of `blurb ablate`, also in subfolders
+    :param series: folder with tables of `blurb series`, likewise
     :raises DataError: if a file is invalid, or two files have different runs of one row
     """
     found, listings = sources.read(store, results, board_folder, together)
@@ -64,7 +67,8 @@ def collect(
     boards.sort(key=lambda part: (part.suite, not any(entry.listing for entry in part.entries) and bool(listings)))
     gone = listing.withdrawn(board_folder) if board_folder else ()
     withdrawn = [f"{entry.row}: {listing.sentence(entry)}" for entry in gone]
-    return Page(title, boards, read_ablations(ablations) if ablations else [], withdrawn)
+    curves = read_series(series) if series else []
+    return Page(title, boards, read_ablations(ablations) if ablations else [], withdrawn, curves)
 
 
 def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:

@@ -180,6 +180,18 @@ class Ablation:
 
 
 @dataclass(frozen=True)
+class SeriesChart:
+    """The curves of runs by one measure, of a `series.csv`.
+
+    :param runs: name, and step, value, trend and half of the interval of the trend (None if unknown) of each point
+    """
+
+    title: str
+    logarithmic: bool
+    runs: Sequence[tuple[str, Sequence[tuple[int, float, float, float | None]]]]
+
+
+@dataclass(frozen=True)
 class Leaderboard:
     """The rows of one suite, best first. Suites are never mixed, nor are rows that have a board apart, as probes.
 
@@ -197,6 +209,7 @@ class Leaderboard:
 class Page:
     """The content of the page.
 
+    :param series: the curves of checkpoints, a chart a dataset
     :param withdrawn: the rows that were taken from the board, a sentence each
     """
 
@@ -204,6 +217,7 @@ class Page:
     boards: Sequence[Leaderboard]
     ablations: Sequence[Ablation] = ()
     withdrawn: Sequence[str] = ()
+    series: Sequence[SeriesChart] = ()
 
     @property
     def of_board(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from blurb.leaderboard.html.model import PageRow
+from blurb.leaderboard.html.model import PageRow, SeriesChart
 from blurb.leaderboard.intervals import Value
 
 WIDTH = 340
@@ -109,6 +109,52 @@ def curves(entries: Sequence[tuple[int, PageRow]], task: str, title: str, on: in
             body.append(f'<path class="curve" d="{_path(36, step, [y(value) for value in curve], grain)}"/>')
         parts.append(_group(place, on, body))
     return _svg(WIDTH, CURVES + 24, parts, f"Dev scores of {title} over epochs")
+
+
+def series(chart: SeriesChart) -> Markup:
+    """The checkpoints of runs: points, their trend and its 95 % interval, over the steps."""
+    points = [point for _, own in chart.runs for point in own]
+    ends = [end for _, value, trend, half in points for end in (value, trend - (half or 0), trend + (half or 0))]
+    y, x = Axis(ends, CURVES - 8, 8), _Steps([step for step, *_ in points], chart.logarithmic, 36, WIDTH - 8)
+    if min(ends) > 0:
+        y.low = max(y.low, min(ends) - 0.06 * (max(ends) - min(ends)))  # an axis from 0 would flatten a curve
+    parts = []
+    for mark in y.marks(5):
+        parts += [_line(30, y(mark), WIDTH - 6, y(mark), "grid"), _text(26, y(mark) + 3.5, f"{mark:g}", "number quiet")]
+    parts += [_text(x(step), CURVES + 8, f"{step:,}", "middle quiet") for step in x.marks()]
+    parts.append(_text(WIDTH - 6, CURVES + 21, "step", "number quiet"))
+    for number, (run, own) in enumerate(chart.runs):
+        body = [_tip(run)]
+        if all(half is not None for *_, half in own):
+            upper = [f"{x(step):.1f} {y(trend + (half or 0)):.1f}" for step, _, trend, half in own]
+            lower = [f"{x(step):.1f} {y(trend - (half or 0)):.1f}" for step, _, trend, half in reversed(own)]
+            body.append(f'<path class="band" d="M{"L".join([*upper, *lower])}Z"/>')
+        line = "L".join(f"{x(step):.1f} {y(trend):.1f}" for step, _, trend, _ in own)
+        body.append(f'<path class="curve" d="M{line}"/>')
+        for step, value, *_ in own:
+            spot = f'<circle class="dot" cx="{x(step):.1f}" cy="{y(value):.1f}" r="2.4"/>'
+            body.append(f"<g>{_tip(f'{run}, step {step:,}: {value:.2f}')}{spot}</g>")
+        parts.append(f'<g class="r{min(number, 3)}">{"".join(body)}</g>')
+    names = ", ".join(run for run, _ in chart.runs)
+    return _svg(WIDTH, CURVES + 24, parts, f"{chart.title} of the checkpoints of {names}, by step")
+
+
+class _Steps:
+    """The axis of steps, linear or logarithmic."""
+
+    def __init__(self, steps: Sequence[int], logarithmic: bool, start: float, end: float) -> None:
+        self.steps = sorted(set(steps))
+        self.scale = (lambda step: math.log(max(step, 0.5))) if logarithmic else float
+        self.start, self.end = start, end
+
+    def __call__(self, step: float) -> float:
+        low, high = self.scale(self.steps[0]), self.scale(self.steps[-1])
+        return self.start + (self.end - self.start) * ((self.scale(step) - low) / (high - low) if high > low else 0.5)
+
+    def marks(self) -> list[int]:
+        """The first step, the last and the one nearest to the middle."""
+        middle = (self.start + self.end) / 2
+        return sorted({self.steps[0], self.steps[-1], min(self.steps, key=lambda step: abs(self(step) - middle))})
 
 
 def _path(start: float, step: float, heights: Sequence[float], grain: int) -> str:
