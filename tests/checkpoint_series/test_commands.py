@@ -1,0 +1,72 @@
+"""The commands on tiny checkpoints and the demo suite: a series, a watch, a search, from files to pages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests import checkpoints
+from tests.cli.in_process import blurb as command
+
+pytestmark = pytest.mark.costly
+TRIALS = ["--suite", "demo", "--protocol", "smoke", "--device", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three checkpoints of other random weights; the tokenizer of the last one is no tokenizer."""
+    folder = tmp_path_factory.mktemp("runs") / "mine"
+    for seed, step in enumerate((10, 20, 30)):
+        own = checkpoints.build("bert_uncased", folder / f"checkpoint-{step}", seed=seed)
+        state = {
+            "max_steps": 30,
+            "log_history": [{"step": at, "loss": 9.0 - at / 10} for at in range(10, step + 1, 10)],
+        }
+        (own / "trainer_state.json").write_text(json.dumps(state))
+    return folder
+
+
+def test_a_series_is_scored_once_and_read_again(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "mine")
+    asked = ["series", "mine", "--tasks", "gad", *TRIALS]
+    code, out, err = command([*asked, "--full", "demo", "--seeds", "1"], tmp_path)
+    assert code == 0, err
+    assert "mine: the trend of gad is highest at step" in out
+    first = (tmp_path / "series" / "series.csv").read_text()
+    assert first.count("mine,20,") == 3  # score, loss, training loss
+    assert first.count(",demo,gad,score,") in (1, 2)  # the best and the last, which may be one
+    (tmp_path / "mine" / "checkpoint-20" / "model.safetensors").write_bytes(b"cut")
+    code, _, err = command([*asked, "--read"], tmp_path)
+    assert code == 0
+    assert "checkpoint-20: cannot load the weights" in err
+    assert "mine,20," not in (tmp_path / "series" / "series.csv").read_text()
+    code, out, _ = command([*asked, "--read", "--format", "json"], tmp_path)
+    lines = json.loads(out)
+    assert {(line["step"], line["measure"]) for line in lines if line["protocol"] == "smoke"} == {
+        (10, "score"), (10, "loss"), (30, "score"), (30, "loss"),
+    }  # fmt: skip
+    code, _, err = command([*asked, "--require", "40"], tmp_path)
+    assert (code, "mine lacks step 40" in err) == (2, True)
+    code, out, _ = command(["runs"], tmp_path)
+    assert "mine@10" in out
+
+
+def test_a_watch_ends_with_the_last_planned_step(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "mine")
+    asked = ["watch", "mine", "--tasks", "gad", *TRIALS, "--pause", "0.1", "--idle", "5m"]
+    code, out, err = command(asked, tmp_path)
+    assert code == 0, err
+    assert [line.partition(":")[0] for line in out.splitlines()[:3]] == ["mine@10", "mine@20", "mine@30"]
+    assert (tmp_path / "series" / "README.md").is_file()
+
+
+def test_a_search_that_finds_no_drop_says_so(run: Path, tmp_path: Path) -> None:
+    code, out, err = command(["bisect", str(run), "--task", "gad", "--drop", "99", *TRIALS, "--seeds", "2"], tmp_path)
+    assert code == 1, err
+    assert "no drop of the asked size to look for (2 checkpoints scored)" in out
+    assert "step 10: score" in out
+    code, _, err = command(["bisect", str(run), "--task", "gad", "--drop", "1", "--good", "11", *TRIALS], tmp_path)
+    assert (code, "There is no step 11" in err) == (2, True)
