@@ -152,3 +152,22 @@ def test_the_reference_beside_itself_and_its_runs() -> None:
     assert split_tau(turned) == -1.0
     assert run_sd(turned) == pytest.approx(math.sqrt((2 + 0 + 2) / 3))
     assert math.isnan(run_sd({"a": [1.0]}))
+
+
+def test_the_second_family_counts_pairs_of_variants() -> None:
+    """Three variants, of which the reference tells one from the others: two pairs, right or wrong."""
+    from benchmarks.study import lab
+    from tests.checkpoint_series.test_series import made_row
+
+    def rows(means: dict[str, float], losses: dict[str, float]) -> dict[str, object]:
+        return {
+            name: made_row(name, {"gad": [mean, mean + 0.1, mean - 0.1]}, {"gad": losses[name]}, split="test")
+            for name, mean in means.items()
+        }
+
+    quick = rows({"a": 70.0, "b": 70.05, "c": 60.0}, {"a": 0.3, "b": 0.3, "c": 0.6})
+    sketch = rows({"a": 50.0, "b": 40.0, "c": 45.0}, {"a": 0.5, "b": 0.5, "c": 0.7})
+    found = list(lab.lines({"quick": quick, "sketch": sketch}, ["gad"]))  # type: ignore[dict-item]
+    assert [(line["protocol"], line["measure"], line["pairs"], line["right"]) for line in found] == [
+        ("sketch", "score", 2, 1), ("quick", "loss", 2, 2), ("sketch", "loss", 2, 2),
+    ]  # fmt: skip

@@ -163,7 +163,7 @@ def bisect(
     :raises BlurbError: for a run without checkpoints, or ends that cannot be scored
     """
     from blurb.checkpoint_series import bisecting, finding
-    from blurb.metrics._metric import LOSSES
+    from blurb.checkpoint_series.curves import losses
 
     found = finding.find([run], pattern)
     (name,) = _names(task, most=1)
@@ -181,9 +181,7 @@ def bisect(
         row = rows.get(steps[step].name)
         if row is None:
             return {}
-        runs = list(row.datasets[name].runs.values())[:count]
-        losses = [figure.value for one in runs for key, figure in one.figures.get("dev", {}).items() if key in LOSSES]
-        return {"score": row.values(name, "dev")[:count], "loss": losses}
+        return {"score": row.values(name, "dev")[:count], "loss": losses(row, name)[:count]}
 
     return bisecting.bisect(between, evaluate, drop, error, seeds)
 

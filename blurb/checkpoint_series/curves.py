@@ -153,7 +153,12 @@ def _values(one: Scored, dataset: str, measure: Measure, datasets: Sequence[str]
         return [statistics.fmean(scores[seed] for scores in by_name) for seed in sorted(seeds)]
     if measure == "score":
         return one.row.values(dataset, split)
-    runs = one.row.datasets[dataset].runs if dataset in one.row.datasets else {}
+    return losses(one.row, dataset)
+
+
+def losses(row: RowScores, task: str) -> list[float]:
+    """The loss of the head on dev of each fine-tuning, by seed; empty for learners that give none."""
+    runs = row.datasets[task].runs if task in row.datasets else {}
     return [
         figure.value
         for _, run in sorted(runs.items())

@@ -20,8 +20,8 @@ def score(request: Mapping[str, Any]) -> dict[str, float]:
     import statistics
 
     import blurb
+    from blurb.checkpoint_series.curves import losses
     from blurb.messages.errors import DataError
-    from blurb.metrics._metric import LOSSES
 
     results = blurb.run(
         blurb.NamedModel(request["reference"], request["name"]), request["tasks"], protocol=request["protocol"],
@@ -32,11 +32,7 @@ def score(request: Mapping[str, Any]) -> dict[str, float]:
         raise DataError(f"{request['name']}: {failed or 'no trial ended'}")
     (row,) = results.rows
     scores = row.means(request["split"])
-    for name, dataset in row.datasets.items():
-        dev = [figures for run in dataset.runs.values() for figures in (run.figures.get("dev", {}),)]
-        losses = [figure.value for figures in dev for key, figure in figures.items() if key in LOSSES]
-        if losses:
-            scores[f"{name}-loss"] = statistics.fmean(losses)
+    scores |= {f"{name}-loss": statistics.fmean(found) for name in row.datasets if (found := losses(row, name))}
     if not failed:
         scores["mean"] = statistics.fmean(row.means(request["split"]).values())
     return scores

@@ -24,11 +24,17 @@ from blurb.store.trial import Configuration
 DATASETS = ("gad", "hoc")
 
 
-def _row(name: str, scores: Mapping[str, Sequence[float]], losses: Mapping[str, float] | None = None) -> RowScores:
+def made_row(
+    name: str, scores: Mapping[str, Sequence[float]], losses: Mapping[str, float] | None = None, split: str = "dev"
+) -> RowScores:
+    """A row with some scores on a split, and the losses of its heads on dev."""
     datasets = {}
     for task, values in scores.items():
         loss = {"log_loss": Figure((losses or {}).get(task, 0.5))}
-        runs = {seed: Run({"dev": {"f1": Figure(value), **loss}}) for seed, value in enumerate(values, 1)}
+        runs = {
+            seed: Run({"dev": loss, split: {"f1": Figure(value), **(loss if split == "dev" else {})}})  # type: ignore[dict-item]
+            for seed, value in enumerate(values, 1)
+        }
         datasets[task] = DatasetScores(task, metric="f1", runs=runs, planned=len(runs))
     return RowScores(name, datasets, Origin.STORE, Configuration("sketch", "0" * 64, {}, "fp32", "blurb", ""))
 
@@ -40,7 +46,7 @@ def _series(holes: Sequence[int] = (), runs: Sequence[str] = ("a", "b")) -> Seri
         for place in range(12):
             step = Step(run, 100 * (place + 1), "", 1_000 * (place + 1), figures={"bits per byte": 2 - 0.05 * place})
             gad = [60 + place + generator.normal(), 60 + place + generator.normal()]
-            row = _row(step.name, {"gad": gad, "hoc": [50.0, 50.2]}, {"gad": 0.7 - 0.02 * place})
+            row = made_row(step.name, {"gad": gad, "hoc": [50.0, 50.2]}, {"gad": 0.7 - 0.02 * place})
             scored.append(Scored(step, None if place in holes else row))
     return Series(tuple(scored), DATASETS, "sketch")
 
@@ -139,7 +145,7 @@ def test_a_budget_scores_as_many_as_fit_and_goes_round_failures() -> None:
         clock[0] += 60
         looked.extend(step.step for step in asked)
         ok = [step for step in asked if step != steps[19]]
-        return {step.name: _row(step.name, {"gad": [60 + math.log(step.step)]}) for step in ok}
+        return {step.name: made_row(step.name, {"gad": [60 + math.log(step.step)]}) for step in ok}
 
     scored = conduct.within(steps, score, "sketch", lambda row: row.means("dev")["gad"], 600, lambda: clock[0])
     assert len(looked) == 10  # 600 seconds of 60
