@@ -13,13 +13,15 @@ from blurb.regression.judging import compared_of, decide
 from blurb.regression.rules import Rules
 from blurb.regression.variances import squares_of
 from blurb.results.row_scores import RowScores
+from blurb.store.trial import short_weights
 from blurb.system import leases
 
 
 def decide_in_series(candidate: RowScores, baseline: RowScores, rules: Rules, state: Path) -> Decision:
     """Judges a candidate at its turn; the state file is made by the first look.
 
-    A look at which no test decided anything spends nothing. Checks of several processes wait for each other.
+    A look at which no test decided anything spends nothing, nor does the baseline beside itself. Checks of several
+    processes wait for each other.
 
     :raises SettingsError: if rules and state do not go together; StoreError if the state file was edited or is damaged
     """
@@ -29,13 +31,16 @@ def decide_in_series(candidate: RowScores, baseline: RowScores, rules: Rules, st
         agreed = looks.agreed(series, rules, state)
         names = compared_of(baseline, agreed)
         candidate_hash = looks.identity(candidate, agreed.split, names)
-        turn = series.turn(candidate_hash, looks.identity(baseline, agreed.split), state)
+        if candidate_hash == looks.identity(baseline, agreed.split, names):  # no checkpoint of the series
+            return decide(candidate, baseline, agreed)
+        weights = [short_weights(row.weights) for row in (candidate, baseline) if row.weights]
+        turn = series.turn(candidate_hash, looks.identity(baseline, agreed.split), state, weights)
         decision = decide(candidate, baseline, agreed, turn)
         if not decision.tested:
             return decision if turn.refused else replace(decision, turn=None)
         if not turn.repeated:
-            look = looks.look_of(decision, turn, candidate_hash, squares_of(candidate, names, agreed.split))
-            looks.write(state, series.with_look(look))
+            runs, mine = squares_of(candidate, names, agreed.split), short_weights(candidate.weights)
+            looks.write(state, series.with_look(looks.look_of(decision, turn, candidate_hash, mine, runs)))
     return decision
 
 

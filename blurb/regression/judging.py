@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from blurb import learners
 from blurb.messages.text import probability
 from blurb.regression import hints
 from blurb.regression.decision import CHECKPOINTS, DatasetDecision, Decision, Outcome
@@ -55,7 +56,8 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules, turn: Turn |
     }
     if SCORE in lines:
         required.insert(0, SCORE)
-        unfit[SCORE] = next((f"{name}: {unfit[name]}" for name in dataset_weights() if unfit[name]), "")
+        refused = "" if turn is None else turn.refused  # which holds of all alike
+        unfit[SCORE] = refused or next((f"{name}: {unfit[name]}" for name in dataset_weights() if unfit[name]), "")
     p_drops = holm([None if unfit[name] else lines[name].comparison.p_drop for name in required])  # fit: a line
     judged = _Judged(candidate, baseline, rules, turn, len(required))
     findings = [
@@ -67,7 +69,7 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules, turn: Turn |
     remarks = tuple(comparability.remarks(candidate, baseline)) if findings else ()
     return Decision(
         candidate.name, baseline.name, rules, tuple(findings), remarks, bool(candidate.records and baseline.records),
-        turn, known.text, _scope(candidate, baseline, lines),
+        turn, known.text, _scope(candidate, baseline, findings),
     )  # fmt: skip
 
 
@@ -107,7 +109,7 @@ def _lines(
         return {line.name: line for line in lines}
 
     lines = compared(RESAMPLES)
-    draws = _draws(len(lines), level)
+    draws = _draws(sum(name == SCORE or name in only for name in lines), level)
     if not has_paired(lines.values()) or draws <= RESAMPLES:
         return lines
     near = max(FINE * level, FINE / RESAMPLES)
@@ -120,11 +122,12 @@ def _draws(tests: int, level: float) -> int:
     return min(MOST_DRAWS, math.ceil(FINE * tests / level)) if level else 0
 
 
-def _scope(candidate: RowScores, baseline: RowScores, lines: Mapping[str, ScoreComparison]) -> str:
-    """What is judged; "" where probes say so themselves, or the two are one checkpoint or none."""
-    paired = has_paired(lines.values())
+def _scope(candidate: RowScores, baseline: RowScores, findings: Sequence[DatasetDecision]) -> str:
+    """What is judged, if anything is; "" where probes say so themselves, or it is no two checkpoints."""
+    judged = [finding for finding in findings if finding.outcome is not Outcome.CANNOT_JUDGE]
     weights = candidate.weights, baseline.weights
-    return CHECKPOINTS if all(weights) and weights[0] != weights[1] and lines and not paired else ""
+    apart = all(weights) and weights[0] != weights[1] and not any(map(learners.is_named, weights))
+    return CHECKPOINTS if apart and judged and not has_paired(finding.line for finding in judged) else ""
 
 
 def _nothing(name: str) -> ScoreComparison:

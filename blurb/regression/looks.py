@@ -3,8 +3,8 @@
     {"version": 1,
      "plan": {"level": 0.05, "looks": 40, "split": "dev", "sd": null},
      "baseline": {"name": "published quick", "hash": "..."},
-     "looks": [{"candidate": "run@1000", "hash": "...", "level": 0.00125, "outcome": "pass", "at": "2026-11-25T...",
-                "runs": {"gad": {"total": 2.0, "degrees": 2}}}],
+     "looks": [{"candidate": "run@1000", "hash": "...", "weights": "74c3f9df99ef", "level": 0.00125,
+                "outcome": "pass", "at": "2026-11-25T...", "runs": {"gad": {"total": 2.0, "degrees": 2}}}],
      "spent": 0.00125,
      "digest": "..."}
 
@@ -58,6 +58,7 @@ class Look:
 
     :param candidate: name of its row
     :param hash: of what was tested (`identity`)
+    :param weights: of the checkpoint, shortened; "" if unknown
     :param outcome: in words
     :param at: time, ISO 8601
     :param runs: what its runs say of their variance, by dataset
@@ -65,6 +66,7 @@ class Look:
 
     candidate: str
     hash: str
+    weights: str
     level: float
     outcome: str
     at: str
@@ -82,8 +84,11 @@ class Series:
     baseline: tuple[str, str]
     looks: tuple[Look, ...] = ()
 
-    def turn(self, candidate: str, baseline: str, where: Path) -> Turn:
-        """The turn of a candidate, by its hash and that of the baseline that it is compared with."""
+    def turn(self, candidate: str, baseline: str, where: Path, weights: Sequence[str] = ()) -> Turn:
+        """The turn of a candidate, by its hash and that of the baseline that it is compared with.
+
+        :param weights: of both, whose runs are in the variance already and shall not count twice
+        """
         earlier = [look.hash for look in self.looks]
         repeated = candidate in earlier
         before = self.looks[: earlier.index(candidate)] if repeated else self.looks
@@ -95,12 +100,34 @@ class Series:
         elif not level:
             refused = f"all {plan.looks} looks of {where} are spent; {NEW_FILE}"
         spent = sequential.spent(max(number, len(self.looks)), plan.level, plan.looks)
-        series, names = [look.runs for look in before], [look.candidate for look in before]
-        return Turn(number, plan.looks, level, plan.level, spent, repeated, series, names, refused, str(where))
+        series = {f"{look.candidate} (look {place})": look for place, look in enumerate(before, 1)}
+        return Turn(
+            number, plan.looks, level, plan.level, spent, repeated, _apart(series, weights), refused, str(where)
+        )  # fmt: skip
 
     def with_look(self, look: Look) -> Series:
         """The series with one more look."""
         return replace(self, looks=(*self.looks, look))
+
+
+def _apart(looks: Mapping[str, Look], known: Sequence[str]) -> dict[str, dict[str, Squares]]:
+    """What the runs of each checkpoint say, once a checkpoint: of several looks at one, the one with most runs.
+
+    :param known: weights to leave out
+    """
+    most: dict[tuple[str, str], tuple[int, str]] = {}  # checkpoint and dataset -> degrees and name of the look
+    for name, look in looks.items():
+        for dataset, squares in look.runs.items():
+            key = (look.weights or name, dataset)
+            most[key] = max(most.get(key, (0, "")), (squares.degrees, name))
+    return {
+        name: {
+            dataset: squares
+            for dataset, squares in look.runs.items()
+            if most[look.weights or name, dataset][1] == name and look.weights not in known
+        }
+        for name, look in looks.items()
+    }
 
 
 def identity(row: RowScores, split: Split, names: Sequence[str] | None = None) -> str:
@@ -149,13 +176,13 @@ def _shown(value: object) -> str:
     return "not stated" if value is None else str(value)
 
 
-def look_of(decision: Decision, turn: Turn, candidate: str, runs: Mapping[str, Squares]) -> Look:
+def look_of(decision: Decision, turn: Turn, candidate: str, weights: str, runs: Mapping[str, Squares]) -> Look:
     """The look that a decision was.
 
     :param candidate: hash
     """
     at = datetime.now(UTC).isoformat("T", "seconds")
-    return Look(decision.candidate, candidate, turn.level, decision.outcome.words, at, runs)
+    return Look(decision.candidate, candidate, weights, turn.level, decision.outcome.words, at, runs)
 
 
 def write(path: Path, series: Series) -> None:

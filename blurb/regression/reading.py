@@ -15,8 +15,8 @@ from blurb.regression.rules import check_looks, check_rule, check_sd
 from blurb.results.comparability import ACROSS
 from blurb.tasks import Split
 
-NEEDS_STATE = "A number of looks needs the file that counts them"
-GIVE_STATE = "give it to blurb check, with --state."
+NEEDS_STATE = "need a file that counts them"
+GIVE_STATE = "name it with --state of blurb check."
 
 
 def read_rules(
@@ -48,7 +48,7 @@ def read_rules(
         if one not in ACROSS:
             wrong.add(UnknownName("value of across", str(one), ACROSS))
     if looks is not None and not in_series:
-        wrong.add(SettingsError(f"{NEEDS_STATE} (--looks {looks})", fix=GIVE_STATE))
+        wrong.add(SettingsError(f"--looks {looks} {NEEDS_STATE}", fix=GIVE_STATE))
     wrong.tell()
     combined = combined or regression.Rules()
     if split:
@@ -58,7 +58,7 @@ def read_rules(
     if named is not None:
         combined = dataclasses.replace(combined, required=tuple(task.name for task in named))
     if combined.looks is not None and looks is None and not in_series:
-        raise SettingsError(f"{NEEDS_STATE} (looks = {combined.looks} in the rules)", fix=GIVE_STATE)
+        raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=GIVE_STATE)
     given = {"rule": chosen, "looks": looks, "sd": sd}
     given = {name: value for name, value in given.items() if value is not None}
     return dataclasses.replace(combined, across=tuple(across), **given)  # type: ignore[arg-type]

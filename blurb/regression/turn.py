@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from blurb.statistics.pooled import Squares
@@ -17,8 +17,7 @@ class Turn:
     :param level: its part of `total`; 0 after the last planned look
     :param spent: of `total`, with this look
     :param repeated: whether the same candidate was judged before, at this number; that spends nothing
-    :param series: for each checkpoint before this one, dataset -> what its runs say of their variance
-    :param names: of those checkpoints
+    :param series: for each look before this one, by name: dataset -> what its runs say of their variance
     :param refused: why nothing can be judged; "" if it can
     :param where: the state file
     """
@@ -29,8 +28,7 @@ class Turn:
     total: float
     spent: float
     repeated: bool = False
-    series: Sequence[Mapping[str, Squares]] = field(default=(), repr=False)
-    names: Sequence[str] = ()
+    series: Mapping[str, Mapping[str, Squares]] = field(default_factory=dict, repr=False)
     refused: str = ""
     where: str = ""
 

@@ -42,15 +42,13 @@ def variances(
 
     Without a series, a stated one counts where both rows have a single run.
     """
-    if candidate.kind.paired:
+    if candidate.kind.paired or (turn is not None and turn.refused):
         return Variances({}, "")
     sides = {
         what: squares_of(row, names, rules.split)
         for what, row in (("the candidate", candidate), ("the baseline", baseline))
     }
-    # Names of rows may be alike; their numbers are not.
-    looks = () if turn is None else zip(turn.names, turn.series, strict=True)
-    series = {**sides, **{f"{name} (look {number})": there for number, (name, there) in enumerate(looks, 1)}}
+    series = {**sides, **({} if turn is None else turn.series)}
     groups = {name: {what: there[name] for what, there in series.items() if name in there} for name in names}
     estimated = {name: variance for name in names if (variance := pool(list(groups[name].values()))) is not None}
     others = {} if rules.sd is None else {name: stated(rules.sd) for name in names if name not in estimated}

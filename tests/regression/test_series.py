@@ -314,6 +314,27 @@ def test_rules_that_cannot_be(bad: dict[str, Any]) -> None:
         Rules(**bad)
 
 
+def test_the_baseline_beside_itself_is_no_checkpoint(look: Callable[..., Decision], state: Path) -> None:
+    decision = look(BASELINE)
+    assert (decision.outcome, decision.turn) == (PASS, None)
+    assert not state.exists()
+
+
+def test_runs_of_one_checkpoint_count_once_in_the_variance(look: Callable[..., Decision]) -> None:
+    """More seeds of a checkpoint are another look, and no other checkpoint."""
+    first, other, last = drawn(12, 3, 5)
+    look(first[:3], weights="a")
+    look(first, weights="a")
+    look(other, weights="b")
+    again = look(other[:4], weights="b")
+    assert (again.turn.number, again.findings[0].line.comparison.degrees_of_freedom) == (4, 2 + 4 + 3)
+    (finding,) = look(last, weights="c").findings
+    groups = [BASELINE, first, other, last]
+    degrees = sum(len(one) - 1 for one in groups)
+    error = math.sqrt(sum(np.var(one) * len(one) for one in groups) / degrees * (1 / 3 + 1 / 5))
+    assert finding.p_drop == pytest.approx(stats.t.cdf((np.mean(last) - np.mean(BASELINE)) / error, degrees))
+
+
 def names_of(decision: Decision) -> Sequence[str]:
     return [finding.name for finding in decision.findings]
 
