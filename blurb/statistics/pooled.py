@@ -110,3 +110,17 @@ def homogeneity(checkpoints: Sequence[Squares]) -> float | None:
     excess = whole.degrees * math.log(whole.value) - math.fsum(logs)
     shrinkage = 1 + (sum(1 / each.degrees for each in known) - 1 / whole.degrees) / (3 * (len(known) - 1))
     return float(chdtrc(len(known) - 1, max(0.0, excess / shrinkage)))
+
+
+def weighted(parts: Sequence[tuple[float, RunVariance]]) -> RunVariance:
+    """The variance of a weighted mean of independent scores, such as the BLURB score (Satterthwaite's degrees).
+
+    :param parts: weight and variance of each
+
+    >>> weighted([(0.5, RunVariance(4.0, 4)), (0.5, RunVariance(4.0, 4))])
+    RunVariance(value=2.0, degrees=8.0)
+    """
+    values = [weight**2 * part.value for weight, part in parts]
+    whole = math.fsum(values)
+    certainty = math.fsum(value**2 / part.degrees for value, (_, part) in zip(values, parts, strict=True))
+    return RunVariance(whole, whole**2 / certainty if certainty else math.inf)
