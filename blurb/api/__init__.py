@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from blurb.api.pretraining import pretrain
     from blurb.api.results import Results, load_results
     from blurb.api.scoring import Scores, score
+    from blurb.api.seed_plans import SeedPlan, plan
     from blurb.api.studying import study
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "KeptModel",
     "Results",
     "Scores",
+    "SeedPlan",
     "attention",
     "check",
     "compare",
@@ -31,6 +33,7 @@ __all__ = [
     "load_dataset",
     "load_model",
     "load_results",
+    "plan",
     "predict",
     "pretrain",
     "row_of",
@@ -57,6 +60,8 @@ _HOMES = {
     "pretrain": "pretraining",
     "Scores": "scoring",
     "score": "scoring",
+    "plan": "seed_plans",
+    "SeedPlan": "seed_plans",
     "study": "studying",
 }
 

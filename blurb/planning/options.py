@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.execution.engines import DEFAULT
-from blurb.execution.options import KEEP, TrialOptions, option
+from blurb.execution.options import KEEP, TrialOptions, option, options_of
 from blurb.inputs.relations import DUMMIES
 from blurb.messages.errors import SettingsError
 from blurb.names import checkpoints_by_number
@@ -29,6 +29,8 @@ SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relat
 """Options that are settings; the others are given with `--set`, or by name in Python."""
 MOST_JOBS = 4_096
 """Trials at a time on one machine: a larger number is a typo."""
+AUTO = "auto"
+"""As many seeds as the variance of five of them asks for (`blurb.api.two_stages`)."""
 LIMITED = ("max_train", "max_eval")
 """The settings that `--limit` gives."""
 
@@ -118,7 +120,11 @@ class TrainOptions(TrialOptions):
 
         if not 1 <= self.jobs <= MOST_JOBS:
             raise SettingsError(f"jobs must be a whole number from 1 to {MOST_JOBS:,} (got {self.jobs}).")
-        if self.seeds is not None and not 1 <= self.seeds <= MOST_SEEDS:
+        words = options_of(type(self))["seeds"][1].words
+        if isinstance(self.seeds, str) and self.seeds not in words:
+            more = "".join(f", or {word}" for word in words)
+            raise SettingsError(f"seeds must be a whole number{more} (got '{self.seeds}').")
+        if isinstance(self.seeds, int) and not 1 <= self.seeds <= MOST_SEEDS:
             raise SettingsError(f"seeds must be a whole number from 1 to {MOST_SEEDS:,} (got {self.seeds}).")
 
     @property
@@ -149,6 +155,15 @@ class TrainOptions(TrialOptions):
 class RunOptions(TrainOptions):
     """The options of `blurb run`."""
 
+    seeds: int | str | None = option(
+        None, "Trials", "Run seeds 1 to N instead of the protocol's; auto: as many as the variance of five asks for.",
+        low=1, words=(AUTO,), metavar="N|auto", page="seeds.md",
+    )  # fmt: skip
+    against: Row | None = option(
+        None, "Trials", "With --seeds auto: the row to compare with.", metavar="ROW", complete="rows_anywhere"
+    )
+    detect: float | None = option(None, "Trials", "With --seeds auto: true difference to find.", metavar="POINTS")
+    power: float = option(0.8, "Trials", "With --seeds auto: chance to find it.")
     budget: str | None = option(
         None,
         "Protocol",
@@ -240,6 +255,13 @@ class RunOptions(TrainOptions):
             errors.append(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
         if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
             errors.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
+        if self.seeds == AUTO:
+            if self.against is None or self.detect is None:
+                errors.append("--seeds auto needs --against ROW and --detect POINTS.")
+            if len(self.models) != 1:
+                errors.append("--seeds auto plans the seeds of one MODEL; run several one after the other.")
+        elif self.against is not None or self.detect is not None:
+            errors.append("--against and --detect are of --seeds auto; add it, or see blurb plan.")
         return [SettingsError(text) for text in errors]
 
     @property

@@ -81,4 +81,5 @@ def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry]
         recipe=str(row.recipe),
         key=row.key,
         planned_seeds={task: tuple(sorted(seeds)) for task, seeds in row.trials.items()},
+        remarks=(row.design,) if row.design else (),
     )

@@ -38,6 +38,8 @@ class PlannedRow:
     :param families: task -> hash of its trials without the seed
     :param plugins: task -> `Trial.plugins` of its trials, if any
     :param learner: `Trial.learner` of its trials; stored only if not empty
+    :param design: a sentence on how its seeds were planned, if by more than a number; no part of any identity, and
+        stored only if not empty
     """
 
     model: str
@@ -49,11 +51,12 @@ class PlannedRow:
     families: Mapping[str, str]
     plugins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     learner: str = ""
+    design: str = ""
 
     @property
     def content(self) -> dict[str, Any]:
         """The content to store."""
-        return {name: value for name, value in asdict(self).items() if value or name != "learner"}
+        return {name: value for name, value in asdict(self).items() if value or name not in ("learner", "design")}
 
     @cached_property
     def key(self) -> str:
@@ -89,6 +92,7 @@ class PlannedRow:
             trials=trials,
             families={task: families[task] for task in trials},
             plugins={task: plugins[task] for task in trials if task in plugins},
+            design=self.design or before.design,
         )
 
 
@@ -218,6 +222,7 @@ def _check(row: PlannedRow, path: Path) -> None:
         row.weights,
         row.tokenizer,
         row.learner,
+        row.design,
         configuration.protocol,
         configuration.protocol_hash,
         configuration.precision,

@@ -407,6 +407,23 @@ CHECK = of(INVENTED, [
     ], models=[*PROBES, "old"], varying=CLOCK),
 ])  # fmt: skip
 
+PLAN = of(["old", "fell", "once", *PROBES], [
+    *formats("plan/detect", "plan --against old --against fell --detect 3 --output today"),
+    Case("plan/afford", [
+        "plan --against old --detect 3 --seeds 5 --output today --tasks gad,hoc --split dev",
+        "plan --against once --detect 1.5 --sd 0.7 --power 0.9 --output today --tasks gad",
+        "plan --against once --seeds 3 --output today --tasks gad",
+    ]),
+    Case("plan/refused", [
+        "plan --against old --output today", "plan --against old --detect 0 --power 0 --sd -1 --output today",
+        "plan --against old --detect 1 --seeds 3 --hours 2 --output today",
+        "plan --against old --hours 2 --output today --tasks gad",
+        "plan --against 'golden-encoder probe' --detect 1 --output today", "plan --against none --detect 1",
+        "run golden-encoder --suite demo --seeds auto", "run golden-encoder --suite demo --seeds many",
+        "run golden-encoder --suite demo --seeds auto --against none --detect 0 --power 2",
+    ]),
+])  # fmt: skip
+
 EXPORT = [
     *(
         case
@@ -495,8 +512,8 @@ RUN = [
 ]  # fmt: skip
 
 CASES: Sequence[Case] = (
-    *DECLARATIONS, *DATA, *SCORE, *ERRORS, *DIFF, *SHOW, *TABLES, *RUNS, *DOCTOR, *COMPARE, *CHECK, *EXPORT, *GRIDS,
-    *RUN,
+    *DECLARATIONS, *DATA, *SCORE, *ERRORS, *DIFF, *SHOW, *TABLES, *RUNS, *DOCTOR, *COMPARE, *CHECK, *PLAN, *EXPORT,
+    *GRIDS, *RUN,
 )  # fmt: skip
 
 LEFT_OUT: Sequence[str] = (
