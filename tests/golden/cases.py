@@ -413,6 +413,7 @@ PLAN = of(["old", "fell", "once", *PROBES], [
         "plan --against old --detect 3 --seeds 5 --output today --tasks gad,hoc --split dev",
         "plan --against once --detect 1.5 --sd 0.7 --power 0.9 --output today --tasks gad",
         "plan --against once --seeds 3 --output today --tasks gad",
+        "plan --against old --seeds 3 --level 0.01 --output today --tasks gad",
     ]),
     Case("plan/refused", [
         "plan --against old --output today", "plan --against old --detect 0 --power 0 --sd -1 --output today",
@@ -534,7 +535,7 @@ LEFT_OUT: Sequence[str] = (
         "", " --text", " --entity", " --word", " --head", " --out", " --plot", " --trust-remote-code",
     )),
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
-    "run --suite", "ablate --suite", "score --suite", "data export --suite", "leaderboard verify --suite",
+    "ablate --suite", "score --suite", "data export --suite", "leaderboard verify --suite",
     # The ledger has the date; tests/board has boards.
     "leaderboard submit", "leaderboard submit --as", "leaderboard submit --by", "leaderboard withdraw",
     "leaderboard withdraw --by", "leaderboard withdraw --reason", "leaderboard verify --since",

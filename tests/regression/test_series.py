@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -312,6 +313,15 @@ def test_the_power_of_and_is_one_half_where_the_true_drop_is_the_tolerance() -> 
 def test_rules_that_cannot_be(bad: dict[str, Any]) -> None:
     with pytest.raises(BlurbError):
         Rules(**bad)
+
+
+def test_checks_at_the_same_time_wait_for_each_other(look: Callable[..., Decision], state: Path) -> None:
+    series = drawn(13, 6)
+    with ThreadPoolExecutor(6) as pool:
+        decisions = list(pool.map(look, series))
+    assert sorted(decision.turn.number for decision in decisions) == [1, 2, 3, 4, 5, 6]
+    assert len(json.loads(state.read_text())["looks"]) == 6
+    assert list(state.parent.iterdir()) == [state]
 
 
 def test_the_baseline_beside_itself_is_no_checkpoint(look: Callable[..., Decision], state: Path) -> None:
