@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from blurb.api.pretraining import pretrain
     from blurb.api.results import Results, load_results
     from blurb.api.scoring import Scores, score
+    from blurb.api.seed_plans import SeedPlan, plan
     from blurb.api.studying import study
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "NamedModel",
     "Results",
     "Scores",
+    "SeedPlan",
     "attention",
     "bisect",
     "check",
@@ -34,6 +36,7 @@ __all__ = [
     "load_dataset",
     "load_model",
     "load_results",
+    "plan",
     "predict",
     "pretrain",
     "row_of",
@@ -66,6 +69,8 @@ _HOMES = {
     "bisect": "following",
     "series": "following",
     "watch": "following",
+    "plan": "seed_plans",
+    "SeedPlan": "seed_plans",
     "study": "studying",
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.messages.errors import SettingsError, Tell, tell_damage
-from blurb.planning.options import AblateOptions
+from blurb.planning.ablate_options import AblateOptions
 
 if TYPE_CHECKING:
     from blurb.analysis.ablations import Grid

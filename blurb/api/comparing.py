@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +134,10 @@ def check(
     output: Path | str = "runs",
     tasks: str | Sequence[str] | None = None,
     across: Sequence[str] = (),
+    rule: str | None = None,
+    state: Path | str | None = None,
+    looks: int | None = None,
+    sd: float | None = None,
 ) -> Decision:
     """Checks whether a row is worse than another by more than the seeds explain, as `blurb check` does.
 
@@ -142,16 +148,24 @@ def check(
     :param output: the store of references without a folder
     :param tasks: datasets to judge (names or types), over the rules; by default those that the baseline planned
     :param across: what may differ between the rows all the same: protocol, recipe, overrides, unknown
-    :raises SettingsError: for a rule or a row that cannot be read
+    :param rule: what makes a drop a regression: "or" (beyond `max_drop` or noise), "and" (beyond both), "noise"
+    :param state: file of a series of checks against one baseline, which share one level; made by the first of them
+    :param looks: number of checkpoints that will be checked in that series; by default that of its file, or any number
+    :param sd: standard deviation between runs, in points, to take where no runs show it
+    :raises SettingsError: for a rule or a row that cannot be read, or a series that was begun with others
+    :raises StoreError: for a state file that was edited or is damaged
     """
     from blurb import regression
+    from blurb.regression.in_series import decide_in_series
     from blurb.regression.reading import read_rules
 
-    found = ErrorCollector()
-    chosen = found.tried(read_rules, rules, split, max_drop, tasks, across)
-    rows = found.tried(rows_of, (candidate, baseline), output)
-    found.tell()
+    start, errors = time.perf_counter(), ErrorCollector()
+    in_series = state is not None
+    chosen = errors.tried(read_rules, rules, split, max_drop, tasks, across, rule, looks, sd, in_series)
+    rows = errors.tried(rows_of, (candidate, baseline), output)
+    errors.tell()
     assert rows is not None
     assert chosen is not None
     one, two = rows
-    return regression.decide(one, two, chosen)
+    decision = regression.decide(one, two, chosen) if state is None else decide_in_series(one, two, chosen, Path(state))
+    return dataclasses.replace(decision, checked_at=datetime.now(UTC), seconds=time.perf_counter() - start)

@@ -65,11 +65,14 @@ def run(
     revision: str | None = None,
     trust_remote_code: bool = False,
     casing: str | None = None,
-    seeds: int | None = None,
+    seeds: int | str | None = None,
     track: str | None = None,
     keep_model: Keep = "none",
     resume_trials: bool = False,
     dry_run: bool = False,
+    against: Row | None = None,
+    detect: float | None = None,
+    power: float = 0.8,
     keep_sweep: bool = False,
     device: str = "auto",
     precision: str = "auto",
@@ -99,7 +102,10 @@ def run(
     :param raw: folder of the original releases, which some relation inputs need
     :param protocol: name or TOML file; None for `standard`, with `suite="demo"` for `demo`
     :param budget: such as "10m": the largest protocol predicted to fit, instead of `protocol`
-    :param seeds: seeds 1 to N instead of the protocol's
+    :param seeds: seeds 1 to N instead of the protocol's; "auto" are five, then as many as their variance asks for
+    :param against: with `seeds="auto"`: the row that the new one will be compared with
+    :param detect: with `seeds="auto"`: true difference to find, in points
+    :param power: with `seeds="auto"`: chance to find it
     :param limit: examples of train, dev and test each, for a try (`max_train` and `max_eval`)
     :param output: store of the trials
     :param leaderboard: table to write, with `results.csv` in the same folder; None for no tables

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ import click
 from blurb.api.generator_lock import generator_lock
 from blurb.api.throttled import Throttled
 from blurb.messages.errors import BlurbError, Tell, safe_message, tell_damage
-from blurb.planning.options import RunOptions, TrainOptions
+from blurb.planning.options import AUTO, RunOptions, TrainOptions
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
@@ -31,11 +32,21 @@ def execute(options: RunOptions) -> Results:
 
     :raises BlurbError: before anything is trained; `Several` if several things are wrong
     """
+    from blurb.api import two_stages
+
     with generator_lock(options.progress):
-        return _executed(options)
+        return two_stages.executed(options) if options.seeds == AUTO else executed(options)
 
 
-def _executed(options: RunOptions) -> Results:
+def executed(
+    options: RunOptions, counts: Mapping[str, int] | None = None, design: str = "", check_rows: bool = True
+) -> Results:
+    """Runs what a number of seeds asks for.
+
+    :param counts: task -> number of seeds, over that of the options
+    :param design: how these were planned
+    :param check_rows: whether to make the check of the options, too
+    """
     from blurb.api.comparing import check
     from blurb.api.results import Results
     from blurb.planning import preflight
@@ -43,6 +54,7 @@ def _executed(options: RunOptions) -> Results:
     from blurb.store.store import Store
 
     request, engine, rules = preflight.checked(options)
+    request = dataclasses.replace(request, counts=counts or {}, design=design)
     planned, expected = _plan(options, request, engine)
     if options.dry_run:
         return Results((), Path(options.output))
@@ -58,7 +70,7 @@ def _executed(options: RunOptions) -> Results:
     rows, others = (tuple(row for row in everything if (row.key in wanted) is mine) for mine in (True, False))
     failed = tuple(outcome for outcome in outcomes if outcome.status == "failed")
     submitted = tuple(outcome for outcome in outcomes if outcome.status == "submitted")
-    if options.check is None or failed:
+    if options.check is None or failed or not check_rows:
         return Results(rows, store.root, failed, others=others, submitted=submitted)
     decisions = tuple(check(row, options.check, rules, output=store.root, across=options.across) for row in rows)
     return Results(rows, store.root, decisions=decisions, others=others)

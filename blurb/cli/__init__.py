@@ -15,7 +15,7 @@ from blurb.cli._group import Group
 from blurb.system import gc_control
 
 SECTIONS = {
-    "Run": ("run", "ablate", "pretrain", "study", "series", "watch", "bisect", "predict", "retry", "worker"),
+    "Run": ("run", "plan", "ablate", "pretrain", "study", "series", "watch", "bisect", "predict", "retry", "worker"),
     "Look at results": ("score", "status", "leaderboard", "compare", "check", "diff", "errors", "export", "runs"),
     "Data, models and settings": ("data", "tasks", "models", "vocab", "attention", "protocols", "heads"),
     "Housekeeping": ("doctor", "cache", "gc", "rescore", "schema"),

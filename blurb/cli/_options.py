@@ -31,9 +31,18 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
 
 
 class Count(click.IntRange):
-    """A number of things, of seeds for one, which people list."""
+    """A number of things, of seeds for one, which people list.
+
+    :param words: that may stand for a number
+    """
+
+    def __init__(self, *bounds: Any, words: Collection[str] = (), **more: Any) -> None:
+        super().__init__(*bounds, **more)
+        self.words = words
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if value in self.words:
+            return value
         if isinstance(value, str) and "," in value and parameter is not None and parameter.name == "seeds":
             count = len(value.split(","))
             self.fail(f"give a number: --seeds {count} runs seeds 1 to {count} (got '{value}').", parameter, context)
@@ -92,7 +101,7 @@ def _type(word: str, about: Option) -> Any:
     if about.choices:
         return click.Choice(about.choices)
     if about.low is not None:
-        return Count(min=about.low)
+        return Count(min=about.low, words=about.words)
     if word == "Path":
         return click.Path(path_type=Path, file_okay=about.path != "dir", dir_okay=about.path != "file")
     return TYPES.get(word, click.STRING)

@@ -9,7 +9,7 @@ import click
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._options import WithSettings, all_of
-from blurb.planning.options import AblateOptions
+from blurb.planning.ablate_options import AblateOptions
 
 
 @click.command(name="ablate", cls=WithSettings)

@@ -39,6 +39,12 @@ def _printed() -> object:
     help="TOML file of the rules.  [default: blurb-check.toml, if it exists]",
 )
 @click.option("--split", type=click.Choice(SCORED), help="Split to compare, overrides the rules.  [default: dev]")
+@click.option(
+    "--rule",
+    type=click.Choice(("or", "and", "noise")),
+    help="A drop is a regression if it is beyond the tolerance or noise, beyond both (and), or beyond noise alone, "
+    "overrides the rules.  [default: or]",
+)
 @click.option("--max-drop", type=POINTS, help="Points that a dataset may drop, overrides the rules.")
 @click.option(
     "--tasks",
@@ -46,6 +52,24 @@ def _printed() -> object:
     help="Datasets to judge (names or types).  [default: all of the baseline]",
 )
 @ACROSS
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Count this check as one of a series against the baseline, all of which share the level: FILE remembers them.",
+)
+@click.option(
+    "--looks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Checkpoints that the series of --state will check.  [default: as the file says, or any number]",
+)
+@click.option(
+    "--sd",
+    type=float,
+    metavar="POINTS",
+    help="Standard deviation between runs of one checkpoint, where no checkpoint has several.",
+)
 @STORE
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit XML.")
 @click.option(
@@ -57,9 +81,13 @@ def command(
     baseline: str,
     rules: Path | None,
     split: str | None,
+    rule: str | None,
     max_drop: float | None,
     tasks: str | None,
     across: tuple[str, ...],
+    state: Path | None,
+    looks: int | None,
+    sd: float | None,
     output: Path,
     junit: Path | None,
     summary: Path | None,
@@ -72,7 +100,7 @@ def command(
     Both are rows: MODEL (or 'MODEL CONFIGURATION') in the store, FOLDER[:ROW] in another store, or FILE.csv[:ROW].
     Exit code 0: pass. 1: regression. 2: cannot judge (datasets or seeds missing, protocol, recipe, overrides, data or
     metrics differ or are unknown, no variance between runs and no max_drop, nothing to compare), so a check never
-    passes because nothing ran. See docs/ci.md.
+    passes because nothing ran. See docs/ci.md, and docs/series-gate.md for --state.
     """
     from blurb import api
 
@@ -86,6 +114,10 @@ def command(
         output=output,
         tasks=tasks,
         across=across,
+        rule=rule,
+        state=state,
+        looks=looks,
+        sd=sd,
     )
     report(decision, junit, summary, form, (candidate, baseline, output))
     raise SystemExit(int(decision.outcome))
@@ -148,6 +180,8 @@ def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
         click.echo(f"Judged across {', '.join(decision.rules.across)}, as asked for.")
     for remark in decision.remarks:
         click.echo(f"The rows differ: {remark}.")
+    for note in decision.notes:
+        click.echo(note)
     rows = [table.cells(finding) for finding in decision.findings]
     show(table.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=table.COLUMNS[1:6])
     for line in grouped((row[0], row[-1]) for row in rows):
@@ -156,6 +190,8 @@ def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
         click.echo(line)
     if decision.paired:
         click.echo(PAIRED)
+    if decision.scope:
+        click.echo(decision.scope)
     fell = [finding.name for finding in decision.findings if finding.outcome is Outcome.REGRESSION]
     if fell:
         click.echo(f"{decision.candidate} is worse than {decision.baseline} on {', '.join(fell)}.")

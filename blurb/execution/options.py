@@ -22,6 +22,7 @@ class Option:
     :param metavar: what help calls the value
     :param choices: all values that there are
     :param low: minimum of a number
+    :param words: that may stand for a number
     :param path: "dir" or "file" if a path that is there can be nothing else
     :param complete: function of `blurb.cli._complete` that completes values
     :param page: of docs/ that says more
@@ -33,6 +34,7 @@ class Option:
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     low: int | None = None
+    words: tuple[str, ...] = ()
     path: Literal["", "dir", "file"] = ""
     complete: str = ""
     page: str = ""
@@ -61,7 +63,7 @@ class TrialOptions:
     """Options that concern the trials of any command; a `planning.plan.Request` has them, too.
 
     :param suite: its rows never mix with those of another
-    :param seeds: seeds 1 to N; None for the protocol's
+    :param seeds: seeds 1 to N; None for the protocol's; a word of what decides about N, before trials are planned
     :param track, keep_model, resume_trials: no part of a trial's identity
     """
 
@@ -71,7 +73,7 @@ class TrialOptions:
         "The real datasets, or synthetic ones that are generated as needed.",
         choices=("blurb", "demo"),
     )
-    seeds: int | None = option(None, "Trials", "Run seeds 1 to N instead of the protocol's.", low=1)
+    seeds: int | str | None = option(None, "Trials", "Run seeds 1 to N instead of the protocol's.", low=1)
     device: str = option("auto", "Machine", "Device: auto, cpu, cuda, cuda:N or mps.", complete="devices")
     track: str | None = option(
         None,

@@ -1,15 +1,15 @@
-"""The options of `blurb run` and `blurb ablate`, by the same names in Python and on the command line."""
+"""The options of `blurb run`, and those that it shares with `blurb ablate`; alike in Python and on the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.execution.engines import DEFAULT
-from blurb.execution.options import KEEP, TrialOptions, option
+from blurb.execution.options import KEEP, TrialOptions, option, options_of
 from blurb.inputs.relations import DUMMIES
 from blurb.messages.errors import SettingsError
 from blurb.names import checkpoints_by_number
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     Given: TypeAlias = Model | NamedModel
     Tokenizer: TypeAlias = str | Path | PreTrainedTokenizerBase
 
-__all__ = ["KEEP", "AblateOptions", "Given", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
+__all__ = ["KEEP", "Given", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
 MOST_JOBS = 4_096
 """Trials at a time on one machine: a larger number is a typo."""
+AUTO = "auto"
+"""As many seeds as the variance of five of them asks for (`blurb.api.two_stages`)."""
 LIMITED = ("max_train", "max_eval")
 """The settings that `--limit` gives."""
 
@@ -121,7 +123,11 @@ class TrainOptions(TrialOptions):
 
         if not 1 <= self.jobs <= MOST_JOBS:
             raise SettingsError(f"jobs must be a whole number from 1 to {MOST_JOBS:,} (got {self.jobs}).")
-        if self.seeds is not None and not 1 <= self.seeds <= MOST_SEEDS:
+        words = options_of(type(self))["seeds"][1].words
+        if isinstance(self.seeds, str) and self.seeds not in words:
+            more = "".join(f", or {word}" for word in words)
+            raise SettingsError(f"seeds must be a whole number{more} (got '{self.seeds}').")
+        if isinstance(self.seeds, int) and not 1 <= self.seeds <= MOST_SEEDS:
             raise SettingsError(f"seeds must be a whole number from 1 to {MOST_SEEDS:,} (got {self.seeds}).")
 
     @cached_property
@@ -171,6 +177,15 @@ class RunOptions(TrainOptions):
         path="file",
         page="models.md#many-at-once",
     )
+    seeds: int | str | None = option(
+        None, "Trials", "Run seeds 1 to N instead of the protocol's; auto: as many as the variance of five asks for.",
+        low=1, words=(AUTO,), metavar="N|auto", page="seeds.md",
+    )  # fmt: skip
+    against: Row | None = option(
+        None, "Trials", "With --seeds auto: the row to compare with.", metavar="ROW", complete="rows_anywhere"
+    )
+    detect: float | None = option(None, "Trials", "With --seeds auto: true difference to find.", metavar="POINTS")
+    power: float = option(0.8, "Trials", "With --seeds auto: chance to find it.")
     budget: str | None = option(
         None,
         "Protocol",
@@ -262,35 +277,16 @@ class RunOptions(TrainOptions):
             errors.append(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
         if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
             errors.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
+        if self.seeds == AUTO:
+            if self.against is None or self.detect is None:
+                errors.append("--seeds auto needs --against ROW and --detect POINTS.")
+            if len(self.models) != 1:
+                errors.append("--seeds auto plans the seeds of one MODEL; run several one after the other.")
+        elif self.against is not None or self.detect is not None:
+            errors.append("--against and --detect are of --seeds auto; add it, or see blurb plan.")
         return [SettingsError(text) for text in errors]
 
     @property
     def shorthands(self) -> dict[str, str]:
         """The settings that are given by an option of their own: setting -> option."""
         return {**super().shorthands, **({"relation_input": "--dummy-tokens"} if self.dummy_tokens else {})}
-
-
-@dataclass(frozen=True, kw_only=True)
-class AblateOptions(TrainOptions):
-    """The options of `blurb ablate`."""
-
-    axis: str = option(
-        MISSING,
-        "Tasks and data",
-        "Setting to vary: head (Table 12), tagging (13), relation (14: input x pooling), "
-        "pooling (cells of Table 14 with entity markers).",
-        choices=("head", "tagging", "relation", "pooling"),
-    )
-    tasks: str | Sequence[str] | None = option(
-        None, "Tasks and data", "Task names or types, comma-separated.  [default: those of the table]", complete="tasks"
-    )
-    name: str | None = option(None, "Model", "Model name in the tables.  [default: last part of MODEL]")
-    out: Path | str = option("ablations", "Results", "Folder for the tables.", path="dir")
-    plot: Path | str | None = option(
-        None,
-        "Results",
-        "Also plot the cells to a .png, .svg or .pdf (needs the extra 'plots').",
-        metavar="FILE",
-        path="file",
-    )
-    dry_run: bool = option(False, "Trials", "List the trials of all cells and stop.")

@@ -37,6 +37,7 @@ class Request(TrialOptions):
     :param precision: resolved
     :param raw: folder of the original releases, for inputs that need them
     :param tags: name of a row -> its tags
+    :param counts: task -> seeds 1 to N of it, over `seeds`; `design` says how they were planned
     """
 
     sources: Sequence[Source]
@@ -49,6 +50,8 @@ class Request(TrialOptions):
     options: Mapping[str, str] = field(default_factory=dict)
     raw: Path | None = None
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    design: str = ""
 
     def configuration(self, source: Source) -> Configuration:
         """The configuration of a model's row."""
@@ -75,7 +78,7 @@ class Request(TrialOptions):
         kind = self.learner(source)
         return PlannedRow(
             source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
-            learner=learners.in_trial(kind), tags=self.tags.get(source.name, ()),
+            learner=learners.in_trial(kind), design=self.design, tags=self.tags.get(source.name, ()),
         )  # fmt: skip
 
     def row_key(self, source: Source) -> str:
@@ -137,15 +140,15 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
 
 def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
     """The seeds to run; only one for a learner that is deterministic."""
-    kind = request.learner(source)
-    if kind.deterministic and kind.reads_checkpoint and (request.seeds or 1) > 1:  # else they are for other models
+    kind, count = request.learner(source), request.counts.get(task.name, request.seeds)
+    assert not isinstance(count, str), "a word, of what decides about the number, is no request"
+    if kind.deterministic and kind.reads_checkpoint and (count or 1) > 1:  # else they are for other models
         noun = kind.rows.noun
         raise SettingsError(
-            f"{noun[0].upper()}{noun[1:]} is deterministic: {request.seeds} seeds would give the same number "
-            f"{request.seeds} times.",
+            f"{noun[0].upper()}{noun[1:]} is deterministic: {count} seeds would give the same number {count} times.",
             fix="Remove --seeds.",
         )
-    seeds = request.protocol.seeds(task, request.seeds)
+    seeds = request.protocol.seeds(task, count)
     return seeds[:1] if kind.deterministic else seeds
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, TypedDict
 
 from blurb.records import Count, Probability, Rule
 from blurb.regression.decision import DatasetDecision, Decision, Outcome
+from blurb.regression.rules import RULES
+from blurb.regression.turn import Turn as Looked
 from blurb.results.comparability import ACROSS
 from blurb.tasks import SCORED
 
@@ -29,11 +32,24 @@ class Finding(TypedDict):
     baseline_score: Annotated[float | None, "mean of the baseline, times 100, rounded to six digits"]
     candidate_score: Annotated[float | None, "mean of the candidate"]
     difference: Annotated[float | None, "candidate minus baseline, in points"]
+    standard_error: Annotated[float | None, "of the difference, in points; null if unknown"]
+    degrees_of_freedom: Annotated[float | None, "of that error; null if unknown, or if the variance is stated"]
     p_drop: Annotated[Probability | None, "one-sided p of a drop, corrected over all comparisons; null if unknown"]
     baseline_runs: Annotated[Count, "runs of the baseline"]
     candidate_runs: Annotated[Count, "runs of the candidate"]
     worse: Annotated[list[Change], "of a regression: examples with more mistakes than before"]
     better: Annotated[list[Change], "of a regression: examples with fewer mistakes"]
+
+
+class Turn(TypedDict):
+    """The look of a series (docs/series-gate.md)."""
+
+    number: Annotated[Count, "which look it is, from 1"]
+    looks: Annotated[Count | None, "how many are planned; null for any number"]
+    level: Annotated[float, "level of this look; 0 after the last one"]
+    spent: Annotated[float, "of the level of the series, with this look"]
+    repeated: Annotated[bool, "the same candidate was judged before, and nothing is spent"]
+    refused: Annotated[str, "why nothing could be judged"]
 
 
 class Check(TypedDict):
@@ -44,12 +60,21 @@ class Check(TypedDict):
     candidate: Annotated[str, "the row that is checked"]
     baseline: Annotated[str, "the row that it is compared with"]
     split: Annotated[str, "split", Rule("enum", SCORED)]
-    level: Annotated[float, "significance level; 0 turns the test off", Rule("minimum", 0), Rule("exclusiveMaximum", 1)]
+    rule: Annotated[str, "what makes a drop a regression", Rule("enum", RULES)]
+    level: Annotated[
+        float,
+        "significance level, of a series as a whole; 0 turns the test off",
+        Rule("minimum", 0),
+        Rule("exclusiveMaximum", 1),
+    ]
     paired: Annotated[bool, "a paired test over test examples, of two probes"]
     across: Annotated[
         list[Annotated[str, Rule("enum", ACROSS)]], "what may differ between the rows, as asked for (`--across`)"
     ]
     remarks: Annotated[list[str], "what differs between the rows, or is unknown"]
+    look: Annotated[Turn | None, "null without a state file, and if no test decided anything"]
+    variance: Annotated[str, "where the variance between runs is from, if not from these two rows alone"]
+    scope: Annotated[str, "what the decision is on, if that needs a word"]
     findings: Annotated[list[Finding], "the score first, if there is one, then each task"]
 
 
@@ -61,16 +86,33 @@ def records(decision: Decision) -> Check:
         "candidate": decision.candidate,
         "baseline": decision.baseline,
         "split": decision.rules.split,
+        "rule": decision.rules.rule,
         "level": decision.rules.level,
         "paired": decision.paired,
         "across": list(decision.rules.across),
         "remarks": list(decision.remarks),
-        "findings": [_of_finding(finding) for finding in decision.findings],
+        "look": None if decision.turn is None else _of_turn(decision.turn),
+        "variance": decision.variance,
+        "scope": decision.scope,
+        "findings": [of_finding(finding) for finding in decision.findings],
     }
 
 
-def _of_finding(finding: DatasetDecision) -> Finding:
+def _of_turn(turn: Looked) -> Turn:
+    return {
+        "number": turn.number,
+        "looks": turn.looks,
+        "level": turn.level,
+        "spent": turn.spent,
+        "repeated": turn.repeated,
+        "refused": turn.refused,
+    }
+
+
+def of_finding(finding: DatasetDecision) -> Finding:
+    """One finding, for JSON."""
     line = finding.line
+    degrees = line.comparison.degrees_of_freedom
     return {
         "name": finding.name,
         "outcome": finding.outcome.words,
@@ -79,6 +121,8 @@ def _of_finding(finding: DatasetDecision) -> Finding:
         "baseline_score": _rounded(line.other),
         "candidate_score": _rounded(line.first),
         "difference": _rounded(line.difference),
+        "standard_error": _rounded(line.comparison.standard_error),
+        "degrees_of_freedom": None if degrees is None or math.isinf(degrees) else _rounded(degrees),
         "p_drop": finding.p_drop,
         "baseline_runs": line.runs[1],
         "candidate_runs": line.runs[0],

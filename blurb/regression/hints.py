@@ -9,16 +9,20 @@ from blurb.regression.rules import Limit
 from blurb.results import predictions
 from blurb.results.comparison import LARGE, ScoreComparison, seen_alone
 from blurb.results.row_scores import RowScores
+from blurb.statistics.student import LEVEL
 from blurb.tasks import Split
 
 USUAL = 5.0
 """The limit that the guide recommends, in points."""
 
 
-def of_pass(line: ScoreComparison, limit: Limit, candidate: RowScores, split: Split) -> str:
-    """What to say of a dataset that passes; "" unless it dropped by much and no `max_drop` judged that."""
+def of_pass(line: ScoreComparison, limit: Limit, candidate: RowScores, split: Split, level: float = LEVEL) -> str:
+    """What to say of a dataset that passes; "" unless it dropped by much and no `max_drop` judged that.
+
+    :param level: two-sided, at which the hint says what the test could have seen
+    """
     drop = -(line.difference or 0.0)
-    detectable = line.comparison.detectable
+    detectable = line.comparison.detectable_at(level)
     if limit.max_drop is not None or drop < LARGE or detectable is None:
         return ""
     count = examples(candidate, line.name, split)

@@ -20,6 +20,8 @@ def write(decision: Decision) -> str:
         "|---" + "|---:" * 5 + "|---|---|",
         *("| " + " | ".join(_escape(cell) for cell in cells(finding)) + " |" for finding in decision.findings),
         *(["", PAIRED] if decision.paired else []),
+        *(["", decision.scope] if decision.scope else []),
+        *(line for note in decision.notes for line in ("", _escape(note))),
         *(["", f"Judged across {', '.join(decision.rules.across)}, as asked for."] if decision.rules.across else []),
         *(line for remark in decision.remarks for line in ("", f"The rows differ: {_escape(remark)}.")),
         *(line for text in hints for line in ("", _escape(text))),

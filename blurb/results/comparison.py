@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, TypedDict
+from typing import Annotated, NamedTuple, TypedDict
 
 from blurb import tasks
 from blurb.messages.text import probability, signed
@@ -18,9 +18,11 @@ from blurb.results import predictions
 from blurb.results.comparability import Reason, Use, is_passed, obstacles
 from blurb.results.row_scores import RowScores
 from blurb.results.score import dataset_weights, type_weights
-from blurb.statistics import bootstrap, permutation
+from blurb.statistics import bootstrap, permutation, pooled
+from blurb.statistics.bootstrap import RESAMPLES
 from blurb.statistics.clusters import Clusters
 from blurb.statistics.holm import holm
+from blurb.statistics.pooled import RunVariance
 from blurb.statistics.welch import Comparison, combined, compare
 from blurb.store.figures import bounds
 from blurb.tasks import Split
@@ -33,8 +35,6 @@ PAIRED = (
 """Note below every comparison of two probes."""
 LARGE = 2.0
 """Points from which on a difference is spoken of, even if the test does not show it."""
-FLIP = 0.5
-"""Least change in mistakes per run of an example that counts as changed."""
 
 
 class Verdict(StrEnum):
@@ -144,6 +144,8 @@ def compare_rows(
     with_units: bool,
     only: Collection[str] | None = None,
     across: Collection[str] = (),
+    variances: Mapping[str, RunVariance] | None = None,
+    draws: int = RESAMPLES,
 ) -> list[ScoreComparison]:
     """Compares two rows: all datasets of either row in the paper's order, then complete task types and the score.
 
@@ -154,12 +156,15 @@ def compare_rows(
     :param with_units: include the variance from the choice of test examples, if both rows have predictions
     :param only: compare only these datasets; None: all datasets of either row
     :param across: what to pass over (`comparability.ACROSS`)
+    :param variances: between runs, of datasets of which more is known than these two rows say
+    :param draws: of the paired test of probes
     """
+    asked = _Asked(split, with_units, across, variances or {}, draws)
     there = {*first.means(split), *other.means(split), *_elsewhere(first, split), *_elsewhere(other, split)}
     names = [task.name for task in tasks.all() if task.name in there]
     names += sorted(there - set(names))  # tasks that are not installed here
     names = [name for name in names if only is None or name in only]
-    lines = [_dataset(name, first, other, split, with_units, across) for name in names]
+    lines = [_dataset(name, first, other, asked) for name in names]
     corrected = holm([line.comparison.p for line in lines])
     lines = [replace(line, p=p) for line, p in zip(lines, corrected, strict=True)]
     by_name = {line.name: line for line in lines}
@@ -169,16 +174,25 @@ def compare_rows(
     ]
 
 
-def _dataset(
-    name: str, first: RowScores, other: RowScores, split: Split, with_units: bool, across: Collection[str]
-) -> ScoreComparison:
+class _Asked(NamedTuple):
+    """How `compare_rows` compares."""
+
+    split: Split
+    with_units: bool
+    across: Collection[str]
+    variances: Mapping[str, RunVariance]
+    draws: int
+
+
+def _dataset(name: str, first: RowScores, other: RowScores, asked: _Asked) -> ScoreComparison:
+    split = asked.split
     mine, theirs = _shown(first, name, split), _shown(other, name, split)
     sides = first.values(name, split), other.values(name, split)
     runs = (len(sides[0]), len(sides[1]))
     if mine is None or theirs is None:
         return ScoreComparison(name, mine, theirs, runs, Comparison(None), reason="missing in one row")
     plain = ScoreComparison(name, mine, theirs, runs, Comparison(mine - theirs))
-    apart = [one for one in obstacles(first, other, Use.COMPARE, name, split) if not is_passed(one, across)]
+    apart = [one for one in obstacles(first, other, Use.COMPARE, name, split) if not is_passed(one, asked.across)]
     known = [one for one in apart if one.reason is not Reason.UNKNOWN]
     if known:
         return replace(plain, incomparable=known[0].reason, reason=known[0].text())
@@ -187,22 +201,25 @@ def _dataset(
     if apart:
         return replace(plain, incomparable=apart[0].reason, reason=apart[0].text())
     if first.kind.paired or other.kind.paired:
-        return _paired(plain, first, other, split)
-    if runs == (1, 1):
-        return replace(plain, reason=_hint(name, first, other, split) if with_units else "one run each")
-    variance, clusters = _unit_variance(name, first, other, split) if with_units else (0.0, 0)
-    result = compare(sides[0], sides[1], variance, clusters)
+        return _paired(plain, first, other, asked)
+    if name in asked.variances:
+        result = pooled.compare(sides[0], sides[1], asked.variances[name])
+    elif runs == (1, 1):
+        return replace(plain, reason=_hint(name, first, other, split) if asked.with_units else "one run each")
+    else:
+        variance, clusters = _unit_variance(name, first, other, split) if asked.with_units else (0.0, 0)
+        result = compare(sides[0], sides[1], variance, clusters)
     reason = "" if result.standard_error else "no variance between runs"
     return replace(plain, comparison=result, reason=reason)
 
 
-def _paired(line: ScoreComparison, first: RowScores, other: RowScores, split: Split) -> ScoreComparison:
+def _paired(line: ScoreComparison, first: RowScores, other: RowScores, asked: _Asked) -> ScoreComparison:
     """The line of two probes: a paired test over test examples, valid for these two checkpoints only."""
-    both = _units(line.name, first, other, split)
+    both = _units(line.name, first, other, asked.split)
     if both is None or both[0].runs != 1 or both[1].runs != 1:
         return replace(line, reason="comparing probes needs the predictions of both on the same examples")
     error = math.sqrt(bootstrap.difference_variance(*both, line.name))
-    draws = permutation.swapped(both[1], both[0], line.name)
+    draws = permutation.swapped(both[1], both[0], line.name, asked.draws)
     clusters = len(both[0].names)
     degrees_of_freedom = clusters - 1 if error and clusters > 1 else None
     return replace(line, comparison=Comparison(line.difference, error, degrees_of_freedom, draws))
@@ -264,22 +281,6 @@ def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, ScoreCompa
         f"{without.name}: {without.reason}" if without else "",
         without.name if without else "",
     )
-
-
-def flips(
-    first: RowScores, other: RowScores, name: str, split: Split
-) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-    """Examples that became worse, and better, with the change in mistakes per run; the largest changes first.
-
-    An example counts if it changed by at least `FLIP` mistakes per run; the mistake of a similarity is its distance.
-    """
-    records = first.records_of(name), other.records_of(name)
-    if not records[0] or not records[1]:
-        return [], []
-    before, after = predictions.mistakes(records[0], split), predictions.mistakes(records[1], split)
-    changes = [(unit, after[unit] - before[unit]) for unit in before if unit in after]
-    order = sorted(changes, key=lambda change: (-abs(change[1]), change[0]))
-    return ([change for change in order if change[1] >= FLIP], [change for change in order if change[1] <= -FLIP])
 
 
 def sentences(lines: Iterable[ScoreComparison], first: str, other: str, level: float) -> list[str]:

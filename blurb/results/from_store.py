@@ -82,4 +82,5 @@ def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry]
         key=row.key,
         planned_seeds={task: tuple(sorted(seeds)) for task, seeds in row.trials.items()},
         tags=row.tags,
+        remarks=(row.design,) if row.design else (),
     )

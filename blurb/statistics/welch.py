@@ -64,10 +64,14 @@ class Comparison:
     @property
     def detectable(self) -> float | None:
         """The smallest true difference that this comparison finds with a probability of 80 % at the 5 % level."""
+        return self.detectable_at(LEVEL)
+
+    def detectable_at(self, level: float) -> float | None:
+        """The same at another two-sided level."""
         if self.standard_error is None or self.degrees_of_freedom is None:
             return None
         return (
-            t_critical(self.degrees_of_freedom) + t_critical(self.degrees_of_freedom, 2 * (1 - POWER))
+            t_critical(self.degrees_of_freedom, level) + t_critical(self.degrees_of_freedom, 2 * (1 - POWER))
         ) * self.standard_error
 
     @property
@@ -149,6 +153,8 @@ def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
     if all(part.swapped is not None for _, part in parts):  # draws of different datasets are independent
         swapped = np.sum([weight * part.swapped for weight, part in parts if part.swapped is not None], axis=0)
     certainty = sum(error**2 / degrees for error, degrees in errors if degrees is not None)
+    if variance and all(degrees == math.inf for error, degrees in errors if error):  # stated, and not estimated
+        return Comparison(difference, math.sqrt(variance), math.inf, swapped)
     if not variance or not certainty:  # rounding, or one cluster, of whose variance nothing is known
         return Comparison(difference, 0.0, swapped=swapped)
     degrees_of_freedom = variance**2 / certainty

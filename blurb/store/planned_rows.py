@@ -26,6 +26,8 @@ from blurb.system.files import read_json, write_json
 FOLDER = "rows"
 """No task can have this name (`blurb.tasks`)."""
 FILE = re.compile(r"[0-9a-f]{12}\.json")
+LATER = ("learner", "design", "tags")
+"""Fields that came later: stored only if they are not empty."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class PlannedRow:
     :param plugins: task -> `Trial.plugins` of its trials, if any
     :param learner: `Trial.learner` of its trials; stored only if not empty
     :param tags: words to find it by, no part of any identity; likewise
+    :param design: a sentence on how its seeds were planned, if by more than a number; no part of any identity, and
+        stored only if not empty
     """
 
     model: str
@@ -51,11 +55,12 @@ class PlannedRow:
     plugins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     learner: str = ""
     tags: tuple[str, ...] = ()
+    design: str = ""
 
     @property
     def content(self) -> dict[str, Any]:
         """The content to store."""
-        return {name: value for name, value in asdict(self).items() if value or name not in ("learner", "tags")}
+        return {name: value for name, value in asdict(self).items() if value or name not in LATER}
 
     @cached_property
     def key(self) -> str:
@@ -92,6 +97,7 @@ class PlannedRow:
             families={task: families[task] for task in trials},
             plugins={task: plugins[task] for task in trials if task in plugins},
             tags=self.tags or before.tags,
+            design=self.design or before.design,
         )
 
 
@@ -224,6 +230,7 @@ def _check(row: PlannedRow, path: Path) -> None:
         row.weights,
         row.tokenizer,
         row.learner,
+        row.design,
         configuration.protocol,
         configuration.protocol_hash,
         configuration.precision,

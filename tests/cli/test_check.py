@@ -91,7 +91,7 @@ def test_the_drop_is_there_and_the_units_are_those_that_fell(blurb: Callable[...
     [
         ("without", "old", "missing in the candidate"),
         ("other data", "old", "different data"),
-        ("once", "once", "one run each, and no max_drop is set"),
+        ("once", "once", "one run each, no sd is stated, and no max_drop is set"),
     ],
 )
 def test_what_cannot_be_judged(blurb: Callable[..., Result], candidate: str, baseline: str, reason: str) -> None:

@@ -64,6 +64,8 @@ Words that stay.
 
 EMPTY = {"BLURB_HOME": "cache"}
 """A cache in the folder of the case: what other commands left in theirs would be seen."""
+CLOCK = {r' time="[\d.]+"': ' time="SECONDS"', r' timestamp="[^"]+"': ' timestamp="TIME"'}
+"""What JUnit files say of the clock."""
 INVENTED = ("old", "fell", "once", "other-data")
 PROBES = ("golden-encoder", "other-encoder")
 
@@ -356,7 +358,18 @@ CHECK = of(INVENTED, [
         "check fell --baseline old --output today --junit reports/junit.xml --summary summary.md",
         "check old --baseline fell --output today --junit reports/pass.xml --summary summary.md",
         "check once --baseline old --output today --junit reports/cannot.xml --summary summary.md",
-    ]),
+    ], varying=CLOCK),
+    Case("check/series", [
+        "check old --baseline old --output today --state looks.json --looks 40",
+        "check m --baseline old --output today --state looks.json --looks 40 --tasks gad,hoc",
+        "check fell --baseline old --output today --state looks.json --format json --junit junit.xml",
+        "check fell --baseline old --output today --state looks.json --rule noise --summary summary.md",
+        "check fell --baseline old --output today --state looks.json --rule and --max-drop 50",
+        "check old --baseline fell --output today --state looks.json",
+        "check once --baseline old --output today --state looks.json --looks 1",
+        "check once --baseline old --output today --looks 40 --sd 0",
+        "check once --baseline once --output today --sd 0.7 --tasks gad,hoc",
+    ], varying={**CLOCK, r'"at": "[^"]+"': '"at": "TIME"', r'"digest": "[0-9a-f]+"': '"digest": "DIGEST"'}, whole=True),
     Case("check/github", ["check fell --baseline old --output today --split test",
                           "check once --baseline old --output today --format json"],
          environment={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": "step.md"}),
@@ -364,7 +377,8 @@ CHECK = of(INVENTED, [
                             "check once --baseline old --output today --max-drop 50"]),
     Case("check/rules", ["check fell --baseline old --output today --rules rules.toml --junit junit.xml",
                          "check old --baseline fell --output today", "check old --baseline fell --rules none.toml"],
-         files={"rules.toml": RULES, "blurb-check.toml": 'tasks = "gad,hoc"\nlevel = 0\nmax_drop = 40\n'}),
+         files={"rules.toml": RULES, "blurb-check.toml": 'tasks = "gad,hoc"\nlevel = 0\nmax_drop = 40\n'},
+         varying=CLOCK),
     Case("check/cannot-judge", [
         "check once --baseline old --output today", "check 'other data' --baseline old --output today",
         "check 'golden-encoder sketch max_eval=4' --baseline old --output today",
@@ -390,7 +404,25 @@ CHECK = of(INVENTED, [
         "--junit junit.xml --summary summary.md",
         "check other-encoder --baseline 'golden-encoder probe' --output today --split test --max-drop 5",
         "check other-encoder --baseline old --output today --max-drop 90",
-    ], models=[*PROBES, "old"]),
+    ], models=[*PROBES, "old"], varying=CLOCK),
+])  # fmt: skip
+
+PLAN = of(["old", "fell", "once", *PROBES], [
+    *formats("plan/detect", "plan --against old --against fell --detect 3 --output today"),
+    Case("plan/afford", [
+        "plan --against old --detect 3 --seeds 5 --output today --tasks gad,hoc --split dev",
+        "plan --against once --detect 1.5 --sd 0.7 --power 0.9 --output today --tasks gad",
+        "plan --against once --seeds 3 --output today --tasks gad",
+        "plan --against old --seeds 3 --level 0.01 --output today --tasks gad",
+    ]),
+    Case("plan/refused", [
+        "plan --against old --output today", "plan --against old --detect 0 --power 0 --sd -1 --output today",
+        "plan --against old --detect 1 --seeds 3 --hours 2 --output today",
+        "plan --against old --hours 2 --output today --tasks gad",
+        "plan --against 'golden-encoder probe' --detect 1 --output today", "plan --against none --detect 1",
+        "run golden-encoder --suite demo --seeds auto", "run golden-encoder --suite demo --seeds many",
+        "run golden-encoder --suite demo --seeds auto --against none --detect 0 --power 2",
+    ]),
 ])  # fmt: skip
 
 EXPORT = [
@@ -481,8 +513,8 @@ RUN = [
 ]  # fmt: skip
 
 CASES: Sequence[Case] = (
-    *DECLARATIONS, *DATA, *SCORE, *ERRORS, *DIFF, *SHOW, *TABLES, *RUNS, *DOCTOR, *COMPARE, *CHECK, *EXPORT, *GRIDS,
-    *RUN,
+    *DECLARATIONS, *DATA, *SCORE, *ERRORS, *DIFF, *SHOW, *TABLES, *RUNS, *DOCTOR, *COMPARE, *CHECK, *PLAN, *EXPORT,
+    *GRIDS, *RUN,
 )  # fmt: skip
 
 LEFT_OUT: Sequence[str] = (
@@ -516,7 +548,7 @@ LEFT_OUT: Sequence[str] = (
         "", " --text", " --entity", " --word", " --head", " --data", " --out", " --plot", " --trust-remote-code",
     )),
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
-    "run --suite", "ablate --suite", "score --suite", "data export --suite", "leaderboard verify --suite",
+    "ablate --suite", "score --suite", "data export --suite", "leaderboard verify --suite",
     # The ledger has the date; tests/board has boards.
     "leaderboard submit", "leaderboard submit --as", "leaderboard submit --by", "leaderboard withdraw",
     "leaderboard withdraw --by", "leaderboard withdraw --reason", "leaderboard verify --since",

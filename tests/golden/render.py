@@ -99,14 +99,18 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
         patch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
         patch.setattr(kept_intervals, "UNSEEN", float("inf"))  # how long it takes is no part of what is said
         told = "".join(_run(command, case, patch) for command in case.commands)
-    for pattern, text in case.varying.items():
-        told = re.sub(pattern, text, told)
-    found = {f"{case.name}.txt": _compact.transcript(normal(told, folder, inputs))}
+
+    def steady(written: str) -> str:
+        for pattern, text in case.varying.items():
+            written = re.sub(pattern, text, written)
+        return normal(written, folder, inputs)
+
+    found = {f"{case.name}.txt": _compact.transcript(steady(told))}
     for file, written in _state(folder).items():
         path = file.relative_to(folder).as_posix()
         if before.get(file) != written and ".index" not in file.parts:  # of no fixed names
             told_as = f"{path}.json" if path.endswith(drawn.ENDINGS) else path
-            text = normal(_text(path, file.read_bytes(), case.whole), folder, inputs)
+            text = steady(_text(path, file.read_bytes(), case.whole))
             found[f"{case.name}/{told_as}"] = _compact.page(text) if path.endswith(".html") else text
     return found
 

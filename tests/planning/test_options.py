@@ -18,7 +18,8 @@ from blurb.cli._options import WithSettings, all_of
 from blurb.execution.options import option, options_of
 from blurb.messages.errors import SettingsError
 from blurb.planning import plan, preflight
-from blurb.planning.options import LIMITED, SHORTHANDS, AblateOptions, RunOptions
+from blurb.planning.ablate_options import AblateOptions
+from blurb.planning.options import LIMITED, SHORTHANDS, RunOptions
 from blurb.protocols.settings import FIELDS
 
 RUN = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--precision", "fp32"]

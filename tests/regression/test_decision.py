@@ -11,7 +11,8 @@ from scipy import stats
 
 from blurb import tasks
 from blurb.regression import Decision, Outcome, Rules, decide
-from blurb.regression.decision import ROUNDING, DatasetDecision
+from blurb.regression.decision import DatasetDecision
+from blurb.regression.judging import ROUNDING
 from blurb.regression.rules import Limit
 from blurb.results.comparison import SCORE, ScoreComparison
 from blurb.results.row_scores import RowScores

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from defusedxml import ElementTree
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy import stats
 
 from blurb.regression import (
     DatasetDecision,
@@ -22,6 +26,7 @@ from blurb.regression import (
     table,
     workflow_commands,
 )
+from blurb.regression.turn import Turn
 from blurb.results.comparison import PAIRED, ScoreComparison
 from blurb.statistics.welch import Comparison, compare
 
@@ -59,6 +64,10 @@ def parsed(decision: Decision) -> Any:
     return ElementTree.fromstring(junit.write(decision))
 
 
+def properties(node: Any) -> dict[str, str]:
+    return {one.get("name"): one.get("value") for one in node.findall("properties/property")}
+
+
 def test_json_has_everything() -> None:
     found = json.loads(json.dumps(as_json.records(DECISION), allow_nan=False))
     assert {key: found[key] for key in found if key != "findings"} == {
@@ -67,10 +76,14 @@ def test_json_has_everything() -> None:
         "candidate": "new quick",
         "baseline": "old quick",
         "split": "dev",
+        "rule": "or",
         "level": 0.01,
         "paired": False,
         "across": [],
         "remarks": [],
+        "look": None,
+        "variance": "",
+        "scope": "",
     }
     score, gad, hoc = found["findings"]
     assert [one["outcome"] for one in (score, gad, hoc)] == ["pass", "regression", "cannot judge"]
@@ -82,6 +95,8 @@ def test_json_has_everything() -> None:
         "baseline_score": 80.2,
         "candidate_score": 79.166,
         "difference": pytest.approx(-1.0333, abs=1e-4),
+        "standard_error": pytest.approx(math.hypot(stats.sem(AFTER), stats.sem(BEFORE)), abs=1e-6),
+        "degrees_of_freedom": pytest.approx(stats.ttest_ind(AFTER, BEFORE, equal_var=False).df, abs=1e-5),
         "p_drop": 0.004,
         "baseline_runs": 3,
         "candidate_runs": 3,
@@ -125,9 +140,9 @@ def test_junit_counts_what_it_holds() -> None:
         ("new quick", "hoc"),
     ]
     assert [[child.tag for child in case] for case in cases] == [
-        ["system-out"],
-        ["system-out", "failure"],
-        ["system-out", "error"],
+        ["properties", "system-out"],
+        ["properties", "system-out", "failure"],
+        ["properties", "system-out", "error"],
     ]
     (failure,), (error,) = root.iter("failure"), root.iter("error")
     assert (failure.get("message"), failure.get("type")) == ("fell by 1.03 points; below 80", "regression")
@@ -137,7 +152,50 @@ def test_junit_counts_what_it_holds() -> None:
         cases[0].findtext("system-out")
         == "baseline 80.20, candidate 79.17, difference -1.03, runs 3 / 3, p (drop) 0.250"
     )
-    assert [(one.get("name"), one.get("value")) for one in root.iter("property")] == [("test", "runs")]
+    assert properties(suite) == {
+        "test": "runs", "baseline": "old quick", "split": "dev", "rule": "or", "level": "0.01",
+    }  # fmt: skip
+    assert properties(cases[1]) == {
+        name: str(value) for name, value in as_json.of_finding(FINDINGS[1]).items() if name in junit.FIGURES
+    }
+    assert properties(cases[2]) == {"candidate_score": "70.0", "baseline_runs": "0", "candidate_runs": "3"}
+
+
+def test_junit_has_times_where_somebody_looked_at_the_clock() -> None:
+    assert not [node for node in parsed(DECISION).iter() if {"time", "timestamp"} & set(node.keys())]
+    at = datetime(2026, 11, 25, 1, 30, 5, 7, timezone(timedelta(hours=2)))
+    root = parsed(replace(DECISION, checked_at=at, seconds=1.23456))
+    (suite,) = root.findall("testsuite")
+    assert (suite.get("timestamp"), suite.get("time"), root.get("time")) == ("2026-11-24T23:30:05", "1.235", "1.235")
+
+
+TURN = Turn(3, 40, 0.00125, 0.05, 0.00375)
+
+
+def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() -> None:
+    variance = "The variance between runs is pooled over 3 checkpoints (6 degrees of freedom)."
+    decision = replace(DECISION, turn=TURN, variance=variance, scope="Each side | rests on one.")
+    assert as_json.records(decision)["look"] == {
+        "number": 3, "looks": 40, "level": 0.00125, "spent": 0.00375, "repeated": False, "refused": "",
+    }  # fmt: skip
+    assert (as_json.records(decision)["level"], decision.level) == (0.01, 0.00125)
+    text = markdown.write(decision)
+    for sentence in ("Look 3 of 40. Its level is 0.00125; 0.00375 of 0.05 is spent.", variance, "Each side"):
+        assert sentence in text
+    (suite,) = parsed(decision).findall("testsuite")
+    found = properties(suite)
+    assert (found["look"], found["looks"], found["level"], found["spent"]) == ("3", "40", "0.00125", "0.00375")
+    assert (found["level_of_series"], found["variance"]) == ("0.05", variance)
+    assert "again" in replace(TURN, repeated=True).text
+    assert "of 40" not in replace(TURN, looks=None).text
+    assert replace(TURN, refused="because").text == ""
+
+
+def test_a_variance_that_is_stated_has_no_degrees_of_freedom_in_json() -> None:
+    finding = DatasetDecision(replace(line("gad"), comparison=Comparison(-1.0, 0.5, math.inf)), PASS, 0.3)
+    record = as_json.of_finding(finding)
+    assert (record["standard_error"], record["degrees_of_freedom"]) == (0.5, None)
+    json.dumps(record, allow_nan=False)
 
 
 def test_a_report_with_nothing_to_judge_is_not_green() -> None:
@@ -176,7 +234,7 @@ def test_probes_are_said_to_be_judged_by_another_test() -> None:
         assert (PAIRED in markdown.write(decision)) is paired
         label = {False: "runs", True: "paired over test units"}[paired]
         assert as_json.records(decision)["paired"] is paired
-        assert [one.get("value") for one in parsed(decision).iter("property")] == [label]
+        assert properties(parsed(decision).find("testsuite"))["test"] == label
 
 
 def held(text: str) -> str:

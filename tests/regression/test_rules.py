@@ -28,8 +28,12 @@ def test_an_empty_file_asks_for_what_no_file_does(tmp_path: Path) -> None:
 
 def test_every_key_is_read(tmp_path: Path) -> None:
     text = """
+version = 1
 split = "test"
 level = 0.01
+rule = "and"
+looks = 40
+sd = 0.7
 max_drop = 2
 tasks = ["gad", "qa"]
 [overall]
@@ -46,6 +50,9 @@ max_drop = 0
         default=Limit(2.0),
         overall=Limit(0.5, 70.0),
         limits={"ncbi-disease": Limit(None, 80.5), "hoc": Limit(0.0)},
+        rule="and",
+        looks=40,
+        sd=0.7,
         required=("gad", "pubmedqa", "bioasq"),
     )
 
@@ -88,6 +95,18 @@ def test_the_common_drop_is_that_of_all_that_have_none_of_their_own() -> None:
         ("level = true", "level"),
         ('level = "0.05"', "level"),
         ("level = nan", "level"),
+        ("version = 2", "version 2"),
+        ("version = true", "version"),
+        ('version = "1"', "version"),
+        ('rule = "xor"', "rule"),
+        ("rule = []", "rule"),
+        ("looks = 0", "looks"),
+        ("looks = 2.5", "looks"),
+        ("looks = true", "looks"),
+        ("sd = 0", "sd"),
+        ("sd = -1", "sd"),
+        ("sd = inf", "sd"),
+        ('sd = "1"', "sd"),
         ("max_drop = -1", "max_drop"),
         ("max_drop = inf", "max_drop"),
         ("max_drop = [1]", "max_drop"),

@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 from blurb import tasks
-from blurb.results import comparison, from_store, results_csv, tables
+from blurb.regression.flips import flips
+from blurb.results import from_store, results_csv, tables
 from blurb.results.comparability import Reason
 from blurb.results.comparison import Verdict, compare_rows
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
@@ -289,7 +290,7 @@ def test_a_task_that_is_not_installed_here_is_compared_by_its_runs_alone(
     biosses, gad = compare_rows(stored["bad"], stored["good"], "test", with_units=True)
     assert gad.comparison == plain[0].comparison
     assert biosses.comparison != plain[1].comparison
-    assert comparison.flips(stored["good"], stored["bad"], "gad", "test") == ([], [])
+    assert flips(stored["good"], stored["bad"], "gad", "test") == ([], [])
 
 
 def test_two_single_runs_are_never_judged_and_get_a_hint_of_their_units(stored: Mapping[str, RowScores]) -> None:
@@ -310,12 +311,12 @@ def test_flips_are_the_units_that_changed(stored: Mapping[str, RowScores]) -> No
                 found[name] = found.get(name, 0.0) + (gold != predicted) / 3
         mistakes.append(found)
     change = {name: mistakes[1][name] - mistakes[0][name] for name in mistakes[0]}
-    worse, better = comparison.flips(stored["good"], stored["bad"], "gad", "test")
+    worse, better = flips(stored["good"], stored["bad"], "gad", "test")
     assert dict(worse) == pytest.approx({name: value for name, value in change.items() if value >= 0.5})
     assert dict(better) == pytest.approx({name: value for name, value in change.items() if value <= -0.5})
     assert len(worse) > len(better)
     assert [(-abs(value), name) for name, value in worse] == sorted((-abs(value), name) for name, value in worse)
-    back = comparison.flips(stored["bad"], stored["good"], "gad", "test")
+    back = flips(stored["bad"], stored["good"], "gad", "test")
     assert dict(back[1]) == pytest.approx({name: -value for name, value in worse})
-    assert comparison.flips(stored["good"], stored["table"], "gad", "test") == ([], [])
-    assert comparison.flips(stored["good"], stored["bad"], "hoc", "test") == ([], [])
+    assert flips(stored["good"], stored["table"], "gad", "test") == ([], [])
+    assert flips(stored["good"], stored["bad"], "hoc", "test") == ([], [])

@@ -1,0 +1,113 @@
+"""`blurb plan`: how many seeds a difference takes, and what a number of seeds tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blurb.cli import _complete
+from blurb.cli._formats import formats
+from blurb.cli._options import STORE
+from blurb.records import columns
+from blurb.tasks import SCORED
+from blurb.terminal.output import show
+
+if TYPE_CHECKING:
+    from blurb.planning.seeds import SeedLine
+
+TITLES = ("dataset", "sd", "df", "seeds", "there", "time", "detectable")
+
+
+def _printed() -> object:
+    from blurb.planning.seeds import SeedLine
+
+    return list[SeedLine]
+
+
+@click.command(name="plan")
+@click.option(
+    "--against",
+    multiple=True,
+    required=True,
+    shell_complete=_complete.rows_anywhere,
+    metavar="ROW",
+    help="Row to compare with; of others, repeated, the runs tell of the variance, too.",
+)
+@click.option("--detect", type=float, metavar="POINTS", help="True difference to find.")
+@click.option("--power", type=float, default=0.8, show_default=True, help="Chance to find it.")
+@click.option("--level", type=float, default=0.05, show_default=True, help="Significance level of a comparison.")
+@click.option(
+    "--sd", type=float, metavar="POINTS", help="Standard deviation between runs, where no row has several runs."
+)
+@click.option("--seeds", type=int, metavar="N", help="Also say what so many seeds of each row can find.")
+@click.option("--hours", type=float, help="Also say what the seeds can find that a new row has in this time.")
+@click.option("--tasks", shell_complete=_complete.tasks, help="Datasets (names or types).  [default: all of the row]")
+@click.option("--split", type=click.Choice(SCORED), default="test", show_default=True, help="Split to plan for.")
+@STORE
+@formats(_printed)
+def command(
+    against: tuple[str, ...], detect: float | None, power: float, level: float, sd: float | None, seeds: int | None,
+    hours: float | None, tasks: str | None, split: str, output: Path, form: str,
+) -> None:  # fmt: skip
+    """Say how many seeds tell a difference from chance.
+
+    For each dataset, and for the score of a row of all thirteen: the runs that each of two rows needs, so that a true
+    difference of --detect points is found with the chance --power by a two-sided test between runs (Student's). The
+    variance is that of the runs of --against, whose few runs ask for more seeds than a known deviation would; the time
+    is what its runs took. See docs/seeds.md.
+    """
+    from blurb import api
+    from blurb.messages.text import grouped
+
+    planned = api.plan(
+        list(against), detect=detect, power=power, level=level, sd=sd, seeds=seeds, hours=hours, tasks=tasks,
+        split=split, output=output,  # type: ignore[arg-type]
+    )  # fmt: skip
+    if form != "table":
+        from blurb.planning.seeds import SeedLine
+
+        show(columns(SeedLine), [tuple(line.values()) for line in planned.lines], form)
+        return
+    click.echo(f"Seeds on each side, against {planned.against}, {split}")
+    cells = [_cells(line) for line in planned.lines]
+    known = [place for place in range(len(TITLES)) if place < 3 or any(line[place] for line in cells)]
+    titles = [TITLES[place] for place in known]
+    show(titles, [tuple(line[place] for place in known) for line in cells], "table", numbers=titles[1:])
+    for text in grouped((line["name"], line["reason"]) for line in planned.lines):
+        click.echo(text)
+    _explain(planned.lines, detect, power)
+
+
+def _cells(line: SeedLine) -> tuple[str, ...]:
+    from blurb.messages.text import duration
+
+    def number(value: float | None, form: str = "{:.2f}") -> str:
+        return "" if value is None else form.format(value)
+
+    return (
+        line["name"], number(line["sd"]), number(line["degrees_of_freedom"], "{:.0f}"), number(line["seeds"], "{}"),
+        f"{line['seeds_there']}", "" if line["seconds"] is None else duration(line["seconds"]),
+        number(line["detectable"]),
+    )  # fmt: skip
+
+
+def _explain(lines: Sequence[SeedLine], detect: float | None, power: float) -> None:
+    """What the numbers mean, and that the other row needs as many."""
+    from blurb.messages.text import plural
+
+    planned = {line["name"]: line["seeds"] for line in lines if line["seeds"] is not None}
+    if planned and detect is not None:
+        click.echo(
+            f"With these seeds on each side a true difference of {detect:g} points is found in {power:.0%} of cases, "
+            "before the correction over the datasets."
+        )
+    short = [line for line in lines if line["seeds"] is not None and line["seeds_there"] < line["seeds"]]
+    if short:
+        most = max(line["seeds"] or 0 for line in short)
+        click.echo(f"The row has fewer on {plural(len(short), 'line')} of this table: it needs --seeds {most}, too.")
+    afforded = next((line["affordable"] for line in lines if line["detectable"] is not None), None)
+    if afforded is not None:
+        click.echo(f"Last column: what {plural(afforded, 'seed')} on each side find in {power:.0%} of cases.")

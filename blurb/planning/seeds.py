@@ -1,0 +1,170 @@
+"""How many seeds a difference from a row takes: from the variance of its own runs, or from a stated one."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, TypedDict
+
+from blurb.messages.errors import ErrorCollector, SettingsError, StoreError
+from blurb.records import Count, Rule
+from blurb.results.comparison import SCORE
+from blurb.results.dataset_scores import in_order
+from blurb.results.row_scores import RowScores
+from blurb.results.score import dataset_weights
+from blurb.statistics import planning
+from blurb.statistics.pooled import RunVariance, Squares, pool, stated, weighted
+from blurb.statistics.welch import NOISE
+from blurb.tasks import Split
+
+
+class SeedLine(TypedDict):
+    """How many seeds a dataset or the score takes; all numbers of seeds are of each of two rows."""
+
+    name: Annotated[str, "task or `score`"]
+    sd: Annotated[float | None, "standard deviation between runs, in points; null if unknown"]
+    degrees_of_freedom: Annotated[float | None, "of that; null if it is stated or unknown"]
+    detect: Annotated[float | None, "true difference to find, in points"]
+    power: Annotated[float, "chance to find it", Rule("exclusiveMinimum", 0), Rule("exclusiveMaximum", 1)]
+    seeds: Annotated[Count | None, "of each row; null if unknown, or above 1,000"]
+    seeds_there: Annotated[Count, "runs of the row that is compared with"]
+    seed_seconds: Annotated[float | None, "that a run of that row took; null if unknown"]
+    seconds: Annotated[float | None, "that these seeds of a new row would take, one after the other"]
+    affordable: Annotated[Count | None, "seeds that were asked about, or that the hours pay for; null without"]
+    detectable: Annotated[float | None, "true difference that these find with that power, in points; null if unknown"]
+    reason: Annotated[str, "why something is unknown"]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What seeds are planned for.
+
+    :param detect: true difference to find, in points; None if only what can be afforded is asked about
+    :param power: chance to find it
+    :param level: two-sided, of one comparison, as of `blurb.compare` before the correction over the datasets
+    :param sd: stated standard deviation between runs, in points, for datasets of which no row has several runs
+    :param seeds: that one can afford
+    :param hours: that one can afford, for all datasets together
+    """
+
+    detect: float | None = None
+    power: float = planning.POWER
+    level: float = planning.LEVEL
+    sd: float | None = None
+    seeds: int | None = None
+    hours: float | None = None
+
+    def __post_init__(self) -> None:
+        errors = ErrorCollector()
+
+        def refuse(wrong: bool, text: str, fix: str = "") -> None:
+            if wrong:
+                errors.add(SettingsError(text, fix=fix))
+
+        for name, most in (("detect", 100), ("sd", 100), ("hours", 1e6)):
+            value = getattr(self, name)
+            refuse(value is not None and not 0 < value <= most, f"--{name} must be above 0 and at most {most:g} "
+                   f"(got {value}).")  # fmt: skip
+        refuse(not 0 < self.level < 1, f"--level must be between 0 and 1 (got {self.level:g}).")
+        refuse(not self.level < self.power < 1, f"--power must be above the level and below 1 (got {self.power:g}).")
+        refuse(self.seeds is not None and not 2 <= self.seeds <= planning.MOST,
+               f"--seeds must be a whole number from 2 to {planning.MOST:,} (got {self.seeds}).")  # fmt: skip
+        refuse(self.seeds is not None and self.hours is not None, "--seeds and --hours are two answers to one question",
+               "remove one.")  # fmt: skip
+        nothing = self.detect is None and self.seeds is None and self.hours is None
+        refuse(nothing, "There is nothing to plan.", "Give --detect POINTS, or what you can afford: --seeds, --hours.")
+        errors.tell()
+
+
+def plan_seeds(rows: Sequence[RowScores], aim: Aim, split: Split, names: Sequence[str] | None = None) -> list[SeedLine]:
+    """The seeds for each dataset, and for the score if all thirteen are planned.
+
+    :param rows: the one to compare with, then others whose runs tell of the variance, too
+    :param names: datasets; None for all of the first row
+    :raises SettingsError: if rows have no runs by their nature, or hours buy seeds whose time is not known
+    """
+    for row in rows:
+        if row.kind.paired:
+            noun = row.kind.noun
+            raise SettingsError(f"{row.name} is {noun}, which has no runs to plan", fix="name rows with runs.")
+    first = rows[0]
+    wanted = [name for name, _ in in_order(first.datasets)] if names is None else list(names)
+    known = {name: variance for name in wanted if (variance := _variance(rows, name, split, aim)) is not None}
+    seconds = {name: _seconds(first, name) for name in wanted}
+    there = {name: len(first.values(name, split)) for name in wanted}
+    weights = dataset_weights()
+    if set(weights) <= set(wanted):
+        wanted.insert(0, SCORE)
+        if set(weights) <= set(known):
+            known[SCORE] = weighted([(weight, known[name]) for name, weight in weights.items()])
+        times = [seconds[name] for name in weights]
+        seconds[SCORE] = None if None in times else math.fsum(time for time in times if time is not None)
+        there[SCORE] = min(there[name] for name in weights)
+    affordable = _affordable(aim, {name: time for name, time in seconds.items() if name != SCORE})
+    return [_line(name, known.get(name), there[name], seconds[name], aim, affordable) for name in wanted]
+
+
+def _variance(rows: Sequence[RowScores], name: str, split: Split, aim: Aim) -> RunVariance | None:
+    """That of the runs, pooled over the rows; the stated one if no row has several."""
+    estimated = pool([Squares.of(row.values(name, split)) for row in rows])
+    return stated(aim.sd) if estimated is None and aim.sd is not None else estimated
+
+
+def _seconds(row: RowScores, name: str) -> float | None:
+    """What a run of a row took on the machine that ran it; None of a row without trials."""
+    taken = []
+    for record in row.records_of(name).values():
+        try:
+            known = record.provenance
+        except StoreError:
+            continue
+        if known.train_seconds is not None:
+            taken.append(known.train_seconds + (known.predict_seconds or 0.0))
+    return statistics.fmean(taken) if taken else None
+
+
+def _affordable(aim: Aim, seconds: Mapping[str, float | None]) -> int | None:
+    if aim.hours is None:
+        return aim.seeds
+    unknown = [name for name, time in seconds.items() if not time]
+    if unknown:
+        raise SettingsError(
+            f"--hours: how long a run takes is not known of {', '.join(unknown)}",
+            fix="name a row of a store, with its trials, or give --seeds.",
+        )
+    return int(aim.hours * 3600 / math.fsum(time for time in seconds.values() if time))
+
+
+def _line(
+    name: str, variance: RunVariance | None, there: int, seconds: float | None, aim: Aim, affordable: int | None
+) -> SeedLine:
+    reason = ""
+    if variance is None:
+        reason = "no row has two runs, and no sd is stated"
+    elif variance.value < NOISE:
+        reason, variance = "its runs do not differ", None
+    seeds = None
+    if variance is not None and aim.detect is not None:
+        seeds = planning.runs_for(aim.detect, variance, aim.level, aim.power)
+        reason = "" if seeds is not None else f"more than {planning.MOST:,} seeds"
+    seen = None
+    if variance is not None and affordable is not None:
+        seen = planning.detectable(variance, affordable, aim.level, aim.power)
+        reason = reason or ("" if seen is not None else "two seeds are the least")
+    degrees = None if variance is None or math.isinf(variance.degrees) else round(variance.degrees, 6)
+    return {
+        "name": name,
+        "sd": None if variance is None else round(math.sqrt(variance.value), 6),
+        "degrees_of_freedom": degrees,
+        "detect": aim.detect,
+        "power": aim.power,
+        "seeds": seeds,
+        "seeds_there": there,
+        "seed_seconds": seconds,
+        "seconds": None if seeds is None or seconds is None else seeds * seconds,
+        "affordable": affordable,
+        "detectable": None if seen is None else round(seen, 6),
+        "reason": reason,
+    }

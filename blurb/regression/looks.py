@@ -1,0 +1,228 @@
+"""The state file of a series of looks: which candidates were judged against a baseline, in which order, at what level.
+
+    {"version": 1,
+     "plan": {"level": 0.05, "looks": 40, "split": "dev", "sd": null},
+     "baseline": {"name": "published quick", "hash": "..."},
+     "looks": [{"candidate": "run@1000", "hash": "...", "weights": "74c3f9df99ef", "level": 0.00125,
+                "outcome": "pass", "at": "2026-11-25T...", "runs": {"gad": {"total": 2.0, "degrees": 2}}}],
+     "spent": 0.00125,
+     "digest": "..."}
+
+A candidate is what was tested: the scores of its runs, by seed, on the datasets that were asked for, and its weights.
+Its name is no part of that. The same candidate has its number and level for ever, and is judged by the variance that
+was known at that look; more seeds or other datasets are another look, since they are another test. The digest is of all
+the rest: a file that was edited, cut or merged by hand does not fit it. It is no signature, and stops nobody who wants
+to cheat.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from blurb.messages.errors import SettingsError, StoreError
+from blurb.regression.decision import Decision
+from blurb.regression.rules import Rules
+from blurb.regression.turn import Turn
+from blurb.results.row_scores import RowScores
+from blurb.statistics import sequential
+from blurb.statistics.pooled import Squares
+from blurb.store.trial import short_weights
+from blurb.system.files import read_json, write_json
+from blurb.tasks import Split
+
+VERSION = 1
+DIGITS = 4
+"""Of the scores of a `results.csv`, so that a row of a table and the same of a store are one."""
+NEW_FILE = "begin a new file, whose looks have a level of their own, and say so wherever you report it"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What stays the same for all looks of a series."""
+
+    level: float
+    looks: int | None
+    split: str
+    sd: float | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """A candidate that was judged.
+
+    :param candidate: name of its row
+    :param hash: of what was tested (`identity`)
+    :param weights: of the checkpoint, shortened; "" if unknown
+    :param outcome: in words
+    :param at: time, ISO 8601
+    :param runs: what its runs say of their variance, by dataset
+    """
+
+    candidate: str
+    hash: str
+    weights: str
+    level: float
+    outcome: str
+    at: str
+    runs: Mapping[str, Squares]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A state file.
+
+    :param baseline: name and hash of the row that all looks share
+    """
+
+    plan: Plan
+    baseline: tuple[str, str]
+    looks: tuple[Look, ...] = ()
+
+    def turn(self, candidate: str, baseline: str, where: Path, weights: Sequence[str] = ()) -> Turn:
+        """The turn of a candidate, by its hash and that of the baseline that it is compared with.
+
+        :param weights: of both, whose runs are in the variance already and shall not count twice
+        """
+        earlier = [look.hash for look in self.looks]
+        repeated = candidate in earlier
+        before = self.looks[: earlier.index(candidate)] if repeated else self.looks
+        number, plan = len(before) + 1, self.plan
+        level = sequential.level(number, plan.level, plan.looks)
+        refused = ""
+        if baseline != self.baseline[1]:
+            refused = f"the baseline is not the one of {where} ({self.baseline[0]}), or it has other scores now"
+        elif not level:
+            refused = f"all {plan.looks} looks of {where} are spent; {NEW_FILE}"
+        spent = sequential.spent(max(number, len(self.looks)), plan.level, plan.looks)
+        series = {f"{look.candidate} (look {place})": look for place, look in enumerate(before, 1)}
+        return Turn(
+            number, plan.looks, level, plan.level, spent, repeated, _apart(series, weights), refused, str(where)
+        )  # fmt: skip
+
+    def with_look(self, look: Look) -> Series:
+        """The series with one more look."""
+        return replace(self, looks=(*self.looks, look))
+
+
+def _apart(looks: Mapping[str, Look], known: Sequence[str]) -> dict[str, dict[str, Squares]]:
+    """What the runs of each checkpoint say, once a checkpoint: of several looks at one, the one with most runs.
+
+    :param known: weights to leave out
+    """
+    most: dict[tuple[str, str], tuple[int, str]] = {}  # checkpoint and dataset -> degrees and name of the look
+    for name, look in looks.items():
+        for dataset, squares in look.runs.items():
+            key = (look.weights or name, dataset)
+            most[key] = max(most.get(key, (0, "")), (squares.degrees, name))
+    return {
+        name: {
+            dataset: squares
+            for dataset, squares in look.runs.items()
+            if most[look.weights or name, dataset][1] == name and look.weights not in known
+        }
+        for name, look in looks.items()
+    }
+
+
+def identity(row: RowScores, split: Split, names: Sequence[str] | None = None) -> str:
+    """The hash of what a row brings to a test: its weights, and its scores by seed.
+
+    :param names: datasets; None for all of the row
+    """
+    scores = {
+        name: {str(seed): f"{score:.{DIGITS}f}" for seed, score in dataset.scores(split).items()}
+        or {on: f"{mean:.{DIGITS}f}" for on, mean in dataset.means.items()}
+        for name, dataset in row.datasets.items()
+        if names is None or name in names
+    }
+    return _digest([short_weights(row.weights), {name: known for name, known in scores.items() if known}])
+
+
+def begun(rules: Rules, baseline: RowScores) -> Series:
+    """A series without looks."""
+    plan = Plan(rules.level, rules.looks, rules.split, rules.sd)
+    return Series(plan, (baseline.name, identity(baseline, rules.split)))
+
+
+def agreed(series: Series, rules: Rules, where: Path) -> Rules:
+    """The rules with what the series has and they leave open; SettingsError where they say something else."""
+    plan = series.plan
+    if rules.looks is not None and rules.looks < len(series.looks):
+        raise SettingsError(
+            f"looks must be at least the {len(series.looks)} that are spent (got {rules.looks})",
+            where=where,
+            fix=f"leave it out, or {NEW_FILE}.",
+        )
+    for name in ("level", "looks", "split", "sd"):
+        mine, theirs = getattr(plan, name), getattr(rules, name)
+        unsaid = name in ("looks", "sd") and theirs is None
+        if mine != theirs and not unsaid:
+            raise SettingsError(
+                f"{name} is {_shown(mine)} in this series and {_shown(theirs)} in the rules of this check, and stays "
+                "the same for all looks",
+                where=where,
+                fix=f"give the former, or {NEW_FILE}.",
+            )
+    return replace(rules, looks=plan.looks, sd=plan.sd)
+
+
+def _shown(value: object) -> str:
+    return "not stated" if value is None else str(value)
+
+
+def look_of(decision: Decision, turn: Turn, candidate: str, weights: str, runs: Mapping[str, Squares]) -> Look:
+    """The look that a decision was.
+
+    :param candidate: hash
+    """
+    at = datetime.now(UTC).isoformat("T", "seconds")
+    return Look(decision.candidate, candidate, weights, turn.level, decision.outcome.words, at, runs)
+
+
+def write(path: Path, series: Series) -> None:
+    """Writes a state file as a whole."""
+    looks = [asdict(look) for look in series.looks]
+    plan, name_and_hash = series.plan, dict(zip(("name", "hash"), series.baseline, strict=True))
+    spent = sequential.spent(len(looks), plan.level, plan.looks)
+    content = {"version": VERSION, "plan": asdict(plan), "baseline": name_and_hash, "looks": looks, "spent": spent}
+    write_json(path, {**content, "digest": _digest(content)})
+
+
+def read(path: Path) -> Series:
+    """Reads a state file; StoreError, by its name, if it is no such file, or not as it was written."""
+    content = read_json(path)
+    if "plan" not in content or "digest" not in content:
+        raise StoreError("is no state file of blurb check", where=path, fix="give another name to --state.")
+    version = content.get("version")
+    if version != VERSION:
+        raise StoreError(f"has version {version!r:.60}, only {VERSION} is known here", where=path, fix="update blurb.")
+    digest = content.pop("digest")
+    if digest != _digest(content):
+        raise StoreError(
+            "was edited or is damaged: its digest does not fit its content",
+            where=path,
+            fix=f"put back the file as the last check wrote it, or {NEW_FILE}.",
+        )
+    try:
+        return _parsed(content)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(f"is damaged ({type(error).__name__}: {error})", where=path, fix=f"{NEW_FILE}.") from None
+
+
+def _parsed(content: Mapping[str, Any]) -> Series:
+    looks = [
+        Look(**{**look, "runs": {name: Squares(**squares) for name, squares in look["runs"].items()}})
+        for look in content["looks"]
+    ]
+    return Series(Plan(**content["plan"]), (content["baseline"]["name"], content["baseline"]["hash"]), tuple(looks))
+
+
+def _digest(content: object) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,90 @@
+"""The variance between runs that the tests of a check rest on, beyond what the two rows themselves say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from blurb.messages.text import plural, probability
+from blurb.regression.rules import Rules
+from blurb.regression.turn import Turn
+from blurb.results.row_scores import RowScores
+from blurb.statistics.holm import holm
+from blurb.statistics.pooled import RunVariance, Squares, homogeneity, pool, stated
+from blurb.tasks import Split
+
+UNEQUAL = 0.01
+"""Level below which Bartlett's test, corrected over the datasets, says that checkpoints differ in variance: a remark
+hangs on it and no decision, so it shall not come at every other series."""
+
+
+class Variances(NamedTuple):
+    """What is known of the variance between runs.
+
+    :param known: dataset -> variance; of others the two rows are all there is
+    :param text: a sentence for reports; "" if nothing is to be said
+    """
+
+    known: Mapping[str, RunVariance]
+    text: str
+
+
+def squares_of(row: RowScores, names: Sequence[str], split: Split) -> dict[str, Squares]:
+    """What the runs of a row say of their variance, for each dataset with several runs."""
+    found = {name: Squares.of(row.values(name, split)) for name in names}
+    return {name: squares for name, squares in found.items() if squares.degrees}
+
+
+def variances(
+    candidate: RowScores, baseline: RowScores, names: Sequence[str], rules: Rules, turn: Turn | None
+) -> Variances:
+    """Those of datasets in a series: pooled over its checkpoints, or stated where none has two runs.
+
+    Without a series, a stated one counts where both rows have a single run.
+    """
+    if candidate.kind.paired or (turn is not None and turn.refused):
+        return Variances({}, "")
+    sides = {
+        what: squares_of(row, names, rules.split)
+        for what, row in (("the candidate", candidate), ("the baseline", baseline))
+    }
+    series = {**sides, **({} if turn is None else turn.series)}
+    groups = {name: {what: there[name] for what, there in series.items() if name in there} for name in names}
+    estimated = {name: variance for name in names if (variance := pool(list(groups[name].values()))) is not None}
+    others = {} if rules.sd is None else {name: stated(rules.sd) for name in names if name not in estimated}
+    if turn is None:  # what both rows say of their variances is the business of Welch's test
+        return Variances(others, _stated(rules, others, names))
+    text = " ".join(filter(None, (_pooled(estimated, groups), _stated(rules, others, names))))
+    return Variances({**estimated, **others}, text)
+
+
+def _stated(rules: Rules, known: Mapping[str, RunVariance], names: Sequence[str]) -> str:
+    if not known:
+        return ""
+    where = "" if len(known) == len(names) else f" of {', '.join(known)}"
+    return f"The standard deviation between runs{where} is stated, not measured: {rules.sd:g} points."
+
+
+def _pooled(known: Mapping[str, RunVariance], groups: Mapping[str, Mapping[str, Squares]]) -> str:
+    """Over how many checkpoints it is pooled, and whether their variances are alike."""
+    if not known:
+        return ""
+    degrees = sorted(int(variance.degrees) for variance in known.values())
+    between = f"{degrees[0]} to {degrees[-1]}" if degrees[0] != degrees[-1] else f"{degrees[0]}"
+    count = max(len(one) for one in groups.values())
+    text = f"The variance between runs is pooled over {plural(count, 'checkpoint')} ({between} degrees of freedom)"
+    tested = {name: p for name in known if (p := homogeneity(list(groups[name].values()))) is not None}
+    corrected = dict(zip(tested, holm(list(tested.values())), strict=True))
+    unequal = {name: p for name, p in corrected.items() if p is not None and p < UNEQUAL}
+    if unequal:
+        parts = "; ".join(f"{name}: {_range(groups[name])}, p {probability(p)}" for name, p in unequal.items())
+        return f"{text}. It is not the same for all of them, so these tests are not exact ({parts})."
+    if not corrected:
+        return f"{text}; too few of them vary to ask whether it is the same for all."
+    return f"{text}; Bartlett's test shows no difference between them."
+
+
+def _range(checkpoints: Mapping[str, Squares]) -> str:
+    deviations = {name: one.sd or 0.0 for name, one in checkpoints.items()}
+    largest = max(deviations, key=lambda name: deviations[name])
+    return f"sd {min(deviations.values()):.2f} to {deviations[largest]:.2f}, the largest of {largest}"
