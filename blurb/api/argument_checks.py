@@ -69,7 +69,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
         lambda value: isinstance(value, str | os.PathLike | Mapping | Sequence) or hasattr(value, "tolist"),
     ),
     "Names": ("a mapping from label to label", lambda value: isinstance(value, Mapping)),
-    "Seen": ("a function of a series and a row", callable),
+    "Seen": ("a function of a series, a row and a decision", callable),
     "Told": ("a function of a sentence", callable),
     "Any": ("anything", lambda value: True),
 }

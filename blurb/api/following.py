@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from blurb.checkpoint_series.finding import Found
     from blurb.checkpoint_series.series import Series
     from blurb.checkpoint_series.steps import Step
+    from blurb.regression import Decision, Rules
     from blurb.results.references import Row
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
 
 Told = Callable[[str], None]
-Seen: TypeAlias = "Callable[[Series, RowScores | None], None]"
+Seen: TypeAlias = "Callable[[Series, RowScores | None, Decision | None], None]"
 
 
 def series(
@@ -91,6 +92,11 @@ def watch(
     pause: float = 30.0,
     idle: str = "2h",
     output: Path | str = "runs",
+    check: Row | None = None,
+    rules: Path | str | Rules | None = None,
+    state: Path | str | None = None,
+    looks: int | None = None,
+    sd: float | None = None,
     seen: Seen | None = None,
     **trials: Any,
 ) -> Series:
@@ -98,13 +104,17 @@ def watch(
 
     :param pause: seconds between two looks at the folders
     :param idle: such as "2h": a run without a new checkpoint for so long has ended
-    :param seen: called after each checkpoint with the series so far and the row of the new one (None if it failed)
+    :param check: a baseline, with which each checkpoint is compared; rules, state, looks and sd as of `blurb.check`
+    :param seen: called after each checkpoint with the series so far, the row of the new one (None if it failed) and the
+        decision of its check (None without one)
     :param trials: options and settings of `blurb.run`; other parameters as of `blurb.series`
     :raises BlurbError: for options or tasks that cannot be
     """
+    from blurb.api import comparing
     from blurb.checkpoint_series import finding, watching
     from blurb.checkpoint_series.curves import Scored
     from blurb.cost.budget import budget_seconds
+    from blurb.results.references import row_of
 
     wrong = ErrorCollector()
     names, seconds = wrong.tried(_names, tasks), wrong.tried(budget_seconds, idle)
@@ -113,6 +123,7 @@ def watch(
     wrong.tell()
     assert names is not None
     assert seconds is not None
+    baseline = None if check is None else row_of(check, output)  # a typo is told now, not after the first checkpoint
     scoring = _Scoring(names, protocol, split, Path(output), {"progress": False, **trials}, [])
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     rows: dict[str, RowScores] = {}
@@ -129,8 +140,14 @@ def watch(
 
     def score(step: Step) -> None:
         rows.update(scoring.score([step], protocol))
+        row = rows.get(step.name)
+        decision = None
+        if row is not None and baseline is not None:
+            decision = comparing.check(
+                row, baseline, rules, split=split, tasks=names, state=state, looks=looks, sd=sd, output=output
+            )
         if seen is not None:
-            seen(so_far(look()), rows.get(step.name))
+            seen(so_far(look()), row, decision)
 
     return so_far(watching.watch(look, score, watching.Pace(pause, seconds)))
 

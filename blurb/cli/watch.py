@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blurb.cli import _complete
+from blurb.cli._exit import PARTLY, gate
 from blurb.cli._options import trials
 from blurb.tasks import SCORED
 
 if TYPE_CHECKING:
     from blurb.checkpoint_series.series import Series
+    from blurb.regression import Decision
     from blurb.results.row_scores import RowScores
 
 
@@ -29,20 +31,36 @@ if TYPE_CHECKING:
               help="A run without a new checkpoint for so long has ended.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="series", show_default=True,
               help="Folder of table, picture and page, written after each checkpoint.")  # fmt: skip
+@click.option("--check", metavar="ROW", shell_complete=_complete.rows_anywhere,
+              help="Compare each checkpoint with this baseline, as blurb check does.")  # fmt: skip
+@click.option("--rules", type=click.Path(path_type=Path), help="Rules for --check.  [default: blurb-check.toml]")
+@click.option("--state", type=click.Path(path_type=Path), metavar="FILE",
+              help="With --check: the checkpoints share its level; FILE remembers them.")  # fmt: skip
+@click.option(
+    "--looks", type=click.IntRange(min=1), metavar="N", help="With --state: checkpoints that will be checked."
+)
+@click.option(
+    "--sd", type=float, metavar="POINTS", help="With --check: standard deviation between runs, if none show it."
+)
 @trials
 def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
     """Score the checkpoints of a training as they appear.
 
     A checkpoint is scored once it is whole, also on a network disk. It ends with the run: when the last planned step is
-    scored, or nothing new comes for --idle. What is scored is not scored again: start it again after a kill.
+    scored, or nothing new comes for --idle. What is scored is not scored again: start it again after a kill. Exit code
+    with --check: 1 if any checkpoint is a regression, 2 if any cannot be judged, as of blurb check.
     """
     from importlib.util import find_spec
 
     from blurb.api.following import watch
+    from blurb.messages.text import grouped
 
     picture = find_spec("matplotlib") is not None
+    codes: list[int] = []
+    if given["check"] is not None:
+        gate()
 
-    def seen(series: Series, row: RowScores | None) -> None:
+    def seen(series: Series, row: RowScores | None, decision: Decision | None) -> None:
         if row is None:
             click.secho(series.notes[-1], fg="red", err=True)
             return
@@ -50,6 +68,10 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
         click.echo(
             f"{row.model}: {', '.join(f'{name} {means[name]:.2f}' for name in series.datasets if name in means)}"
         )
+        if decision is not None:
+            codes.append(decision.exit_code)
+            why = grouped((finding.name, "; ".join(finding.reasons)) for finding in decision.findings)
+            click.echo(" ".join([f"{row.model}: {decision.outcome.words}.", *why]))
         series.write(out, picture)
 
     found = watch(list(runs), seen=seen, **given)
@@ -59,3 +81,4 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
         click.echo(sentence)
     for path in found.write(out, picture):
         click.echo(f"Wrote {path}", err=True)
+    raise SystemExit(PARTLY if PARTLY in codes else max(codes, default=0))

@@ -63,6 +63,22 @@ def test_a_watch_ends_with_the_last_planned_step(run: Path, tmp_path: Path) -> N
     assert (tmp_path / "series" / "README.md").is_file()
 
 
+def test_a_watch_checks_each_checkpoint_and_its_looks_share_a_level(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "mine")
+    base = ["run", "mine/checkpoint-10", "--name", "base", "--tasks", "gad", *TRIALS]
+    assert command(base, tmp_path)[0] == 0
+    gated = ["--check", "base", "--state", "looks.json", "--looks", "3", "--sd", "0.7", "--pause", "0.1"]
+    code, out, err = command(["watch", "mine", "--tasks", "gad", *TRIALS, *gated], tmp_path)
+    verdicts = [line for line in out.splitlines() if ": pass" in line or ": regression" in line]
+    assert [line.partition(":")[0] for line in verdicts] == ["mine@10", "mine@20", "mine@30"], err
+    assert code == int(any(": regression" in line for line in verdicts))
+    looks = json.loads((tmp_path / "looks.json").read_text())["looks"]
+    assert [look["level"] for look in looks] == pytest.approx([0.05 / 3] * len(looks))
+    assert len(looks) == 2  # the first has the weights of the baseline, and is no test
+    code, _, err = command(["watch", "mine", "--tasks", "gad", *TRIALS, "--check", "bse"], tmp_path)
+    assert (code, "did you mean" in err.lower() or "bse" in err) == (2, True)
+
+
 def test_a_search_that_finds_no_drop_says_so(run: Path, tmp_path: Path) -> None:
     code, out, err = command(["bisect", str(run), "--task", "gad", "--drop", "99", *TRIALS, "--seeds", "2"], tmp_path)
     assert code == 1, err

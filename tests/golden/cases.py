@@ -537,7 +537,8 @@ LEFT_OUT: Sequence[str] = (
         " --full", " --budget", " --require", " --beside", " --read", " --format table", " --format csv",
         " --format json",
     )),
-    "watch --pause", "watch --idle", "bisect --task", "bisect --drop", "bisect --good", "bisect --bad",
+    "watch --pause", "watch --idle", "watch --check", "watch --rules", "watch --state", "watch --looks", "watch --sd",
+    "bisect --task", "bisect --drop", "bisect --good", "bisect --bad",
     "bisect --error",
     "run --models", "leaderboard html --series",
     *(f"study{option}" for option in (
