@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from blurb.api.checkpoint_rows import Scoring, names_of
 from blurb.messages.errors import DataError, ErrorCollector, SettingsError
 
 if TYPE_CHECKING:
     from blurb.checkpoint_series.bisecting import Bisection
-    from blurb.checkpoint_series.conduct import Score
     from blurb.checkpoint_series.finding import Found
     from blurb.checkpoint_series.series import Series
     from blurb.checkpoint_series.steps import Step
@@ -62,7 +61,7 @@ def series(
     wrong = ErrorCollector()
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     found = wrong.tried(finding.find, places, pattern)
-    names = wrong.tried(_names, tasks)
+    names = wrong.tried(names_of, tasks)
     seconds = None if budget is None else wrong.tried(budget_seconds, budget)
     lines = wrong.tried(rows_of, beside, output)
     if found is not None:
@@ -70,7 +69,7 @@ def series(
     wrong.tell()
     assert found is not None
     assert names is not None
-    scoring = _Scoring(names, protocol, split, Path(output), trials, [])
+    scoring = Scoring(names, protocol, split, Path(output), trials, [])
     score = scoring.score if run else scoring.read
     if seconds is not None and run:
         scored = conduct.within(found.steps, score, protocol, scoring.value, seconds)
@@ -117,14 +116,14 @@ def watch(
     from blurb.results.references import row_of
 
     wrong = ErrorCollector()
-    names, seconds = wrong.tried(_names, tasks), wrong.tried(budget_seconds, idle)
+    names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle)
     if not pause > 0:
         wrong.add(SettingsError(f"pause must be above 0 seconds (got {pause:g})."))
     wrong.tell()
     assert names is not None
     assert seconds is not None
     baseline = None if check is None else row_of(check, output)  # a typo is told now, not after the first checkpoint
-    scoring = _Scoring(names, protocol, split, Path(output), {"progress": False, **trials}, [])
+    scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials}, [])
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     rows: dict[str, RowScores] = {}
 
@@ -183,13 +182,13 @@ def bisect(
     from blurb.checkpoint_series.curves import losses
 
     found = finding.find([run], pattern)
-    (name,) = _names(task, most=1)
+    (name,) = names_of(task, most=1)
     steps = {step.step: step for step in found.steps}
     for step in (good, bad):
         if step is not None and step not in steps:
             raise SettingsError(f"There is no step {step} in {run}", fix=f"choose one of {', '.join(map(str, steps))}.")
     between = [step for step in steps if (good or 0) <= step <= (bad if bad is not None else max(steps))]
-    scoring = _Scoring([name], protocol, "dev", Path(output), {"progress": False, **trials}, [])
+    scoring = Scoring([name], protocol, "dev", Path(output), {"progress": False, **trials}, [])
 
     def evaluate(step: int, count: int) -> Mapping[str, Sequence[float]]:
         rows = scoring.score([steps[step]], protocol, seeds=count)
@@ -203,84 +202,9 @@ def bisect(
     return bisecting.bisect(between, evaluate, drop, error, seeds)
 
 
-@dataclass(frozen=True)
-class _Scoring:
-    """How checkpoints get their rows.
-
-    :param trials: options and settings of `blurb.run`
-    :param told: what failed
-    """
-
-    names: list[str]
-    protocol: str
-    split: Split
-    output: Path
-    trials: Mapping[str, Any]
-    told: list[str]
-
-    def score(self, steps: Sequence[Step], protocol: str, seeds: int | None = None) -> Mapping[str, RowScores]:
-        """Runs the trials that are missing; what failed is told, and the rest goes on."""
-        from blurb.api.keywords import NamedModel, run
-
-        models = [NamedModel(step.reference, step.name) for step in steps]
-        given = self.trials if seeds is None else {**self.trials, "seeds": seeds}
-        results = run(models, ",".join(self.names), protocol=protocol, output=self.output, **given)
-        self.told.extend(
-            f"{outcome.job.source.name} on {outcome.job.trial.task}, seed {outcome.job.trial.seed}: {outcome.message}"
-            for outcome in results.failed
-        )
-        return {row.model: row for row in results.rows}
-
-    @property
-    def read(self) -> Score:
-        """Reads the rows of the store; of two of one name and protocol, that of the checkpoint as it is now."""
-        from blurb.results import from_store
-        from blurb.store.store import Store
-
-        rows = from_store.read(Store(self.output))
-
-        def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
-            found: dict[str, RowScores] = {}
-            for step in steps:
-                own = [row for row in rows if row.model == step.name and row.configuration.protocol == protocol]
-                if len(own) > 1:
-                    own = [row for row in own if row.weights == _weights(step)]
-                if own:
-                    found[step.name] = own[0]
-            return found
-
-        return score
-
-    def value(self, row: RowScores) -> float | None:
-        """The mean over the datasets; None unless all are there."""
-        means = row.means(self.split)
-        return statistics.fmean(means[name] for name in self.names) if set(self.names) <= means.keys() else None
-
-    def series(self, scored: Sequence[Any], found: Found) -> Series:
-        from blurb.checkpoint_series.series import Series
-
-        return Series(tuple(scored), tuple(self.names), self.protocol, self.split, notes=found.left_out)
-
-
-def _names(tasks: str | Sequence[str], most: int | None = None) -> list[str]:
-    """The names of the chosen tasks, task files included."""
-    from blurb import tasks as tasks_
-
-    names = [task.name for task in tasks_.load_selection(tasks.split(",") if isinstance(tasks, str) else list(tasks))]
-    if most is not None and len(names) > most:
-        raise SettingsError(f"Choose one dataset (got {', '.join(names)}).")
-    return names
-
-
 def _check_required(found: Found, required: Sequence[int]) -> None:
     from blurb.checkpoint_series import finding
 
     if lost := finding.missing(found, required):
         text = "; ".join(f"{name} lacks step {', '.join(map(str, steps))}" for name, steps in lost.items())
         raise SettingsError(f"Required checkpoints are missing: {text}", fix="wait for them, or change --require.")
-
-
-def _weights(step: Step) -> str:
-    from blurb.checkpoints import Checkpoint
-
-    return Checkpoint(Path(step.reference)).weights_hash if Path(step.reference).is_dir() else ""
