@@ -16,7 +16,7 @@ LONG_FILES = {
     "execution/sweeps.py": 305,  # what is written and what is read of one file
     "inputs/tokenizer.py": 305,  # one interface
 }
-LONG_FUNCTIONS = {"api/keywords.py: run": 84}  # its signature and docstring are the documentation
+LONG_FUNCTIONS = {"api/keywords.py: run": 87}  # its signature and docstring are the documentation
 BANNED = ("found", "one", "made", "told")
 LINES = 3
 

@@ -57,14 +57,14 @@ class Scoring:
         rows = from_store.read(Store(self.output))
 
         def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
-            found: dict[str, RowScores] = {}
+            own_rows: dict[str, RowScores] = {}
             for step in steps:
                 own = [row for row in rows if row.model == step.name and row.configuration.protocol == protocol]
                 if len(own) > 1:
                     own = [row for row in own if row.weights == _weights(step)]
                 if own:
-                    found[step.name] = own[0]
-            return found
+                    own_rows[step.name] = own[0]
+            return own_rows
 
         return score
 

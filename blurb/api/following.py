@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.api.checkpoint_rows import Scoring, names_of
-from blurb.messages.errors import DataError, ErrorCollector, SettingsError
+from blurb.messages.errors import ErrorCollector, SettingsError
 
 if TYPE_CHECKING:
     from blurb.checkpoint_series.bisecting import Bisection
@@ -60,25 +61,25 @@ def series(
 
     wrong = ErrorCollector()
     places = [runs] if isinstance(runs, str | Path) else list(runs)
-    found = wrong.tried(finding.find, places, pattern)
+    checkpoints = wrong.tried(finding.find, places, pattern)
     names = wrong.tried(names_of, tasks)
     seconds = None if budget is None else wrong.tried(budget_seconds, budget)
     lines = wrong.tried(rows_of, beside, output)
-    if found is not None:
-        wrong.tried(_check_required, found, require)
+    if checkpoints is not None:
+        wrong.tried(_check_required, checkpoints, require)
     wrong.tell()
-    assert found is not None
+    assert checkpoints is not None
     assert names is not None
     scoring = Scoring(names, protocol, split, Path(output), trials, [])
     score = scoring.score if run else scoring.read
     if seconds is not None and run:
-        scored = conduct.within(found.steps, score, protocol, scoring.value, seconds)
+        scored = conduct.within(checkpoints.steps, score, protocol, scoring.value, seconds)
     else:
-        scored = conduct.everything(found.steps, score, protocol)
-    there = replace(scoring.series(scored, found), beside=tuple(lines or ()))
+        scored = conduct.everything(checkpoints.steps, score, protocol)
+    there = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
     if full is not None:
         there = replace(there, full={full: conduct.best_and_last(there, score, full)})
-    return replace(there, notes=(*found.left_out, *scoring.told))
+    return replace(there, notes=(*checkpoints.left_out, *scoring.told))
 
 
 def watch(
@@ -109,7 +110,7 @@ def watch(
     :param trials: options and settings of `blurb.run`; other parameters as of `blurb.series`
     :raises BlurbError: for options or tasks that cannot be
     """
-    from blurb.api import comparing
+    from blurb.api.comparing import check as gate
     from blurb.checkpoint_series import finding, watching
     from blurb.checkpoint_series.curves import Scored
     from blurb.cost.budget import budget_seconds
@@ -117,38 +118,30 @@ def watch(
 
     wrong = ErrorCollector()
     names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle)
+    places = [runs] if isinstance(runs, str | Path) else list(runs)
+    wrong.tried(finding.check_places, places)
+    baseline = None if check is None else wrong.tried(row_of, check, output)  # not after the first checkpoint
     if not pause > 0:
         wrong.add(SettingsError(f"pause must be above 0 seconds (got {pause:g})."))
     wrong.tell()
     assert names is not None
     assert seconds is not None
-    baseline = None if check is None else row_of(check, output)  # a typo is told now, not after the first checkpoint
     scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials}, [])
-    places = [runs] if isinstance(runs, str | Path) else list(runs)
     rows: dict[str, RowScores] = {}
+    judged = partial(gate, rules=rules, split=split, tasks=names, state=state, looks=looks, sd=sd, output=output)
 
-    def look() -> Found:
-        try:
-            return finding.find(places, pattern)
-        except DataError:  # the run has not begun
-            return finding.Found(())
-
-    def so_far(found: Found) -> Series:
-        there = tuple(Scored(step, rows.get(step.name)) for step in found.steps)
-        return replace(scoring.series(there, found), notes=(*found.left_out, *scoring.told))
+    def so_far(checkpoints: Found) -> Series:
+        there = tuple(Scored(step, rows.get(step.name)) for step in checkpoints.steps)
+        return replace(scoring.series(there, checkpoints), notes=(*checkpoints.left_out, *scoring.told))
 
     def score(step: Step) -> None:
         rows.update(scoring.score([step], protocol))
         row = rows.get(step.name)
-        decision = None
-        if row is not None and baseline is not None:
-            decision = comparing.check(
-                row, baseline, rules, split=split, tasks=names, state=state, looks=looks, sd=sd, output=output
-            )
+        decision = None if row is None or baseline is None else judged(row, baseline)
         if seen is not None:
-            seen(so_far(look()), row, decision)
+            seen(so_far(finding.there(places, pattern)), row, decision)
 
-    return so_far(watching.watch(look, score, watching.Pace(pause, seconds)))
+    return so_far(watching.watch(partial(finding.there, places, pattern), score, watching.Pace(pause, seconds)))
 
 
 def bisect(

@@ -104,7 +104,7 @@ def bisect(
         good, bad = _end(evaluate, there[0], runs), _end(evaluate, there[-1], runs)
     ends = statistics.fmean(good[measure]), statistics.fmean(bad[measure])
     middle = sum(ends) / 2
-    found, failed = list(_looks(there, good, bad, measure, True)), []
+    looks_so_far, failed = list(_looks(there, good, bad, measure, True)), []
     low, high = 0, len(there) - 1
     while high - low > 1:
         place = (low + high) // 2
@@ -115,9 +115,9 @@ def bisect(
             continue
         mean = statistics.fmean(values[measure])
         is_bad = (mean > middle) == (ends[1] > ends[0])
-        found.append(Look(there[place], mean, len(values[measure]), is_bad))
+        looks_so_far.append(Look(there[place], mean, len(values[measure]), is_bad))
         low, high = (low, place) if is_bad else (place, high)
-    return Bisection(there[high], there[low], tuple(found), measure, change, bound, tuple(failed))
+    return Bisection(there[high], there[low], tuple(looks_so_far), measure, change, bound, tuple(failed))
 
 
 def _end(evaluate: Evaluate, step: int, seeds: int) -> Values:

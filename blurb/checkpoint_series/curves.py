@@ -121,14 +121,16 @@ def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) ->
     """All curves: the mean and each dataset by score, each dataset by loss, then the figures of the pretraining."""
     wanted: list[tuple[str, Measure]] = [(MEAN, "score")] if len(datasets) > 1 else []
     wanted += [(name, "score") for name in datasets] + [(name, "loss") for name in datasets]
-    wanted += [(name, "figure") for name in dict.fromkeys(key for one in scored for key in one.step.figures)]
-    runs = list(dict.fromkeys(one.step.run for one in scored))
-    spaced = smoothing.logarithmic([one.step.step for one in scored])
+    wanted += [
+        (name, "figure") for name in dict.fromkeys(key for checkpoint in scored for key in checkpoint.step.figures)
+    ]
+    runs = list(dict.fromkeys(checkpoint.step.run for checkpoint in scored))
+    spaced = smoothing.logarithmic([checkpoint.step.step for checkpoint in scored])
     for dataset, measure in wanted:
         curves = []
         for run in runs:
-            own = [one for one in scored if one.step.run == run]
-            values = [(one.step, _values(one, dataset, measure, datasets, split)) for one in own]
+            own = [checkpoint for checkpoint in scored if checkpoint.step.run == run]
+            values = [(checkpoint.step, _values(checkpoint, dataset, measure, datasets, split)) for checkpoint in own]
             points = [
                 Point(step, statistics.fmean(there), half_width(there), len(there)) for step, there in values if there
             ]
@@ -139,21 +141,22 @@ def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) ->
             yield Family(dataset, measure, tuple(curves), spaced)
 
 
-def _values(one: Scored, dataset: str, measure: Measure, datasets: Sequence[str], split: Split) -> list[float]:
+def _values(checkpoint: Scored, dataset: str, measure: Measure, datasets: Sequence[str], split: Split) -> list[float]:
     """The values of all fine-tunings of a checkpoint."""
     if measure == "figure":
-        return [one.step.figures[dataset]] if dataset in one.step.figures else []
-    if one.row is None:
+        return [checkpoint.step.figures[dataset]] if dataset in checkpoint.step.figures else []
+    if checkpoint.row is None:
         return []
     if dataset == MEAN:
-        by_name = [one.row.datasets[name].scores(split) for name in datasets if name in one.row.datasets]
+        there = checkpoint.row.datasets
+        by_name = [there[name].scores(split) for name in datasets if name in there]
         if len(by_name) < len(datasets):
             return []
         seeds = set.intersection(*map(set, by_name))
         return [statistics.fmean(scores[seed] for scores in by_name) for seed in sorted(seeds)]
     if measure == "score":
-        return one.row.values(dataset, split)
-    return losses(one.row, dataset)
+        return checkpoint.row.values(dataset, split)
+    return losses(checkpoint.row, dataset)
 
 
 def losses(row: RowScores, task: str) -> list[float]:

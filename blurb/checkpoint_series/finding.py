@@ -44,19 +44,34 @@ def find(places: Sequence[str | Path], pattern: str | None = None) -> Found:
     :param pattern: names of the checkpoints, such as `step-*`; None takes every folder that is a checkpoint
     :raises DataError: if there is none at all, or a folder is not there
     """
-    found: list[Step] = []
-    told: list[str] = []
+    steps_found: list[Step] = []
+    left_out: list[str] = []
     for place, run in zip(places, _names(places), strict=True):
         one = _of_hub(str(place), run) if _is_remote(place) else _of_folder(Path(place), run, pattern)
-        found += one.steps
-        told += one.left_out
-    if not found:
-        why = f" {' '.join(told)}" if told else ""
+        steps_found += one.steps
+        left_out += one.left_out
+    if not steps_found:
+        why = f" {' '.join(left_out)}" if left_out else ""
         raise DataError(
             f"No checkpoint in {', '.join(map(str, places))}.{why}",
             fix="Name the folder that has checkpoint-N folders, or their pattern with --pattern.",
         )
-    return Found(tuple(found), tuple(told))
+    return Found(tuple(steps_found), tuple(left_out))
+
+
+def there(places: Sequence[str | Path], pattern: str | None = None) -> Found:
+    """The checkpoints that are there by now, of runs that may not have begun."""
+    try:
+        return find(places, pattern)
+    except DataError:
+        return Found(())
+
+
+def check_places(places: Sequence[str | Path]) -> None:
+    """Raises a DataError for a folder that is not there: a run that has not begun has an empty one."""
+    for place in places:
+        if not _is_remote(place) and not Path(place).is_dir():
+            raise DataError("there is no such folder.", Path(place))
 
 
 def _is_remote(place: str | Path) -> bool:
@@ -86,25 +101,25 @@ def _of_folder(folder: Path, run: str, pattern: str | None) -> Found:
     if (folder / INSIDE).is_dir() and not (pattern and any(folder.glob(pattern))):
         folder = folder / INSIDE
     there = sorted(path for path in folder.glob(pattern or "*") if path.is_dir() and not path.name.startswith("."))
-    told: list[str] = []
+    left_out: list[str] = []
     whole: dict[int, list[Path]] = {}
     for path in there:
         step = steps.number(path.name)
         if pattern is None and not (path / CONFIG).is_file() and step is None:
             continue  # a folder of something else
         if step is None:
-            told.append(f"{path}: no step in its name, so it is left out.")
+            left_out.append(f"{path}: no step in its name, so it is left out.")
         elif why := incomplete(path):
-            told.append(f"{path}: {why}, so it is left out.")
+            left_out.append(f"{path}: {why}, so it is left out.")
         else:
             whole.setdefault(step, []).append(path)
     for step, paths in list(whole.items()):
         if len(paths) > 1:
             names = " and ".join(path.name for path in paths)
-            told.append(f"{folder}: {names} are both of step {step}; both are left out, --pattern chooses one.")
+            left_out.append(f"{folder}: {names} are both of step {step}; both are left out, --pattern chooses one.")
             del whole[step]
-    told += _of_another_attempt(whole)
-    return Found(tuple(steps.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(told))
+    left_out += _of_another_attempt(whole)
+    return Found(tuple(steps.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out))
 
 
 def incomplete(folder: Path) -> str:
@@ -131,18 +146,18 @@ def _of_another_attempt(whole: dict[int, list[Path]]) -> list[str]:
     if not known:
         return []
     newest = max(known, key=lambda step: ((whole[step][0] / steps.STATE).stat().st_mtime, step))
-    told = []
+    left_out = []
     for step in sorted(known):
         differing = [at for at in logs[step] if at in logs[newest] and logs[step][at] != logs[newest][at]]
         ahead = step > newest and any(at not in logs[step] for at in logs[newest])
         if differing or ahead:
             at = f"from step {min(differing)} on" if differing else f"beyond step {newest}"
-            told.append(
+            left_out.append(
                 f"{whole[step][0]}: the run began again, and this is of another attempt than {whole[newest][0].name} "
                 f"({at} their logs differ), so it is left out."
             )
             del whole[step]
-    return told
+    return left_out
 
 
 def _losses(state: Mapping[str, Any]) -> dict[int, str]:
@@ -159,15 +174,17 @@ def _of_hub(place: str, run: str) -> Found:
     repository, _, pattern = place.partition("@")
     names = [name for name in hub.revisions(repository) if fnmatch.fnmatchcase(name, pattern)]
     numbered = {name: steps.number(name) for name in names}
-    told = [f"{repository}@{name}: no step in its name, so it is left out." for name in names if numbered[name] is None]
+    left_out = [
+        f"{repository}@{name}: no step in its name, so it is left out." for name in names if numbered[name] is None
+    ]
     alike = Counter(numbered.values())
     there = []
     for name, step in numbered.items():
         if step is not None and alike[step] > 1:
-            told.append(f"{repository}@{name}: another revision has step {step}, too; both are left out.")
+            left_out.append(f"{repository}@{name}: another revision has step {step}, too; both are left out.")
         elif step is not None:
             there.append(Step(run, step, f"{repository}@{name}"))
-    return Found(tuple(sorted(there, key=lambda step: step.step)), tuple(told))
+    return Found(tuple(sorted(there, key=lambda step: step.step)), tuple(left_out))
 
 
 def missing(found: Found, required: Sequence[int]) -> dict[str, list[int]]:

@@ -62,16 +62,16 @@ def _noise(family: Family | None, digits: int) -> tuple[str, str]:
 def _scores(series: Series) -> Iterator[str]:
     figures = [each for each in series.families if each.measure == "figure"]
     shown = [each for each in series.families if each.measure == "score"] + figures
-    words = any(one.step.words is not None for one in series.scored)
+    words = any(checkpoint.step.words is not None for checkpoint in series.scored)
     titles = ["run", "step", *(["words"] if words else []), *(each.dataset for each in shown)]
     yield f"| {' | '.join(titles)} |"
     yield f"|---|{'---:|' * (len(titles) - 1)}"
-    for one in series.scored:
-        cells = [one.step.run, f"{one.step.step:,}"]
+    for checkpoint in series.scored:
+        cells = [checkpoint.step.run, f"{checkpoint.step.step:,}"]
         if words:
-            cells.append(UNKNOWN if one.step.words is None else f"{one.step.words:,}")
+            cells.append(UNKNOWN if checkpoint.step.words is None else f"{checkpoint.step.words:,}")
         for family in shown:
-            point = next((p for curve in family.curves for p in curve.points if p.step == one.step), None)
+            point = next((p for curve in family.curves for p in curve.points if p.step == checkpoint.step), None)
             digits = 2 if family.measure == "score" else 3
             half = "" if point is None or point.half is None else f" ± {point.half:.{digits}f}"
             cells.append(UNKNOWN if point is None else f"{point.value:.{digits}f}{half}")

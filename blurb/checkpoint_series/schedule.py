@@ -49,9 +49,9 @@ def _disagreement(where: Floats, values: Floats, place: int) -> float:
     """How far the lines that come into a gap from both sides are from the chord, in its middle."""
     middle = (where[place] + where[place + 1]) / 2
     chord = (values[place] + values[place + 1]) / 2
-    found = 0.0
+    distance = 0.0
     for near, far in ((place, place - 1), (place + 1, place + 2)):
         if 0 <= far < len(where):
             slope = (values[near] - values[far]) / (where[near] - where[far])
-            found = max(found, abs(values[near] + slope * (middle - where[near]) - chord))
-    return found if len(where) > 2 else float(np.ptp(values))
+            distance = max(distance, abs(values[near] + slope * (middle - where[near]) - chord))
+    return distance if len(where) > 2 else float(np.ptp(values))

@@ -49,17 +49,17 @@ def watch(
     seen: dict[str, Stamp] = {}
     finished, newest = set(done), pace.now()
     while True:
-        found = look()
-        waiting = [step for step in found.steps if step.name not in finished]
+        checkpoints = look()
+        waiting = [step for step in checkpoints.steps if step.name not in finished]
         ready = [step for step in waiting if _settled(step, seen)]
         for step in ready:
             score(step)
             finished.add(step.name)
             newest = pace.now()
-        if len(ready) == len(waiting) and _ended(found.steps, finished):
-            return found
+        if len(ready) == len(waiting) and _ended(checkpoints.steps, finished):
+            return checkpoints
         if pace.now() - newest > pace.idle:
-            return found
+            return checkpoints
         if not ready:
             pace.sleep(pace.pause)
 

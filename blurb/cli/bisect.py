@@ -29,10 +29,10 @@ def command(run: str, task: str, drop: float, seeds: int | None, **given: Any) -
     """
     from blurb.api.following import bisect
 
-    found = bisect(run, task, drop, seeds=3 if seeds is None else seeds, told=lambda text: click.echo(text, err=True),
-                   **given)  # fmt: skip
-    for look in found.looks:
+    count = 3 if seeds is None else seeds
+    bisection = bisect(run, task, drop, seeds=count, told=lambda text: click.echo(text, err=True), **given)
+    for look in bisection.looks:
         verdict = "bad" if look.bad else "good"
-        click.echo(f"step {look.step}: {found.measure} {look.mean:.4g} over {look.runs} runs, {verdict}")
-    click.echo(str(found))
-    raise SystemExit(int(found.first_bad is None))
+        click.echo(f"step {look.step}: {bisection.measure} {look.mean:.4g} over {look.runs} runs, {verdict}")
+    click.echo(str(bisection))
+    raise SystemExit(int(bisection.first_bad is None))

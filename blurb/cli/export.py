@@ -44,7 +44,7 @@ FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "data
 @click.option(
     "--transpose",
     is_flag=True,
-    help="latex, markdown: one line per model instead of one column; more than eight are always lines.",
+    help="latex, markdown: one line per model instead of one column; more than ten are always lines.",
 )
 @click.option("--dataset-id", help="model-index, eval-results: BLURB's name on the Hub.  [default: EMBO/BLURB]")
 @click.option("--measured-by", metavar="NAME", help="row, every-eval-ever: who ran it.")

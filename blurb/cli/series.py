@@ -51,16 +51,16 @@ def command(runs: tuple[str, ...], out: Path, read: bool, form: str, **given: An
 
     from blurb.api.following import series
 
-    found = series(list(runs), run=not read, progress=sys.stderr.isatty(), **given)
-    for note in found.notes:
+    checkpoints = series(list(runs), run=not read, progress=sys.stderr.isatty(), **given)
+    for note in checkpoints.notes:
         click.secho(note, fg="yellow", err=True)
-    written = found.write(out, picture=find_spec("matplotlib") is not None)
+    written = checkpoints.write(out, picture=find_spec("matplotlib") is not None)
     if form == "table":
-        for sentence in found.reading():
+        for sentence in checkpoints.reading():
             click.echo(sentence)
     else:
         names = columns(_printed_line())
-        show(names, [tuple(line[name] for name in names) for line in found.lines()], form)  # type: ignore[literal-required]
+        show(names, [tuple(line[name] for name in names) for line in checkpoints.lines()], form)  # type: ignore[literal-required]
     for path in written:
         click.echo(f"Wrote {path}", err=True)
 

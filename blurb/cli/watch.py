@@ -74,11 +74,11 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
             click.echo(" ".join([f"{row.model}: {decision.outcome.words}.", *why]))
         series.write(out, picture)
 
-    found = watch(list(runs), seen=seen, **given)
-    for note in found.notes:
+    checkpoints = watch(list(runs), seen=seen, **given)
+    for note in checkpoints.notes:
         click.secho(note, fg="yellow", err=True)
-    for sentence in found.reading():
+    for sentence in checkpoints.reading():
         click.echo(sentence)
-    for path in found.write(out, picture):
+    for path in checkpoints.write(out, picture):
         click.echo(f"Wrote {path}", err=True)
     raise SystemExit(PARTLY if PARTLY in codes else max(codes, default=0))

@@ -35,6 +35,10 @@ FIRST = {
     "score": {"task": "gad", "predictions": "a", "suite": "demo"},
     "attention": {"models": "a", "text": "A text."},
     "pretrain": {"out": "encoder", "text": "missing.txt"},
+    "series": {"runs": "gone", "tasks": "gad"},
+    "watch": {"runs": "gone", "tasks": "gad"},
+    "bisect": {"run": "gone", "task": "gad", "drop": 1.0},
+    "plan": {"against": "gone"},
     "study": {"file": "vocabulary", "suite": "demo", "run": False},
 }
 

@@ -6,8 +6,9 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blurb import __version__
 from blurb.checkpoints.transformers_log import hide_progress
@@ -16,6 +17,9 @@ from blurb.lab.pretraining.corpus import Corpus
 from blurb.lab.pretraining.recipe import Recipe
 from blurb.messages.errors import SettingsError
 from blurb.system.files import nearest, new_folder, read_json, write_json
+
+if TYPE_CHECKING:
+    from blurb.lab.pretraining.inputs import Inputs
 
 ABOUT = "pretraining.json"
 PLAN = "recipe.json"
@@ -59,28 +63,17 @@ def pretrain(
     bf16 = has_bf16(torch.device("cpu")) and not torch.cuda.is_available()
     hide_progress()
     started = time.time()
-
-    def bits(encoder: Any) -> float:
-        return quality.bits_per_byte(encoder, tokenizer, aside, recipe.length)
-
+    bits = partial(quality.bits_per_byte, tokenizer=tokenizer, held_out=aside, length=recipe.length)
     folder = out / trainer.CHECKPOINTS
     measured = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks) if recipe.words else {}
-    found = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
-    tokens = len(inputs) * recipe.length
+    bits_per_byte = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     facts = {
         "recipe": asdict(recipe),
         "hash": key,
         "text": {**about, "sha256": corpus.hash, "words": corpus.words, "left out": corpus.left_out},
-        "seen": {
-            "words": round(inputs.words_per_update * inputs.updates),
-            "epochs": round(len(inputs) / len(inputs.slices), 2),
-            "tokens": tokens,
-            "updates": inputs.updates,
-            "flops": measured.get("total_flos", 0.0),
-            "seconds": round(time.time() - started, 1),
-        },
+        "seen": _seen(inputs, measured, time.time() - started),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "bits per byte": asdict(found),
+        "bits per byte": asdict(bits_per_byte),
         "precision": "bf16" if bf16 else "fp32",
         "machine": machine(),
         "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
@@ -102,6 +95,21 @@ def machine() -> dict[str, Any]:
     from blurb.training.hardware import choose_device
 
     return {"hardware": hardware(str(choose_device("auto"))), "threads": torch.get_num_threads()}
+
+
+def _seen(inputs: Inputs, measured: Mapping[str, float], seconds: float) -> dict[str, Any]:
+    """What was read in a pretraining, and what it took.
+
+    :param measured: by the Trainer
+    """
+    return {
+        "words": round(inputs.words_per_update * inputs.updates),
+        "epochs": round(len(inputs) / len(inputs.slices), 2),
+        "tokens": len(inputs) * inputs.recipe.length,
+        "updates": inputs.updates,
+        "flops": measured.get("total_flos", 0.0),
+        "seconds": round(seconds, 1),
+    }
 
 
 def _check(out: Path, key: str) -> None:
