@@ -5,6 +5,7 @@ The process limits itself to a part of the card (torch's own limit), so that no 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from benchmarks.device.cells import Cell, Context, Figures
 
 SHARES = (0.7, 0.4)
-"""Parts of what the training takes at most beside its weights."""
+"""Parts of the most memory that the training takes without a limit."""
 COLUMNS = ("encoder", "limit", "batch", "micro-batch", "loss without the limit", "with it", "peak, GiB", "limit, GiB")
 MODEL, TASK, BATCH, PRECISION = "BERT-base", "ncbi-disease", 64, "fp32"
 
@@ -31,9 +32,10 @@ def measure(context: Context, share: float) -> Figures:
         allowed = BATCH * share
         limited, _, micro = _trained(context, allowed)
         return {"batch": BATCH, "micro-batch": micro, "free": free, "limited": limited, "peak": 0, "limit": 0}
+    gc.collect()  # the encoder is in a cycle of references
     torch.cuda.empty_cache()
-    weights = torch.cuda.memory_reserved()
-    limit = weights + share * (peak - weights)
+    before = torch.cuda.memory_reserved()
+    limit = before + share * (peak - before)
     torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)
     try:
         limited, _, micro = _trained(context, None)

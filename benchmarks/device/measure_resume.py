@@ -39,7 +39,7 @@ def measure(context: Context, name: str) -> Figures:
     """
     settings = ["--tasks", "ncbi-disease", "--seeds", "1", "--resume-trials"]
     settings += context.pick(
-        ["--protocol", "standard", "--set", "epochs=4"], ["--protocol", "smoke", "--set", "epochs=30"]
+        ["--protocol", "standard", "--set", "epochs=4"], ["--protocol", "smoke", "--set", "epochs=12"]
     )
     whole, killed = context.work / "resume-whole", context.work / "resume-killed"
     seconds = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,8 @@ def rehearse(names: Sequence[str]) -> int:
         folder = Path(name)
         lines = in_folder(clone(folder / "clone"), folder, names)
     print("\n".join(lines))
-    print(f"The rehearsal took {time.monotonic() - begun:.0f} s.")
+    busy = sum(resource.getrusage(who).ru_utime for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(f"The rehearsal took {time.monotonic() - begun:.0f} s, {busy:.0f} s of them on a processor.")
     return int(any(line.startswith("  ") for line in lines))
 
 

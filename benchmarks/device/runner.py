@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import re
@@ -144,7 +145,18 @@ def _measured(cell: Cell, kept: dict[str, Any], memory: float) -> str:
     except ERRORS as error:
         kept["told"][cell.name] = f"failed: {type(error).__name__}: {without_folders(str(error))}"
         return "the card cannot be used any more in this process" if CUDA_ERROR in str(error) else ""
+    finally:
+        _free()
     return ""
+
+
+def _free() -> None:
+    """Returns the memory of a measurement to the card: an encoder is in a cycle of references."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        with contextlib.suppress(RuntimeError):  # after an error of CUDA
+            torch.cuda.empty_cache()
 
 
 def without_folders(text: str) -> str:
