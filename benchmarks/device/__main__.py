@@ -36,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
         running.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts.PARTS)}  [default: all]")
         running.add_argument("--bundle", type=Path, required=True)
         running.add_argument("--out", type=Path, default=Path("results"), help="folder for device.json")
+        running.add_argument("--caller", type=Path, default=Path(), help="folder that --out is relative to")
         running.add_argument("--small", action="store_true", help="tiny figures, on the CPU if there is no GPU")
         running.add_argument("--mps", action="store_true", help="NVIDIA's multi-process service may be started")
     merging = verbs.add_parser("merge", help="take results into docs")
@@ -71,7 +72,7 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     if options.verb == "run":
         names = [parts.get(name).name for name in options.parts or parts.PARTS]
-        out = options.out.resolve()
+        out = (options.caller / options.out).resolve()
         return int(not runner.run(names, options.bundle.resolve(), out, options.small, options.mps))
     if options.verb == "part":
         runner.run_part(options.parts[0], options.bundle, options.out, options.small, options.mps)

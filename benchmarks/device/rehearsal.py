@@ -58,6 +58,6 @@ def in_folder(root: Path, folder: Path, names: Sequence[str]) -> list[str]:
     pack.pack(pack.Asked(out, small=True, root=root))
     with tarfile.open(out) as bundle:
         bundle.extractall(folder, filter="data")
-    run = [str(folder / "blurb-device" / "run.sh"), "--small", "--out", str(folder / "back"), *names]
-    subprocess.run(run, check=True, env={**os.environ, "PYTHON": sys.executable})
+    run = ["blurb-device/run.sh", "--small", "--out", "back", *names]  # as it is typed
+    subprocess.run(run, check=True, cwd=folder, env={**os.environ, "PYTHON": sys.executable})
     return merge.merge(folder / "back", root, rehearsal=True)
