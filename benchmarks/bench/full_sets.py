@@ -40,8 +40,8 @@ def trained(source: Source, task: tasks.Task, train: list[Any], dev: list[Any], 
 def padding_of(lengths: Ints, batches: Sequence[Ints]) -> float:
     """The part of all sub-tokens of the batches that is padding.
 
-    >>> padding_of(np.array([1, 3]), [np.array([0, 1])])
-    0.3333333333333333
+    >>> padding_of(np.array([1, 2]), [np.array([0, 1])])
+    0.25
     """
     padded = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
     return 1 - int(lengths.sum()) / padded
