@@ -20,7 +20,7 @@ help:
 	@echo "make wheel     build the wheel and try README and the guides with it, in a fresh environment and an empty folder"
 	@echo "make chaos     kill commands hundreds of times, fill disks, damage files (docs/reliability.md; an hour or two)"
 	@echo "make docs      set up, then write the documentation as a site to build/docs"
-	@echo "make bench MODEL=FOLDER DATA=FOLDER  measure what docs/performance.md says, and write it (a quarter of an hour)"
+	@echo "make bench MODEL=FOLDER DATA=FOLDER  measure what docs/performance.md says, and write it (twenty minutes)"
 	@echo "make clean     remove the environment and caches"
 
 install: $(STAMP)

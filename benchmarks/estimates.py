@@ -32,7 +32,8 @@ from blurb.training import hardware
 SIZES = {"256x4": (256, 4, 4), "512x4": (512, 4, 8), "768x2": (768, 2, 12)}
 """Hidden size, layers and heads of the random encoders."""
 QUICK = Path(__file__).with_name("quick-1.toml")
-CASES: list[tuple[str, str, str, dict[str, Any]]] = [
+Case = tuple[str, str, str, dict[str, Any]]
+CASES: list[Case] = [
     ("given", "ncbi-disease", "auto", {"max_train": 500, "epochs": 2}),
     ("given", "gad", "auto", {"max_train": 500, "epochs": 2}),
     ("given", "biosses", "auto", {"epochs": 10}),
@@ -68,9 +69,9 @@ def checkpoint(folder: Path, like: str, hidden: int, layers: int, heads: int) ->
     return folder
 
 
-def planned(number: int, folder: str, data: Path, store: Path) -> plan.Planned:
+def planned(case: Case, folder: str, data: Path, store: Path) -> plan.Planned:
     """The one trial of a case."""
-    size, name, wanted, settings = CASES[number - 1]
+    size, name, wanted, settings = case
     precision = hardware.choose_precision(wanted, hardware.choose_device("auto"))
     request = plan.Request(
         sources=[building.resolve(folder, name=size)],
@@ -84,9 +85,11 @@ def planned(number: int, folder: str, data: Path, store: Path) -> plan.Planned:
     return plan.prepare(request)
 
 
-def run(number: int, folder: str, data: Path, store: Path) -> None:
+def run(case: Case, folder: str, data: Path, store: Path) -> None:
     """In a process of its own: runs a case and prints what it took."""
-    (job,) = planned(number, folder, data, store).jobs
+    import torch
+
+    (job,) = planned(case, folder, data, store).jobs
     busy, start = time.process_time(), time.perf_counter()
     outcome = execute(job)
     taken = {"wall": time.perf_counter() - start, "process": time.process_time() - busy, "status": outcome.status}
@@ -94,7 +97,8 @@ def run(number: int, folder: str, data: Path, store: Path) -> None:
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
     memory = int(status["VmHWM"].split()[0]) * 1024
     disk = sum(file.stat().st_size for file in job.path.iterdir())
-    print(json.dumps({**taken, "memory": memory, "disk": disk}))
+    card = torch.cuda.max_memory_reserved() if torch.cuda.is_available() else 0
+    print(json.dumps({**taken, "memory": memory, "disk": disk, "card": card}))
 
 
 def main() -> None:
@@ -105,7 +109,7 @@ def main() -> None:
     parser.add_argument("--run", nargs=2, metavar=("CASE", "STORE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
-        run(int(options.run[0]), options.model, options.data, Path(options.run[1]))
+        run(json.loads(options.run[0]), options.model, options.data, Path(options.run[1]))
         return
     numbers = [int(number) for number in options.cases.split(",")] if options.cases else range(1, len(CASES) + 1)
     calibration.clock = time.process_time
@@ -121,7 +125,7 @@ def main() -> None:
             if not Path(folder).exists():
                 checkpoint(Path(folder), options.model, *SIZES[size])
             store = work / f"runs-{number}"
-            found = cost.estimate([planned(number, folder, options.data, store)], 1)
+            found = cost.estimate([planned(CASES[number - 1], folder, options.data, store)], 1)
             command = [
                 sys.executable,
                 __file__,
@@ -130,7 +134,7 @@ def main() -> None:
                 "--data",
                 str(options.data),
                 "--run",
-                str(number),
+                json.dumps(CASES[number - 1]),
                 str(store),
             ]
             taken = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

@@ -8,6 +8,7 @@ from typing import Any
 
 import jinja2
 
+from benchmarks.device import page
 from benchmarks.pictures import stamp
 
 TEMPLATE = Path(__file__).with_name("performance.md.jinja")
@@ -21,13 +22,18 @@ AXES = {
 
 def write(found: Mapping[str, Any], docs: Path) -> None:
     """The page, and beside the figures the picture of how cost grows."""
+    (docs / "performance.md").write_text(render(found, docs), encoding="utf-8")
+    picture(found["growth"]["figures"], docs / "results" / "bench" / "growth.png")
+
+
+def render(found: Mapping[str, Any], docs: Path) -> str:
+    """The page, with the figures of cards between their marks."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     figures = {name: section["figures"] for name, section in found.items()}
     text = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         **figures, machines=machines(found), peaks={name: one["machine"]["peak MiB"] for name, one in found.items()}
     )
-    (docs / "performance.md").write_text(text.rstrip() + "\n", encoding="utf-8")
-    picture(figures["growth"], docs / "results" / "bench" / "growth.png")
+    return page.fill(text.rstrip() + "\n", docs / "results" / "device")
 
 
 def machines(found: Mapping[str, Any]) -> list[str]:

@@ -69,6 +69,12 @@ def growth(model: str, data: Path) -> Any:
     return measure()
 
 
+def full(model: str, data: Path) -> Any:
+    from benchmarks.bench.full_sets import measure
+
+    return measure(model, data)
+
+
 SECTIONS: Mapping[str, Callable[[str, Path], Any]] = {
     "throughput": throughput,
     "profile": profile,
@@ -78,4 +84,7 @@ SECTIONS: Mapping[str, Callable[[str, Path], Any]] = {
     "statistics": statistics,
     "startup": startup,
     "verify": verify,
+    "full": full,
 }
+LATER = ("full",)
+"""Sections that the page can be without: they came after its figures."""

@@ -98,6 +98,7 @@ def test_it_ends_as_if_it_had_never_stopped(settings: dict[str, Any]) -> None:
         assert_same(fit(kept, **settings), expected)
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_on_a_gpu_it_ends_so_too(precision: Precision) -> None:
