@@ -339,7 +339,8 @@ def test_a_fault_that_is_built_in_begins_where_it_was_asked_for(tmp_path: Path, 
     recipe = replace(SMALL, words=4_000)
     folders = [tmp_path / "sound", tmp_path / "faulty"]
     for folder, faults in zip(folders, ([], [Spike(0.5, 3, 30.0)]), strict=True):
-        pretrain(folder, corpus, recipe, {"datasets without original text": []}, False, 4, faults)
+        about = {"source": "demo", "compared with": [], "datasets without original text": []}
+        pretrain(folder, corpus, recipe, about, False, 4, faults)
     steps = sorted(int(path.name.split("-")[1]) for path in (folders[0] / "checkpoints").iterdir())
     last = steps[-1]
     assert {4, 8, 12} <= set(steps)
