@@ -9,17 +9,8 @@ from typing import Any
 import click
 
 from blurb.cli import _complete
-from blurb.cli._formats import formats
 from blurb.cli._options import trials
-from blurb.records import columns
 from blurb.tasks import SCORED
-from blurb.terminal.output import show
-
-
-def _printed() -> object:
-    from blurb.checkpoint_series.tables import Line
-
-    return list[Line]
 
 
 @click.command(name="series")
@@ -39,8 +30,7 @@ def _printed() -> object:
               help="Folder of table, picture and page.")  # fmt: skip
 @click.option("--read", is_flag=True, help="Score nothing; show the rows that are in the store.")
 @trials
-@formats(_printed)
-def command(runs: tuple[str, ...], out: Path, read: bool, form: str, **given: Any) -> None:
+def command(runs: tuple[str, ...], out: Path, read: bool, **given: Any) -> None:
     """Score the checkpoints of pretraining runs as a series.
 
     RUN_DIR has checkpoint-N folders, or others whose names end in their step; org/model@step* names revisions on the
@@ -55,17 +45,7 @@ def command(runs: tuple[str, ...], out: Path, read: bool, form: str, **given: An
     for note in checkpoints.notes:
         click.secho(note, fg="yellow", err=True)
     written = checkpoints.write(out, picture=find_spec("matplotlib") is not None)
-    if form == "table":
-        for sentence in checkpoints.reading():
-            click.echo(sentence)
-    else:
-        names = columns(_printed_line())
-        show(names, [tuple(line[name] for name in names) for line in checkpoints.lines()], form)  # type: ignore[literal-required]
+    for sentence in checkpoints.reading():
+        click.echo(sentence)
     for path in written:
         click.echo(f"Wrote {path}", err=True)
-
-
-def _printed_line() -> type:
-    from blurb.checkpoint_series.tables import Line
-
-    return Line

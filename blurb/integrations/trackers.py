@@ -6,7 +6,6 @@ axis of their own, `blurb/step`; the others take any step.
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +24,8 @@ class Tracker(Protocol):
 
 class _Wandb:
     def __init__(self, arguments: Any) -> None:
-        wandb = importlib.import_module("wandb")
+        import wandb  # type: ignore[import-not-found]
+
         self.run = wandb.run
         if self.run is None:
             raise RuntimeError("no run of wandb is active")
@@ -38,7 +38,9 @@ class _Wandb:
 
 class _Trackio:
     def __init__(self, arguments: Any) -> None:
-        self.trackio = importlib.import_module("trackio")
+        import trackio  # type: ignore[import-not-found]
+
+        self.trackio = trackio
 
     def log(self, scores: Mapping[str, float], step: int) -> None:
         self.trackio.log({AXIS: step, **{f"{PREFIX}{name}": value for name, value in scores.items()}})
@@ -48,7 +50,8 @@ class _Mlflow:
     """The run is that which is active when training begins: the Trainer may end it before the last score is known."""
 
     def __init__(self, arguments: Any) -> None:
-        mlflow = importlib.import_module("mlflow")
+        import mlflow  # type: ignore[import-not-found]
+
         active = mlflow.active_run()
         if active is None:
             raise RuntimeError("no run of MLflow is active")

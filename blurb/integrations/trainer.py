@@ -106,7 +106,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         request = {**self.request, "reference": str(folder), "name": f"{self.name}@{step}"}
         answer = (folder.parent / f"{folder.name}.json").open("w+", encoding="utf-8")
         process = subprocess.Popen(
-            [sys.executable, "-m", "blurb.integrations.queued"], stdin=subprocess.PIPE, stdout=answer, text=True
+            [sys.executable, "-P", "-m", "blurb.integrations.queued"], stdin=subprocess.PIPE, stdout=answer, text=True
         )
         assert process.stdin is not None
         with process.stdin:

@@ -165,6 +165,21 @@ def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
         "attention --entity",
         "attention --word",
         "attention --head",
+        "bisect --pattern",
+        "bisect --protocol",
+        "bisect --tokenizer",
+        "bisect run",
+        "series --budget",
+        "series --full",
+        "series --pattern",
+        "series --protocol",
+        "series --tokenizer",
+        "series runs",
+        "watch --idle",
+        "watch --pattern",
+        "watch --protocol",
+        "watch --tokenizer",
+        "watch runs",
     }
     found = set()
     for path, command in commands(cli):

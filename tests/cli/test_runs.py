@@ -56,7 +56,8 @@ def test_the_rows_with_what_is_done_and_planned(store: Store) -> None:
     size = sum(
         file.stat().st_size for seed in (1, 2) for file in store.path("part", "gad", trial("gad", seed).hash).iterdir()
     )
-    assert part == {"row": "part quick lr=0.001", "planned": 4, **states, "bytes": size, "last": "2024-05-01T10:00:00Z"}
+    assert part == {"row": "part quick lr=0.001", "planned": 4, **states, "bytes": size, "last": "2024-05-01T10:00:00Z",
+                    "tags": []}  # fmt: skip
     assert (whole["row"], whole["done"], whole["planned"]) == ("whole quick lr=0.001", 1, 1)
     text = run().output
     assert "1/4" in text

@@ -534,7 +534,7 @@ LEFT_OUT: Sequence[str] = (
     )),
     *(f"{name}{option}" for name in ("series", "watch") for option in (" --tasks", " --split", " --out")),
     *(f"series{option}" for option in (
-        " --full", " --budget", " --require", " --beside", " --read", " --format csv", " --format json",
+        " --full", " --budget", " --require", " --beside", " --read",
     )),
     "watch --pause", "watch --idle", "watch --check", "watch --rules", "watch --state", "watch --looks", "watch --sd",
     "bisect --task", "bisect --drop", "bisect --good", "bisect --bad",

@@ -61,7 +61,7 @@ def render(page: Page) -> str:
         paired=PAIRED,
         probability=probability,
     )
-    style = templating.source(environment, "palette.css", "style.css")
+    style = templating.source(environment, "palette.css", "style.css", *(["series.css"] if page.series else []))
     script = templating.source(environment, "script.js")
     return environment.get_template("page.html").render(
         page=page,
