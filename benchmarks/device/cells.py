@@ -30,7 +30,7 @@ class Context:
     @property
     def work(self) -> Path:
         """The folder of what is made on the way, kept so that the next call goes on from it."""
-        return self.bundle / "work"
+        return self.bundle / "scratch"
 
     @property
     def left(self) -> float:

@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 caller=$(pwd)
 python=${PYTHON:-python3}
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false PYTHONUNBUFFERED=1
-export BLURB_HOME="$here/work/home"
+export BLURB_HOME="$here/scratch/home"
 # Figures are those of one card, also where there are more.
 export CUDA_VISIBLE_DEVICES="${CUDA_VISIBLE_DEVICES:-0}"
 if [ -f "$here/data.tar" ] && [ ! -d "$here/data" ]; then

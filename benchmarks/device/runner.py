@@ -78,7 +78,7 @@ def _process(part: Part, bundle: Path, out: Path, small: bool, mps: bool) -> str
     :returns: why it did not end by itself, or an empty text
     """
     command = [sys.executable, "-m", "benchmarks.device", "part", part.name, "--bundle", str(bundle), "--out", str(out)]
-    log = bundle / "work" / f"{part.name}.log"
+    log = bundle / "scratch" / f"{part.name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as said:
         process = subprocess.Popen(
@@ -162,7 +162,7 @@ def _free() -> None:
 def without_folders(text: str) -> str:
     """The first line of a message, with the names of files but not the folders of the machine.
 
-    >>> without_folders("[Errno 2] No such file: '/root/me/x.json'")
+    >>> without_folders("[Errno 2] No such file: '/home/me/x.json'")
     "[Errno 2] No such file: 'x.json'"
     """
     return re.sub(r"(?:/[\w.+@-]+)+/(?=[\w.+@-])", "", (text.splitlines() or [""])[0])[:200]
@@ -185,5 +185,5 @@ def _manifest(bundle: Path) -> dict[str, Any]:
 
 
 def _results(bundle: Path, out: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> Results:
-    paths = tuple(dict.fromkeys((bundle / "work" / FILE, out / FILE)))
+    paths = tuple(dict.fromkeys((bundle / "scratch" / FILE, out / FILE)))
     return Results(paths, manifest, facts, cards.differences(manifest, facts))

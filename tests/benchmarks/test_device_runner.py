@@ -70,7 +70,7 @@ def test_figures_are_written_with_card_and_commit(played: Played) -> None:
     content = read(played.back / FILE)
     assert (content["card"]["card"], content["manifest"]["commit"]) == ("NVIDIA H100", "c" * 40)
     assert content["parts"]["speed"]["cells"] == {"one": {"seconds": 1.5}, "two": {"seconds": 2}}
-    assert content == read(played.bundle / "work" / FILE)
+    assert content == read(played.bundle / "scratch" / FILE)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_too_little_memory_leaves_a_figure_out(played: Played) -> None:
 
 
 def test_a_figure_that_fails_is_told_without_folders_and_the_rest_goes_on(played: Played) -> None:
-    error = FileNotFoundError(2, "No such file", f"{played.bundle}/work/x.json")
+    error = FileNotFoundError(2, "No such file", f"{played.bundle}/scratch/x.json")
     played.part("one", Cell("bad", fails(error)), Cell("good", gives(s=1)))
     played.run()
     assert played.found("one")["told"] == {"bad": "failed: FileNotFoundError: [Errno 2] No such file: 'x.json'"}
@@ -206,7 +206,7 @@ def test_parts_fit_into_a_command_of_ten_minutes() -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("raise SystemExit('no such library: /root/x/y.so')", "its process ended with 1: no such library: y.so"),
+        ("raise SystemExit('no such library: /home/x/y.so')", "its process ended with 1: no such library: y.so"),
         ("import time; time.sleep(60)", "its 0.01 minutes were over"),
     ],
 )
