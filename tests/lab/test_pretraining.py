@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,22 +14,14 @@ import pytest
 import torch
 from transformers import BertTokenizerFast
 
-from blurb.corpora import demo
-from blurb.lab.pretraining import masking, models, packing, quality, speed, vocabulary
-from blurb.lab.pretraining.corpus import Corpus, collect
+from blurb.lab.pretraining import masking, models, packing, quality, vocabulary
+from blurb.lab.pretraining.corpus import Corpus
 from blurb.lab.pretraining.inputs import Inputs
-from blurb.lab.pretraining.objective import loss
+from blurb.lab.pretraining.objective import flops, loss
 from blurb.lab.pretraining.recipe import Recipe
-from blurb.lab.text import train_texts
+from blurb.lab.pretraining.trainer import collate
 from blurb.messages.errors import BlurbError, SettingsError
-from tests.cli.in_process import blurb as command
-
-SMALL = Recipe(vocabulary=500, words=3_000, length=32, batch=8)
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    return collect(train_texts.read(demo.prepare()), None)
+from tests.lab.conftest import SMALL
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +82,21 @@ def test_the_loss_at_masked_places_is_that_of_the_model(
     assert float(ours.detach()) == pytest.approx(float(theirs.detach()), rel=1e-5)
     gradients = [torch.autograd.grad(each, model.bert.embeddings.word_embeddings.weight)[0] for each in (ours, theirs)]
     assert torch.allclose(*gradients, atol=1e-6)
+
+
+def test_operations_are_those_of_the_formula(stream: packing.Stream, tokenizer: Any) -> None:
+    """Layers and attention for every sub-token, the head for the predicted ones; thrice that with gradients."""
+    recipe = replace(SMALL, size="tiny")
+    inputs = Inputs(stream, recipe, tokenizer)
+    model = models.from_nothing(recipe, tokenizer)
+    model.set_attn_implementation("eager")
+    batch = collate(inputs.update(0))
+    hidden, layers, tokens = 128, 2, recipe.batch * recipe.length
+    predicted = int((batch["labels"] != masking.IGNORED).sum())
+    forwards = layers * (24 * hidden**2 + 4 * recipe.length * hidden) * tokens
+    forwards += predicted * 2 * hidden * (hidden + len(tokenizer))
+    assert flops(model, batch) == 3 * forwards
+    assert all(parameter.grad is None for parameter in model.parameters())
 
 
 def test_half_of_the_pairs_do_not_follow(stream: packing.Stream, tokenizer: Any) -> None:
@@ -174,114 +180,6 @@ def test_what_no_pretraining_can_do(wrong: Mapping[str, Any], told: str) -> None
     assert told.casefold() in str(caught.value).casefold()
 
 
-ASKED = [
-    "pretrain",
-    "out",
-    "--text",
-    "train",
-    "--vocabulary",
-    "500",
-    "--length",
-    "32",
-    "--batch",
-    "8",
-    "--threads",
-    "1",
-]
-
-
-@pytest.mark.costly
-def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path) -> None:
-    data = ["--data", str(demo.prepare()), "--words", "9k"]
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    for folder in (whole, killed):
-        folder.mkdir()
-    first = command([*ASKED, *data], whole)
-    assert first[0] == 0, first[2]
-    kill = (
-        "import os, signal\nfrom blurb.lab.pretraining import trainer\n"
-        "saved = trainer._Saving.on_save\n"
-        "def on_save(self, args, state, control, **more):\n"
-        "    saved(self, args, state, control, **more)\n"
-        "    if state.global_step == 20: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "trainer._Saving.on_save = on_save\n"
-        f"from blurb.cli import cli\ncli({[*ASKED, *data]!r})\n"
-    )
-    done = subprocess.run([sys.executable, "-c", kill], cwd=killed, capture_output=True, text=True, check=False)
-    assert done.returncode == -9, done.stderr
-    assert not (killed / "out" / "model").exists()
-    (killed / "out" / "checkpoints" / "checkpoint-21").mkdir()  # as a kill while it was written leaves it
-    assert command([*ASKED, *data], killed)[0] == 0
-    files = [folder / "out" / "model" / "model.safetensors" for folder in (whole, killed)]
-    assert files[0].read_bytes() == files[1].read_bytes()
-    about = json.loads((whole / "out" / "model" / "pretraining.json").read_text())
-    assert about["bits per byte"]["model"] > 0
-    last = about["seen"]["updates"]
-    beside = json.loads((whole / "out" / "checkpoints" / f"checkpoint-{last}" / "quality.json").read_text())
-    assert beside["bits per byte"] == pytest.approx(about["bits per byte"]["model"], abs=1e-5)
-    assert "Compared with dev and test of bc5-chem" in (whole / "out" / "model" / "README.md").read_text()
-    again = command([*ASKED, *data, "--seed", "2"], whole)
-    assert (again[0], "is of another recipe or text" in again[2]) == (2, True)
-    run = [
-        "run",
-        "out/model",
-        "--data",
-        str(demo.prepare()),
-        "--suite",
-        "demo",
-        "--tasks",
-        "gad",
-        "--protocol",
-        "smoke",
-    ]
-    code, _, err = command([each for each in run if each not in ("--data", str(demo.prepare()))], whole)
-    assert code == 0, err
-
-
-@pytest.mark.costly
-def test_hours_become_words_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: Corpus) -> None:
-    monkeypatch.setattr(speed, "WARM_UP", 0.1)
-    monkeypatch.setattr(speed, "SECONDS", 0.5)
-    first = speed.for_hours(tmp_path, corpus, SMALL, 0.01)
-    again = speed.for_hours(tmp_path, corpus, SMALL, 0.02)
-    assert 1.0 < again.words / first.words < 4.0  # twice the time, on a machine that does other things, too
-    (tmp_path / "recipe.json").write_text(json.dumps({"hash": "x", "recipe": {"words": 77}}))
-    assert speed.for_hours(tmp_path, corpus, SMALL, 5).words == 77
-
-
-@pytest.mark.costly
-def test_a_pretraining_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
-    data = ["--data", str(demo.prepare()), "--words", "3k"]
-    assert command([*ASKED, *data], tmp_path)[0] == 0
-    more = ["pretrain", "more", "--from", "out/model", "--text", "train", *data, "--length", "32", "--whole-word"]
-    code, out, err = command([*more, "--threads", "1"], tmp_path)
-    assert code == 0, err
-    vocabularies = [(tmp_path / name / "model" / "tokenizer.json").read_bytes() for name in ("out", "more")]
-    assert vocabularies[0] == vocabularies[1]
-    assert "bits per byte" in out
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        ([], "There is no text"),
-        (["--text", "train"], "add --data"),
-        (["--text", "nowhere.txt"], "nowhere.txt"),
-        (["--text", "empty.txt"], "it is empty"),
-        (["--text", "a.txt", "--mask-rate", "1"], "the mask rate must be between 0 and 1"),
-        (["--text", "a.txt", "--words", "many"], "is no number of words"),
-        (["--text", "a.txt", "--from", "nowhere"], "nowhere"),
-    ],
-)
-def test_nothing_is_written_for_bad_input(tmp_path: Path, more: list[str], told: str) -> None:
-    (tmp_path / "empty.txt").write_text("")
-    (tmp_path / "a.txt").write_text("one two three\n")
-    code, _, err = command(["pretrain", "out", *more], tmp_path)
-    assert code == 2
-    assert told in err
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_vocabulary_may_be_part_of_a_checkpoints(tmp_path: Path) -> None:
     """The letters of the text, then the entries with the lowest numbers; nothing else."""
     folder = tmp_path / "general"
@@ -328,23 +226,3 @@ def test_a_setting_that_came_later_changes_no_hash_before_it_is_used() -> None:
     """The hash of a recipe of 926b335d."""
     assert Recipe().hash("text") == "530eac3039d58f21"
     assert Recipe(vocabulary_of="general").hash("text") != Recipe().hash("text")
-
-
-@pytest.mark.costly
-def test_a_fault_that_is_built_in_begins_where_it_was_asked_for(tmp_path: Path, corpus: Corpus) -> None:
-    """Until then both runs have the same weights; `every` keeps checkpoints between the logarithmic ones."""
-    from benchmarks.faulty_run import Spike
-    from blurb.lab.pretraining.pretrain import pretrain
-
-    recipe = replace(SMALL, words=4_000)
-    folders = [tmp_path / "sound", tmp_path / "faulty"]
-    for folder, faults in zip(folders, ([], [Spike(0.5, 3, 30.0)]), strict=True):
-        about = {"source": "demo", "compared with": [], "datasets without original text": []}
-        pretrain(folder, corpus, recipe, about, False, 4, faults)
-    steps = sorted(int(path.name.split("-")[1]) for path in (folders[0] / "checkpoints").iterdir())
-    last = steps[-1]
-    assert {4, 8, 12} <= set(steps)
-    begin = round(0.5 * last)
-    for step in steps:
-        first, second = ((folder / "checkpoints" / f"checkpoint-{step}" / "model.safetensors") for folder in folders)
-        assert (first.read_bytes() == second.read_bytes()) == (step <= begin), step

@@ -49,6 +49,10 @@ class Inputs:
         """Mean number of words of an update."""
         return self.stream.words / len(self.slices) * self.recipe.batch
 
+    def update(self, number: int) -> list[dict[str, Any]]:
+        """The inputs of an update, counted from 0."""
+        return [self[number * self.recipe.batch + row] for row in range(self.recipe.batch)]
+
     @cached_property
     def _ordinary(self) -> Ints:
         special = set(self.tokenizer.all_special_ids)

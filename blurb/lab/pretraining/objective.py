@@ -33,3 +33,13 @@ def loss(model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
         pairs = head.seq_relationship(output.pooler_output)
         total = total + cross_entropy(pairs.float(), inputs["next_sentence_label"])
     return total
+
+
+def flops(model: Any, inputs: Mapping[str, torch.Tensor]) -> int:
+    """Operations of the products of an update, forwards and backwards, as torch counts them: a multiply-add is two."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter:
+        loss(model, inputs).backward()  # type: ignore[no-untyped-call]
+    model.zero_grad()
+    return int(counter.get_total_flops())

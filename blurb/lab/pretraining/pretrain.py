@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -51,7 +50,7 @@ def pretrain(
         return target
     import torch
 
-    from blurb.lab.pretraining import models, packing, quality, trainer
+    from blurb.lab.pretraining import models, objective, packing, quality, trainer
     from blurb.lab.pretraining.inputs import Inputs
     from blurb.training.hardware import has_bf16
 
@@ -62,16 +61,19 @@ def pretrain(
     inputs = Inputs(learnt, recipe, tokenizer)
     bf16 = has_bf16(torch.device("cpu")) and not torch.cuda.is_available()
     hide_progress()
-    started = time.time()
     bits = partial(quality.bits_per_byte, tokenizer=tokenizer, held_out=aside, length=recipe.length)
     folder = out / trainer.CHECKPOINTS
-    measured = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks) if recipe.words else {}
+    seconds, flops = 0.0, 0
+    if recipe.words:
+        middle = trainer.collate(inputs.update(inputs.updates // 2))  # a rising mask rate has its mean there
+        flops = inputs.updates * objective.flops(model, middle)
+        seconds = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks)
     bits_per_byte = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     facts = {
         "recipe": asdict(recipe),
         "hash": key,
         "text": {**about, "sha256": corpus.hash, "words": corpus.words, "left out": corpus.left_out},
-        "seen": _seen(inputs, measured, time.time() - started),
+        "seen": _seen(inputs, flops, seconds),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "bits per byte": asdict(bits_per_byte),
         "precision": "bf16" if bf16 else "fp32",
@@ -97,17 +99,14 @@ def machine() -> dict[str, Any]:
     return {"hardware": hardware(str(choose_device("auto"))), "threads": torch.get_num_threads()}
 
 
-def _seen(inputs: Inputs, measured: Mapping[str, float], seconds: float) -> dict[str, Any]:
-    """What was read in a pretraining, and what it took.
-
-    :param measured: by the Trainer
-    """
+def _seen(inputs: Inputs, flops: int, seconds: float) -> dict[str, Any]:
+    """What was read in a pretraining, and what it took."""
     return {
         "words": round(inputs.words_per_update * inputs.updates),
         "epochs": round(len(inputs) / len(inputs.slices), 2),
         "tokens": len(inputs) * inputs.recipe.length,
         "updates": inputs.updates,
-        "flops": measured.get("total_flos", 0.0),
+        "flops": flops,
         "seconds": round(seconds, 1),
     }
 

@@ -47,8 +47,7 @@ def words_per_second(corpus: Corpus, recipe: Recipe) -> float:
     while time.monotonic() - started < WARM_UP + SECONDS or not updates:
         if time.monotonic() - started < WARM_UP:
             updates, begun = 0, time.monotonic()
-        rows = [inputs[(updates * recipe.batch + row) % len(inputs)] for row in range(recipe.batch)]
-        batch = {name: value.to(device) for name, value in collate(rows).items()}
+        batch = {name: value.to(device) for name, value in collate(inputs.update(updates)).items()}
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=has_bf16(device)):
             value = loss(model, batch)
         torch.autograd.backward(value)

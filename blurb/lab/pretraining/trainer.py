@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from blurb.checkpoints.transformers_log import errors_alone
 from blurb.lab.pretraining.inputs import Inputs
 from blurb.lab.pretraining.objective import loss
-from blurb.system.files import damage, seal, write_json
+from blurb.system.files import damage, read_json, seal, write_json
 
 CHECKPOINTS = "checkpoints"
 SECONDS = 300
@@ -25,6 +26,8 @@ PER_DECADE = 3
 SAVED = "checkpoint-"
 QUALITY = "quality.json"
 """Beside a checkpoint that stays; `blurb series` draws its figures."""
+SPENT = "seconds.json"
+"""In every checkpoint: the seconds of training until then, those before a kill included."""
 
 
 def kept_updates(updates: int) -> list[int]:
@@ -48,19 +51,18 @@ def last_complete(folder: Path) -> Path | None:
 class _Saving(TrainerCallback):  # type: ignore[misc]
     """When a checkpoint is written; it is sealed after, and the one before goes unless it is to stay."""
 
-    def __init__(self, updates: int, every: int, measure: Callable[[Any], float]) -> None:
+    def __init__(self, updates: int, every: int, measure: Callable[[Any], float], before: float) -> None:
+        self.before = before
         self.kept = set(kept_updates(updates)) | set(range(every, updates + 1, every) if every else ())
         self.measure = measure
-        self.last = 0.0
+        self.begun = self.last = time.monotonic()
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        import time
-
-        self.last = time.monotonic()
+    @property
+    def seconds(self) -> float:
+        """Of training, those before a kill included; what a kill undid does not count."""
+        return round(self.before + time.monotonic() - self.begun, 1)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        import time
-
         if state.global_step in self.kept or time.monotonic() - self.last > SECONDS:
             control.should_save = True
             self.last = time.monotonic()
@@ -68,6 +70,7 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
 
     def on_save(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         folder = Path(args.output_dir)
+        write_json(folder / f"{SAVED}{state.global_step}" / SPENT, {"seconds": self.seconds})
         if state.global_step in self.kept:
             figures = {"bits per byte": round(self.measure(model), 6)}
             write_json(folder / f"{SAVED}{state.global_step}" / QUALITY, figures)
@@ -103,8 +106,8 @@ def train(
     every: int = 0,
     progress: bool = True,
     callbacks: Sequence[TrainerCallback] = (),
-) -> Mapping[str, float]:
-    """Trains in a folder, from its last complete checkpoint on; returns what the Trainer measured.
+) -> float:
+    """Trains in a folder, from its last complete checkpoint on; returns the seconds, those before a kill included.
 
     :param folder: of the checkpoints
     :param measure: bits per byte of the encoder on held-out text, written beside each checkpoint that stays
@@ -135,18 +138,24 @@ def train(
         dataloader_drop_last=True,
         seed=recipe.seed,
     )
+    last = last_complete(folder)
+    saving = _Saving(updates, every, measure, 0.0 if last is None else _spent(last))
     trainer = _Pretraining(
         model=model,
         args=arguments,
         train_dataset=inputs,
         processing_class=inputs.tokenizer,
-        callbacks=[_Saving(updates, every, measure), *callbacks],
+        callbacks=[saving, *callbacks],
         data_collator=collate,
     )
-    last = last_complete(folder)
     with errors_alone():  # the decoder's weights are those of the embeddings, and are not stored twice
-        result = trainer.train(resume_from_checkpoint=None if last is None else str(last))
-    return {str(name): float(value) for name, value in result.metrics.items()}
+        trainer.train(resume_from_checkpoint=None if last is None else str(last))
+    return saving.seconds
+
+
+def _spent(checkpoint: Path) -> float:
+    path = checkpoint / SPENT
+    return float(read_json(path)["seconds"]) if path.is_file() else 0.0  # of a release without this file
 
 
 def collate(items: list[dict[str, Any]]) -> dict[str, Any]:
