@@ -80,6 +80,21 @@ def folder(name: str, owners: Callable[[str], Collection[str]]) -> str:
     return encoded(name)
 
 
+def checkpoint(run: str, step: int) -> str:
+    """The model name of a checkpoint of a run."""
+    return f"{run}@{step}"
+
+
+def run_and_step(name: str) -> tuple[str, int] | None:
+    """The reverse of `checkpoint`; None for other names.
+
+    >>> run_and_step("mine@5000"), run_and_step("mine"), run_and_step("org/mine@main")
+    (('mine', 5000), None, None)
+    """
+    run, _, step = name.rpartition("@")
+    return (run, int(step)) if run and re.fullmatch("[0-9]{1,15}", step) else None
+
+
 def by_number(name: str) -> tuple[tuple[int, str], ...]:
     """The key that sorts names with numbers as people do.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from blurb import names
 from blurb.messages.errors import BlurbError
 from blurb.system.files import read_json
 
@@ -41,7 +42,7 @@ class Step:
     @property
     def name(self) -> str:
         """`run@step`, the model name of its rows."""
-        return f"{self.run}@{self.step}"
+        return names.checkpoint(self.run, self.step)
 
     def at(self, axis: str) -> float | None:
         """Its place on an axis: step, words or tokens."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ def command(runs: tuple[str, ...], out: Path, read: bool, **given: Any) -> None:
 
     from blurb.api.following import series
 
-    checkpoints = series(list(runs), run=not read, progress=sys.stderr.isatty(), **given)
+    checkpoints = series(list(runs), run=not read, progress=True, **given)
     for note in checkpoints.notes:
         click.secho(note, fg="yellow", err=True)
     written = checkpoints.write(out, picture=find_spec("matplotlib") is not None)

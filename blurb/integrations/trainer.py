@@ -16,6 +16,7 @@ from typing import IO, Any, Literal
 
 from transformers import TrainerCallback
 
+from blurb import names
 from blurb.integrations import trackers
 from blurb.messages.errors import SettingsError
 
@@ -103,7 +104,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
             self._running = None
 
     def _start(self, step: int, folder: Path) -> _Running:
-        request = {**self.request, "reference": str(folder), "name": f"{self.name}@{step}"}
+        request = {**self.request, "reference": str(folder), "name": names.checkpoint(self.name, step)}
         answer = (folder.parent / f"{folder.name}.json").open("w+", encoding="utf-8")
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "blurb.integrations.queued"], stdin=subprocess.PIPE, stdout=answer, text=True
@@ -144,7 +145,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
 
     def _kept(self, folder: Path, step: int) -> Path:
         """The files of a checkpoint that a fine-tuning reads, as links where the disk has them."""
-        kept = self.output / ".queue" / f"{self.name}@{step}"
+        kept = self.output / ".queue" / names.checkpoint(self.name, step)
         shutil.rmtree(kept, ignore_errors=True)
         kept.mkdir(parents=True)
         for path in folder.iterdir():

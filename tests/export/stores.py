@@ -43,9 +43,15 @@ def noisy(task: Task, unit: Example, chance: random.Random) -> Any:
 
 
 def finish(
-    store: Store, name: str, rows: Sequence[Example], seed: int = 1, verdict: str = "identical", **changed: Any
+    store: Store,
+    name: str,
+    rows: Sequence[Example],
+    seed: int = 1,
+    verdict: str = "identical",
+    model: str = "m",
+    **changed: Any,
 ) -> None:
-    """A finished trial of model `m` with noisy predictions, scored by the task's formulation.
+    """A finished trial of a model with noisy predictions, scored by the task's formulation.
 
     :param changed: columns to replace; the figures stay those of the first
     """
@@ -68,14 +74,14 @@ def finish(
     planned = trial(name, seed)
     fakes.write(
         store,
-        "m",
+        model,
         planned,
         _both({**columns, **changed}),
         figures,
         verdict=verdict,
         started=f"2024-05-0{seed}T10:00:00Z",
     )
-    row_files.write(store, row("m", planned, configuration=CONFIGURATION))
+    row_files.write(store, row(model, planned, configuration=CONFIGURATION))
 
 
 def _both(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:

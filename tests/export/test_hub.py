@@ -65,6 +65,21 @@ def test_a_card_that_is_there_keeps_the_rest(folder: Path) -> None:
         assert out.read_bytes().endswith(b"# Title\r\n\r\nText --- with dashes.\r\n")
 
 
+def test_a_run_has_one_card_of_its_last_checkpoint(tmp_path: Path) -> None:
+    store, out = Store(tmp_path / "runs"), tmp_path / "README.md"
+    finish(store, "gad", gad(), seed=1, model="mine@90")
+    finish(store, "gad", gad(), seed=2, model="mine@1000")
+    finish(store, "bioasq", bioasq(), model="other@7")
+    code, told = export("model-index", "--out", str(out), folder=tmp_path)
+    assert (code, "There are 3 such rows" in told) == (2, True)
+    for _ in range(2):  # a later checkpoint replaces an earlier one
+        assert export("model-index", "mine", "--out", str(out), folder=tmp_path)[0] == 0
+        (result,) = ModelCard.load(out).data.eval_results
+        assert (ModelCard.load(out).data.model_name, result.metric_args["step"]) == ("mine", 1000)
+        finish(store, "gad", gad(), seed=3, model="mine@200")
+    assert "mine@90, mine@200, mine@1000: quick" in export("latex", "mine", folder=tmp_path)[1]
+
+
 def test_another_metric_of_the_same_dataset_stays_on_the_card(folder: Path) -> None:
     out = folder / "README.md"
     assert export("model-index", "--out", str(out), folder=folder)[0] == 0

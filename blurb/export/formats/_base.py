@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from blurb import names
 from blurb.export.row_files import Party
 from blurb.messages.errors import SettingsError, StoreError, UnknownName
 from blurb.results import from_store
@@ -84,8 +85,9 @@ def rows(wanted: ExportRequest, optional: bool = False) -> list[RowScores]:
 
 
 def _fitting(there: Sequence[RowScores], name: str) -> list[RowScores]:
-    """The row of a name, or all rows of a model."""
+    """The row of a name, or all rows of a model, or of the checkpoints of a run."""
     fits = [row for row in there if row.name == name] or [row for row in there if row.model == name]
+    fits = fits or [row for row in there if (names.run_and_step(row.model) or ("", 0))[0] == name]
     if not fits:
         known = [*dict.fromkeys(row.model for row in there), *(row.name for row in there)]
         raise UnknownName("row in the store", name, known)
@@ -93,12 +95,21 @@ def _fitting(there: Sequence[RowScores], name: str) -> list[RowScores]:
 
 
 def one_row(wanted: ExportRequest) -> RowScores:
-    """The requested row; SettingsError with the choices if there are several."""
-    chosen = rows(wanted)
+    """The requested row, of a run that of its last checkpoint; SettingsError with the choices if there are several."""
+    chosen = _last_of_a_run(rows(wanted))
     if len(chosen) > 1:
         choices = "\n".join(f"  '{row.name}'" for row in chosen)
         raise SettingsError(f"There are {len(chosen)} such rows", fix=f"choose one as ROW:\n{choices}")
     return chosen[0]
+
+
+def _last_of_a_run(there: list[RowScores]) -> list[RowScores]:
+    """The rows of the last checkpoint, if all are of the checkpoints of one run."""
+    steps = {row.name: names.run_and_step(row.model) for row in there}
+    known = {found for found in steps.values() if found is not None}
+    if None in steps.values() or len({run for run, _ in known}) != 1:
+        return there
+    return [row for row in there if steps[row.name] == max(known)]
 
 
 def real_row(wanted: ExportRequest) -> RowScores:

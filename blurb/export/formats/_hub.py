@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from blurb import names
 from blurb.export.formats._base import ExportRequest, real_row
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.results.row_scores import RowScores
@@ -31,7 +32,9 @@ class Figure(NamedTuple):
         """The configuration behind the number."""
         spread = {} if self.sd is None else {"sd": self.sd}
         setting = {"protocol": row.configuration.text, "precision": row.configuration.precision, "note": row.note}
-        return {**{name: text for name, text in setting.items() if text}, "seeds": len(self.seeds), **spread}
+        checkpoint = names.run_and_step(row.model)
+        step = {} if checkpoint is None else {"step": checkpoint[1]}
+        return {**{name: text for name, text in setting.items() if text}, **step, "seeds": len(self.seeds), **spread}
 
 
 def figures(wanted: ExportRequest) -> tuple[RowScores, list[Figure]]:

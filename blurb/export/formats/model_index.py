@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import yaml  # type: ignore[import-untyped]
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from blurb import metrics
+from blurb import metrics, names
 from blurb.export.formats._base import ExportRequest, Files, Format
 from blurb.export.formats._hub import Figure, figures, whole_score
 from blurb.messages.errors import DataError
@@ -16,9 +16,10 @@ from blurb.results.row_scores import RowScores
 
 def _render(wanted: ExportRequest) -> Files:
     row, found = figures(wanted)
+    model = (names.run_and_step(row.model) or (row.model, 0))[0]  # all checkpoints of a run share a card
     results = _results(row, found, wanted)
     if wanted.out is None or not wanted.out.exists():
-        data = ModelCardData(model_name=row.model, eval_results=results)
+        data = ModelCardData(model_name=model, eval_results=results)
         return {"": f"---\n{data.to_yaml()}\n---\n".encode()}
     try:
         card = ModelCard.load(wanted.out)
@@ -27,7 +28,7 @@ def _render(wanted: ExportRequest) -> Files:
     ours = {_identity(result) for result in results}
     kept = [result for result in card.data.eval_results or [] if _identity(result) not in ours]
     card.data.eval_results = kept + results
-    card.data.model_name = card.data.model_name or row.model
+    card.data.model_name = card.data.model_name or model
     return {"": str(card).encode()}
 
 
