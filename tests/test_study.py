@@ -167,7 +167,8 @@ def test_the_second_family_counts_pairs_of_variants() -> None:
 
     quick = rows({"a": 70.0, "b": 70.05, "c": 60.0}, {"a": 0.3, "b": 0.3, "c": 0.6})
     sketch = rows({"a": 50.0, "b": 40.0, "c": 45.0}, {"a": 0.5, "b": 0.5, "c": 0.7})
-    found = list(lab.lines({"quick": quick, "sketch": sketch}, ["gad"]))  # type: ignore[dict-item]
-    assert [(line["protocol"], line["measure"], line["pairs"], line["right"]) for line in found] == [
-        ("sketch", "score", 2, 1), ("quick", "loss", 2, 2), ("sketch", "loss", 2, 2),
-    ]  # fmt: skip
+    found = list(lab.lines("made", {"quick": quick, "sketch": sketch}))  # type: ignore[dict-item]
+    right = [("sketch", "score", 2, 1), ("quick", "loss", 2, 2), ("sketch", "loss", 2, 2)]
+    shown = [(line["protocol"], line["measure"], line["pairs"], line["right"]) for line in found]
+    assert shown == [*right, *right]  # of the dataset, and of all
+    assert [line["dataset"] for line in found] == ["gad"] * 3 + ["all"] * 3

@@ -1,51 +1,73 @@
-"""Decision accuracy of the cheap protocols on the lab's encoders: a second family beside those made from MiniLM.
+"""Decision accuracy of the cheap protocols on the lab's encoders: families beside the one made from MiniLM.
 
-    python -m benchmarks.study.lab [STUDY] [--parts FOLDER]
+    python -m benchmarks.study.lab
 
-The reference is `quick` on test, with a variant's pretrainings as its runs. Asked for the same order of the variants
-are `sketch` and `probe` by their scores, and `quick` and `sketch` by the loss of their heads on dev: a share of the
-pairs that the reference tells apart, as the field counts decision accuracy (DataDecide, arXiv 2504.11393).
+Two families stand in docs/results/lab: checkpoints of two pretrainings (`series/results.csv`), whose runs are
+fine-tunings, and the variants of a study, whose runs are pretrainings. The reference is `quick` on test. Asked for the
+same order are `sketch` and `probe` by their scores, and `quick` and `sketch` by the loss of their heads on dev: a share
+of the pairs that the reference tells apart, as the field counts decision accuracy (DataDecide, arXiv 2504.11393).
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.study import RESULTS
-from benchmarks.study.agreement import Scores, agreement
+from benchmarks.study.agreement import Agreement, Scores, agreement
 from blurb.checkpoint_series.curves import losses
 from blurb.lab.study import parts, spec
+from blurb.results import gathered
 from blurb.results.row_scores import RowScores
 from blurb.system.files import write_whole
 
-PARTS = RESULTS.parent / "lab"
-COLUMNS = ("dataset", "protocol", "measure", "pairs", "right", "pairs_holm", "right_holm", "tau")
+LAB = RESULTS.parent / "lab"
+STUDY = "vocabulary-and-masking"
+COLUMNS = ("family", "dataset", "protocol", "measure", "encoders", "pairs", "right", "pairs_holm", "right_holm", "tau")
 REFERENCE = "quick"
+ASKED = (("sketch", "score"), ("probe", "score"), ("quick", "loss"), ("sketch", "loss"))
 ENOUGH = 3
+Rows = Mapping[str, Mapping[str, RowScores]]
+"""Protocol -> encoder -> its row."""
+
+
+def checkpoints(path: Path) -> Rows:
+    """The rows of a table of results."""
+    rows: dict[str, dict[str, RowScores]] = {}
+    for row in gathered.read(None, [path]):
+        rows.setdefault(row.configuration.protocol.partition("@")[0], {})[row.model] = row
+    return rows
+
+
+def variants(folder: Path) -> Rows:
+    """The rows of a study, each with its pretrainings as runs."""
+    study = spec.read(folder.name)
+    return {protocol: parts.rows(folder, study, protocol) for protocol in study.protocols}
 
 
 def by_measure(row: RowScores, task: str, measure: str) -> list[float]:
-    """A value for each pretraining, upwards where better."""
+    """A value for each run, upwards where better."""
     return row.values(task) if measure == "score" else [-value for value in losses(row, task)]
 
 
-def lines(rows: Mapping[str, Mapping[str, RowScores]], tasks: list[str]) -> Iterator[dict[str, object]]:
-    """A line for each dataset, protocol and measure that can be asked.
-
-    :param rows: protocol -> variant -> its row
-    """
-    for task in tasks:
-        reference = _scores(rows.get(REFERENCE, {}), task, "score")
-        for protocol, measure in (("sketch", "score"), ("probe", "score"), ("quick", "loss"), ("sketch", "loss")):
+def lines(family: str, rows: Rows) -> Iterator[dict[str, object]]:
+    """A line for each dataset, protocol and measure that can be asked, and one of all datasets."""
+    every: dict[tuple[str, str], list[Agreement]] = {}
+    for task in dict.fromkeys(name for row in rows.get(REFERENCE, {}).values() for name in row.datasets):
+        reference = _scores(rows[REFERENCE], task, "score")
+        for protocol, measure in ASKED:
             cheap = _scores(rows.get(protocol, {}), task, measure)
-            if len(reference.keys() & cheap.keys()) >= ENOUGH:
+            common = len(reference.keys() & cheap.keys())
+            if common >= ENOUGH:
                 found = agreement(reference, cheap)
-                figures = found.separated, found.right, found.holm, found.holm_right, f"{found.tau:.2f}"
-                yield dict(zip(COLUMNS, (task, protocol, measure, *figures), strict=True))
+                every.setdefault((protocol, measure), []).append(found)
+                figures = (found.separated, found.right, found.holm, found.holm_right, f"{found.tau:.2f}")
+                yield dict(zip(COLUMNS, (family, task, protocol, measure, common, *figures), strict=True))
+    for (protocol, measure), all_ in every.items():
+        sums = [sum(each) for each in zip(*((a.separated, a.right, a.holm, a.holm_right) for a in all_), strict=True)]
+        yield dict(zip(COLUMNS, (family, "all", protocol, measure, "", *sums, ""), strict=True))
 
 
 def _scores(rows: Mapping[str, RowScores], task: str, measure: str) -> Scores:
@@ -54,22 +76,14 @@ def _scores(rows: Mapping[str, RowScores], task: str, measure: str) -> Scores:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", nargs="?", default="vocabulary-and-masking")
-    parser.add_argument("--parts", type=Path, help="folder of the study")
-    parser.add_argument("--out", type=Path, default=RESULTS / "lab.csv")
-    given = parser.parse_args()
-    study = spec.read(given.study)
-    folder = given.parts or PARTS / given.study
-    rows = {protocol: parts.rows(folder, study, protocol) for protocol in study.protocols}
-    found = list(lines(rows, [task.name for task in study.tasks]))
-    if not found:
-        raise SystemExit(f"{folder} has fewer than {ENOUGH} variants: nothing can be ordered yet.")
+    """Writes and prints the table."""
+    found = [*lines("checkpoints", checkpoints(LAB / "series" / "results.csv"))]
+    found += lines("variants", variants(LAB / STUDY))
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(found)
-    write_whole(given.out, text.getvalue().encode())
+    write_whole(RESULTS / "lab.csv", text.getvalue().encode())
     for line in found:
         print(*line.values())
 
