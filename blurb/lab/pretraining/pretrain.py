@@ -50,7 +50,7 @@ def pretrain(
         return target
     import torch
 
-    from blurb.lab.pretraining import models, objective, packing, quality, trainer
+    from blurb.lab.pretraining import models, packing, quality, trainer
     from blurb.lab.pretraining.inputs import Inputs
     from blurb.training.hardware import has_bf16
 
@@ -63,11 +63,8 @@ def pretrain(
     hide_progress()
     bits = partial(quality.bits_per_byte, tokenizer=tokenizer, held_out=aside, length=recipe.length)
     folder = out / trainer.CHECKPOINTS
-    seconds, flops = 0.0, 0
-    if recipe.words:
-        middle = trainer.collate(inputs.update(inputs.updates // 2))  # a rising mask rate has its mean there
-        flops = inputs.updates * objective.flops(model, middle)
-        seconds = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks)
+    flops = _flops(model, inputs)
+    seconds = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks) if recipe.words else 0.0
     bits_per_byte = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     facts = {
         "recipe": asdict(recipe),
@@ -87,6 +84,15 @@ def pretrain(
         (aside_folder / "README.md").write_text(card.text(facts), encoding="utf-8")
         write_json(aside_folder / ABOUT, facts)
     return target
+
+
+def _flops(model: Any, inputs: Inputs) -> int:
+    """Of the whole pretraining: those of the update in the middle, where a rising mask rate has its mean, for each."""
+    from blurb.lab.pretraining import objective, trainer
+
+    if not inputs.updates:
+        return 0
+    return inputs.updates * objective.flops(model, trainer.collate(inputs.update(inputs.updates // 2)))
 
 
 def machine() -> dict[str, Any]:
