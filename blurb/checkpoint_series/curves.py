@@ -100,6 +100,19 @@ class Family:
         ratio, chance = self.signal_to_noise, self.by_chance
         return None if ratio is None or chance is None else ratio > chance
 
+    def falls(self, level: float) -> Iterator[tuple[Curve, int, float, float]]:
+        """Curve, place before it and size of each fall beyond noise, and the size that noise alone exceeds at a level.
+
+        A jump counts as noise of the checkpoints beside it, too, so it has to be the larger the shorter the curves are.
+        """
+        chance = smoothing.fall_by_chance(self._pairs, level)
+        if self.noise is None or chance is None:
+            return
+        limit = max(chance * self.noise.deviation, smoothing.ROUNDING)
+        for curve, (_, values) in zip(self.curves, self._pairs, strict=True):
+            for place in np.flatnonzero(values[:-1] - values[1:] > limit):
+                yield curve, int(place), float(values[place] - values[place + 1]), limit
+
     def best(self, curve: Curve) -> Best:
         """Where the trend of a curve is best."""
         return smoothing.best(*curve.place_and_value(self.logarithmic), self.noise)

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from blurb.checkpoint_series.curves import Curve, Family, Scored
 from blurb.messages.text import plural
 
+LEVEL = 0.05
+
 
 def sentences(families: Sequence[Family], leading: Family | None, scored: Sequence[Scored]) -> Iterator[str]:
-    """Which sets see the runs change, by which measure; then the best step of each run.
+    """Which sets see the runs change, by which measure; where they suddenly fall; the best step of each run.
 
     :param leading: the scores that decide on the best step
     """
@@ -18,6 +20,7 @@ def sentences(families: Sequence[Family], leading: Family | None, scored: Sequen
         yield "No checkpoint has a score yet."
         return
     yield from _seen(families)
+    yield from _falls(families)
     for curve in leading.curves:
         yield _best(leading, curve)
     pieces = {run: [one for one in scored if one.step.run == run] for run in dict.fromkeys(o.step.run for o in scored)}
@@ -42,6 +45,24 @@ def _seen(families: Sequence[Family]) -> Iterator[str]:
         if said.get(None):
             parts.append(f"there are too few checkpoints to tell on {', '.join(said[None])}")
         yield f"{name}, {'; '.join(parts)}."
+
+
+def _falls(families: Sequence[Family]) -> Iterator[str]:
+    """A sentence for each place where something falls by more than noise; all curves of a measure share the level."""
+    there: dict[tuple[str, int, int], list[str]] = {}
+    for family in families:
+        alike = sum(each.measure == family.measure for each in families)
+        for curve, place, size, chance in family.falls(LEVEL / alike):
+            before, after = (point.step.step for point in curve.points[place : place + 2])
+            digits = 2 if family.measure == "score" else 3
+            name = f"the loss on {family.dataset}" if family.measure == "loss" else family.dataset
+            said = f"{name} by {size:.{digits}f} (noise: {chance:.{digits}f})"
+            there.setdefault((curve.run, before, after), []).append(said)
+    for (run, before, after), parts in there.items():
+        yield (
+            f"{run} becomes worse from step {before} to {after}: {', '.join(parts)}. In brackets what noise alone "
+            "exceeds anywhere in these curves in a twentieth of cases."
+        )
 
 
 def _best(family: Family, curve: Curve) -> str:

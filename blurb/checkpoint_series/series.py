@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 TABLE, PAGE, PICTURE = "series.csv", "README.md", "series.png"
+LOSSES_SHOWN = 4
+"""Datasets up to which the picture has the losses of the heads, too."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,7 +109,7 @@ class Series:
         from blurb.plots import _style, series
 
         series.check(Path(path or PICTURE))
-        shown = [each for each in self.families if each.measure != "loss"]
+        shown = [each for each in self.families if each.measure != "loss" or len(self.datasets) <= LOSSES_SHOWN]
         holes = [one.step for one in self.scored if one.row is None]
         if path is None:
             return _style.drawn(lambda: series.draw(shown, self.split, holes, self.beside))

@@ -64,11 +64,12 @@ def draw(
         for curve in family.curves:
             marks.setdefault(curve.run, _curve(axes, family, curve, runs.index(curve.run), holes))
         _frame(axes, family, split)
-        for number, row in enumerate(beside if family.measure == "score" else ()):
-            level = row.means(split).get(family.dataset)
+        levels = {row.name: row.means(split).get(family.dataset) for row in beside if family.measure == "score"}
+        for number, (name, level) in enumerate(levels.items()):
             if level is not None:
                 style = ("--", ":", "-.")[number % 3]
-                marks.setdefault(row.name, axes.axhline(level, color=QUIET, linewidth=0.8, linestyle=style))
+                marks.setdefault(name, axes.axhline(level, color=QUIET, linewidth=0.8, linestyle=style))
+        axes.set_ylim(*_limits(family, [level for level in levels.values() if level is not None]))
     for axes in list(panels):
         axes.set_visible(False)
     for axes in figure.axes[len(families) :]:
@@ -110,6 +111,17 @@ def _curve(axes: Axes, family: Family, curve: Curve, number: int, holes: Sequenc
             [max(step, 0.5) for step in lost], [0.05] * len(lost), "x", markersize=4, color=colour, transform=foot
         )
     return marks
+
+
+def _limits(family: Family, levels: Sequence[float]) -> tuple[float, float]:
+    """Of values, trends, noise and level lines; the interval of a point whose runs fell apart may leave the panel."""
+    noise = 0.0 if family.noise is None else family.noise.deviation
+    there = [point.value for curve in family.curves for point in curve.points] + list(levels)
+    for curve in family.curves:
+        trend = family.trend(curve)[0]
+        there += [float(trend.min()) - noise, float(trend.max()) + noise]
+    margin = 0.06 * (max(there) - min(there)) or 1.0
+    return min(there) - margin, max(there) + margin
 
 
 def _frame(axes: Axes, family: Family, split: Split) -> None:

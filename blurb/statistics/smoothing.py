@@ -159,5 +159,25 @@ def ratio_by_chance(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | Non
     return float(np.quantile(np.mean(ranges, axis=0) / estimated, 1 - level))
 
 
+def fall_by_chance(curves: Sequence[tuple[Floats, Floats]], level: float = 0.05) -> float | None:
+    """The fall between two neighbours, in deviations of the noise, that noise alone exceeds anywhere at this level.
+
+    Drawn as a whole, noise included: a fall is among the differences that the noise is estimated from, so quantiles of
+    Student's t would be far too high.
+    """
+    there = [where for where, values in curves if len(values) >= LEAST]
+    if not there:
+        return None
+    generator = np.random.default_rng(0)
+    total, rank = np.zeros(5 * DRAWS), 0.0
+    largest = np.full(5 * DRAWS, -np.inf)
+    for where in there:
+        drawn, beside = generator.standard_normal((5 * DRAWS, len(where))), _beside(where)
+        total += np.sum((drawn @ beside.T) ** 2, axis=1)
+        rank += float(np.trace(beside @ beside.T))
+        largest = np.maximum(largest, np.max(drawn[:, :-1] - drawn[:, 1:], axis=1))
+    return float(np.quantile(largest / np.sqrt(total / rank), 1 - level))
+
+
 def _draws(count: int) -> Floats:
     return np.random.default_rng(0).standard_normal((DRAWS, count))

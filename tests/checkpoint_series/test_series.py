@@ -6,6 +6,7 @@ import csv
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,36 @@ def test_a_falling_loss_is_an_improvement() -> None:
     family = _series().family("gad", "loss")
     assert family is not None
     assert family.best(family.curves[0]).place == 11
+
+
+def test_a_sudden_fall_is_told_with_its_steps_and_nothing_else_is() -> None:
+    sound = _series()
+    assert not [sentence for sentence in sound.reading() if "becomes worse" in sentence]
+    broken = [
+        replace(one, row=made_row(one.step.name, {"gad": [40.0, 40.4], "hoc": [50.0, 50.2]}, {"gad": 0.7}))
+        if one.step.run == "b" and one.step.step >= 900
+        else one
+        for one in sound.scored
+    ]
+    (told,) = [text for text in replace(sound, scored=tuple(broken)).reading() if "becomes worse" in text]
+    assert told.startswith("b becomes worse from step 800 to 900: ")
+    assert [" gad by 2" in told, "the loss on gad by 0.1" in told, "hoc by" in told, "bits" in told] == [
+        True, True, False, False,
+    ]  # fmt: skip
+
+
+def test_a_point_whose_runs_fell_apart_does_not_flatten_the_picture() -> None:
+    from matplotlib.figure import Figure as Picture
+
+    sound = _series()
+    torn = made_row("a@500", {"gad": [20.0, 110.0], "hoc": [50.0, 50.2]}, {"gad": 0.5})
+    scored = [replace(one, row=torn) if one.step.name == "a@500" else one for one in sound.scored]
+    picture = replace(sound, scored=tuple(scored)).plot()
+    assert isinstance(picture, Picture)
+    (panel,) = [axes for axes in picture.axes if axes.get_title("left") == "gad, dev × 100"]
+    low, high = panel.get_ylim()
+    assert 50 < low < high < 80
+    assert "gad, loss on dev" in [axes.get_title("left") for axes in picture.axes]
 
 
 def test_the_table_has_a_line_for_every_value(tmp_path: Path) -> None:

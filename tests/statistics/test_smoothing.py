@@ -85,6 +85,19 @@ def test_a_curve_without_a_trend_is_seen_in_a_twentieth_of_cases() -> None:
     assert np.mean(said) < 0.09
 
 
+def test_noise_alone_falls_by_so_much_in_a_twentieth_of_cases() -> None:
+    generator = np.random.default_rng(0)
+    falls = 0
+    for _ in range(500):
+        curves = [(np.arange(12.0), generator.standard_normal(12)) for _ in range(2)]
+        pooled, ratio = smoothing.noise(curves), smoothing.fall_by_chance(curves)
+        assert pooled is not None
+        assert ratio is not None
+        limit = ratio * pooled.deviation
+        falls += any(float(np.max(values[:-1] - values[1:])) > limit for _, values in curves)
+    assert 0.03 < falls / 500 < 0.07
+
+
 def test_a_rise_of_five_deviations_is_seen() -> None:
     curve = [(STEPS, 5 * STEPS / 19 + np.random.default_rng(6).normal(size=20))]
     assert _seen(curve)
