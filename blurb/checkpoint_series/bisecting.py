@@ -61,7 +61,9 @@ class Bisection:
                 f"Step {self.looks[1].step} is {self.drop:+.2f} points from step {self.last_good}: no drop of the "
                 f"asked size to look for ({count} scored)."
             )
-        bound = "not known, with one fine-tuning each" if self.error is None else f"at most {self.error:.1%}"
+        bound = "not known, with one fine-tuning each"
+        if self.error is not None:
+            bound = f"at most {max(self.error, 0.001):.1%}"  # no model of noise is known to a thousandth
         lost = f" Step {', '.join(map(str, self.failed))} could not be scored." if self.failed else ""
         return (
             f"The first bad checkpoint is step {self.first_bad}, after step {self.last_good} "
