@@ -143,7 +143,7 @@ def best_published() -> dict[str, str]:
 def test_the_best_of_table_6(page: str) -> None:
     best = best_published()
     found = [(title, cell) for title, column, cell in cells(page) if column.startswith("best of the paper")]
-    assert len(found) >= 4
+    assert len(found) >= 3
     assert found == [(title, best[title]) for title, _ in found]
 
 
