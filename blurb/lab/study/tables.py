@@ -161,11 +161,29 @@ def _origin(part: Part) -> str:
 
 
 def _bits(facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
-    yield "| variant | encoder | frequencies of sub-tokens | the sub-token before | sub-tokens seen | seconds |"
-    yield "|---|---:|---:|---:|---:|---:|"
+    yield (
+        "| variant | encoder | frequencies of sub-tokens | the sub-token before | sub-tokens seen | operations, 10^12 "
+        "| seconds |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|"
     for name, known in facts.items():
         if known:
             bits = [statistics.fmean(each["bits per byte"][key] for each in known) for key in
                     ("model", "frequencies", "pairs")]  # fmt: skip
-            seen = [statistics.fmean(each["seen"][key] for each in known) for key in ("tokens", "seconds")]
-            yield f"| {name} | {' | '.join(f'{value:.3f}' for value in bits)} | {seen[0]:,.0f} | {seen[1]:,.0f} |"
+            tokens, seconds, flops = (
+                statistics.fmean(each["seen"][key] for each in known) for key in ("tokens", "seconds", "flops")
+            )
+            measured = " | ".join(f"{value:.3f}" for value in bits)
+            yield f"| {name} | {measured} | {tokens:,.0f} | {flops / 1e12:,.0f} | {seconds:,.0f} |"
+    every = [each for known in facts.values() for each in known]
+    if len({each["recipe"]["whole_word"] for each in every if each["seen"]["words"]}) > 1:
+        yield ""
+        yield (
+            "The measurement masks whole words, as one of the objectives does and the other does not: that is part of "
+            "what lies between their encoders."
+        )
+    epochs = {round(each["seen"]["epochs"]) for each in every if each["seen"]["words"]}
+    if max(epochs, default=0) > 1:
+        yield ""
+        times = " or ".join(map(str, sorted(epochs)))
+        yield f"The text was read {times} times: the words seen are not different words."
