@@ -45,7 +45,7 @@ def study(
     :param told: called with a sentence for each part that is done
     :raises BlurbError: for a study that cannot be made, or parts of another one
     """
-    from blurb.lab.study import conduct, findings, spec
+    from blurb.lab.study import conduct, findings, parts, spec
 
     wanted, folder, place = spec.read(file), Path(output), _place(data, suite)
     say = told or (lambda sentence: None)
@@ -56,7 +56,9 @@ def study(
             raise SettingsError(f"--hours must be above 0 (got {hours:g}).")
         end = math.inf if hours is None else time.monotonic() + 3600 * hours
         originals = None if raw is None else Path(raw)
-        texts, options = conduct.Texts(place, originals), _options(wanted, place, originals, suite)
+        # A machine without bf16 goes on in the precision of the parts, or nothing could be compared.
+        options = {**_options(wanted, place, originals, suite), "precision": parts.precision(folder, wanted)}
+        texts = conduct.Texts(place, originals)
         forecast = _forecast(wanted, folder, texts, options)
 
         def fits(variant: Variant) -> bool:

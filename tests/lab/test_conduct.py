@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import blurb
+from blurb.board.reading import Row
 from blurb.corpora import demo
 from blurb.lab.pretraining import pretrain
 from blurb.lab.study import conduct, examples, findings, parts, spec
@@ -23,6 +25,7 @@ from blurb.results.row_scores import RowScores
 from blurb.system import leases
 from blurb.system.files import write_json
 from blurb.system.lease_records import LeaseRecord
+from blurb.training.hardware import choose_device, choose_precision
 from tests.system.other_machines import Clock, Elsewhere
 
 SMALL = """
@@ -40,6 +43,19 @@ batch = 8
 words = 0
 [variants.trained]
 """
+
+
+def own_precision() -> str:
+    return choose_precision("auto", choose_device("auto"))
+
+
+def of_a_machine_without_bf16(read: Callable[[Path], Row]) -> Callable[[Path], Row]:
+    """Reads a part as if it had been scored in a precision that no machine has; the others as they are."""
+    return lambda folder: (
+        replace(read(folder), about={**read(folder).about, "precision": "fp8"})
+        if "trained-2" in folder.parts
+        else read(folder)
+    )
 
 
 @pytest.mark.costly
@@ -91,6 +107,11 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert [each["seen"]["words"] for each in facts["untrained"]] == [0, 0]
     assert all(each["bits per byte"]["model"] > 0 for each in facts["trained"])
     assert not list((tmp_path / "out").rglob("*.safetensors"))
+    assert [parts.precision(tmp_path / name, study) for name in ("out", "none")] == [own_precision(), "auto"]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(parts, "read", of_a_machine_without_bf16(parts.read))
+        with pytest.raises(DataError, match="in another precision than in other parts"):
+            parts.rows(tmp_path / "out", study, "smoke")
     wider = replace(study, tasks=[*study.tasks, blurb.tasks.get("hoc")])
     assert len(conduct.missing(tmp_path / "out", wider)) == 4
     elsewhere = replace(study, variants=[replace(each, text=["notes.txt"]) for each in study.variants])

@@ -79,13 +79,24 @@ def has_row(folder: Path, study: Study) -> bool:
     return {task.name for task in study.tasks} <= {run["task"] for run in read(folder).about["runs"]}
 
 
+def precision(out: Path, study: Study) -> str:
+    """The precision of the parts that are there; `auto` before there are any, which decides for all that follow."""
+    for variant in study.variants:
+        for seed in range(1, study.runs + 1):
+            for protocol in study.protocols:
+                folder = place(out, variant, seed) / protocol
+                if (folder / ABOUT).is_file():
+                    return str(read(folder).about["precision"])
+    return "auto"
+
+
 def rows(out: Path, study: Study, protocol: str) -> dict[str, RowScores]:
     """Variant -> its row, whose runs are the pretrainings that are there.
 
     :raises DataError: for parts of another study, or that were scored on other data or with other settings
     """
     there: dict[str, RowScores] = {}
-    scored: dict[str, tuple[Any, str]] = {}
+    scored: dict[str, tuple[Any, str, str]] = {}
     for variant in study.variants:
         own = {}
         for seed in range(1, study.runs + 1):
@@ -94,9 +105,10 @@ def rows(out: Path, study: Study, protocol: str) -> dict[str, RowScores]:
                 check(out, study, variant, seed)
                 row = read(folder)
                 for run in row.about["runs"]:
-                    made = (run["settings"], run["data"])
+                    made = (run["settings"], run["data"], row.about["precision"])
                     if scored.setdefault(run["task"], made) != made:
-                        why = f"{run['task']} was scored on other data or with other settings than in other parts."
+                        how = "on other data, with other settings or in another precision"
+                        why = f"{run['task']} was scored {how} than in other parts."
                         raise DataError(why, folder, fix="move it away, and run the study again.")
                 own[seed] = scores(row)
         if own:

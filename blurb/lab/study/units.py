@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from blurb.messages.errors import DataError
 from blurb.results.dataset_scores import DatasetScores, Run
@@ -25,10 +26,16 @@ def variant_row(name: str, rows: Mapping[int, RowScores]) -> RowScores:
     ordered = [rows[seed] for seed in sorted(rows)]
     first = ordered[0]
     for row in ordered:
-        if (row.configuration.identity, row.learner, row.recipe) != (
-            first.configuration.identity, first.learner, first.recipe,
-        ):  # fmt: skip
-            raise DataError(f"{name}: {row.name} is of another configuration than {first.name}.")
+        differs = [
+            f"{key} {value} and {before}"
+            for (key, value), before in zip(_how(row).items(), _how(first).values(), strict=True)
+            if value != before
+        ]
+        if differs:
+            raise DataError(
+                f"{name}: {row.name} is of another configuration than {first.name} ({', '.join(differs)})",
+                fix="move one of the two parts away, and run the study again.",
+            )
     datasets: dict[str, DatasetScores] = {}
     for task in dict.fromkeys(task for row in ordered for task in row.datasets):
         runs: dict[int, Run] = {}
@@ -42,3 +49,8 @@ def variant_row(name: str, rows: Mapping[int, RowScores]) -> RowScores:
         datasets[task] = replace(some, runs=dict(sorted(runs.items())), planned=len(rows))
     weights = hashlib.sha256(" ".join(row.weights for row in ordered).encode()).hexdigest()
     return replace(first, model=name, datasets=datasets, weights=weights, planned_seeds={}, label="", key="")
+
+
+def _how(row: RowScores) -> dict[str, Any]:
+    """How an encoder was scored."""
+    return {**row.configuration.identity, "learner": row.learner, "recipe": row.recipe}
