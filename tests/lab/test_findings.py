@@ -136,12 +136,12 @@ def test_where_a_difference_of_means_comes_from(tmp_path: Path) -> None:
     assert not replace(shown, study=lacking).decompositions()
 
 
-def test_two_pretrainings_beside_one_are_read() -> None:
-    """The variance is that of the side with several."""
+def test_two_pretrainings_beside_one_give_no_p() -> None:
+    """Nothing says that the one recipe varies as the other does."""
     two = variant_row("a", {seed: encoder("a", seed) for seed in (1, 2)})
     lines = sentences({"a": two, "b": variant_row("b", {1: encoder("b", 1)})})
     assert len(lines) == 2
-    assert any("not separated; about" in line for line in lines)
+    assert all("of these checkpoints alone" in line and "p " not in line for line in lines)
 
 
 def test_no_number_of_pretrainings_makes_up_for_few_examples() -> None:

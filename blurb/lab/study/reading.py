@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from blurb.lab.study.examples import Units
+from blurb.messages.text import probability
 from blurb.results.comparison import ScoreComparison, compare_rows
 from blurb.results.row_scores import RowScores
 from blurb.statistics.holm import holm
@@ -41,11 +42,15 @@ def compared(rows: Mapping[str, RowScores], reference: str, units: Units | None 
         if name == reference:
             continue
         lines = compare_rows(row, rows[reference], "test", with_units=False)
-        own = [line for line in lines if known(line.name) is not None and line.difference is not None]
+        own = [
+            _if_several(line, row, rows[reference])
+            for line in lines
+            if known(line.name) is not None and line.difference is not None
+        ]
         added = {}
         if units is not None:
             added = {line.name: units(name, reference, line.name) for line in own if line.p is not None}
-            own = _with_examples(own, row, rows[reference], added)
+        own = _with_examples(own, row, rows[reference], added)
         there[name] = [Difference(line, added.get(line.name, (0.0, 0))[0]) for line in own]
     return there
 
@@ -55,7 +60,7 @@ def reading(
 ) -> Iterator[str]:
     """A sentence for each variant and dataset: its scores minus those of the reference.
 
-    With one pretraining a side there is no test: the sentence is on these two checkpoints.
+    With one pretraining on a side there is no test: the sentence is on these checkpoints.
 
     :param differences: of `compared`
     """
@@ -63,6 +68,17 @@ def reading(
         for each in own:
             sentence = _sentence(each.line, rows[name], rows[reference], each.of_examples)
             yield f"{each.line.name}: {name} minus {reference}: {sentence}"
+
+
+def _if_several(line: ScoreComparison, first: RowScores, other: RowScores) -> ScoreComparison:
+    """The line, without a test where either side has one pretraining: how much its recipe varies is then unknown.
+
+    Variants need not vary alike: random weights that were never trained have no variation of pretraining at all.
+    """
+    own, others = first.values(line.name), other.values(line.name)
+    if min(len(own), len(others)) > 1:
+        return line
+    return replace(line, p=None, comparison=compare([statistics.fmean(own)], [statistics.fmean(others)]))
 
 
 def _with_examples(
@@ -82,10 +98,10 @@ def _with_examples(
 def _sentence(line: ScoreComparison, first: RowScores, other: RowScores, of_examples: float) -> str:
     difference = f"{line.difference:+.2f}"
     if line.p is None or line.interval is None:
-        why = line.reason or "one pretraining a side says nothing of others"
+        why = line.reason or "one pretraining says nothing of others"
         return f"{difference}; of these checkpoints alone ({why})."
     half = (line.interval[1] - line.interval[0]) / 2
-    text = f"{difference} ± {half:.2f}, p {line.p:.2g} (corrected over the datasets)"
+    text = f"{difference} ± {half:.2f}, p {probability(line.p)} (corrected over the datasets)"
     if line.p < LEVEL:
         return f"{text}: separated."
     several = [values for row in (first, other) if len(values := row.values(line.name)) > 1]
