@@ -15,7 +15,7 @@ from blurb.messages.errors import BlurbError
 from blurb.store import planned_rows as rows
 from blurb.store import row_contents
 from blurb.store import trial_checkpoints as checkpoints
-from blurb.store.store import ROWS_LEASE, Store, leftovers
+from blurb.store.store import LEASE, ROWS_LEASE, Store, leftovers
 from blurb.system import leases
 from blurb.system.files import FORGOTTEN, OURS, disk_time, size_of
 
@@ -119,7 +119,12 @@ def _of_files(store: Store) -> Iterator[Leftover]:
         yield Leftover("damaged row file", path)
     if (lease := store.root / ROWS_LEASE).exists() and leases.seems_held(lease) is False:
         yield Leftover("stale lease", lease)
-    for path in _forgotten(store.root, ("", "*/", "*/*/", f"*/{rows.FOLDER}/")):
+    depths = ("", "*/", "*/*/", f"*/{rows.FOLDER}/")
+    # Of processes that were killed as they ended the lease of another that had been killed, or the right to do so.
+    for path in sorted(path for depth in depths for path in store.root.glob(f"{depth}.*{LEASE}{leases.END}*")):
+        if leases.seems_held(path) is False:
+            yield Leftover("stale lease", path)
+    for path in _forgotten(store.root, depths):
         yield Leftover("temporary file", path)
 
 

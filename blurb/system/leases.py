@@ -34,6 +34,8 @@ PAUSES = (0.01, 1.0)
 """Shortest and longest seconds between two tries of `held`."""
 SILENCE = 5.0
 """Seconds of waiting for a lease before a message says so."""
+END = ".end"
+"""What is added to the name of a lease for the right to end it, and to that one's for the right to end that."""
 
 
 class Lost(StoreError):
@@ -266,7 +268,7 @@ def _end(path: Path, content: bytes) -> bool:
 
 
 def _right_to_end(path: Path) -> Path:
-    return path.with_name(f"{path.name}.end")
+    return path.with_name(f"{path.name}{END}")
 
 
 def _remove(path: Path, is_right: Callable[[bytes], bool]) -> bool:

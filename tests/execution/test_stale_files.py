@@ -9,9 +9,11 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.execution import stale_files
-from blurb.store.store import ROWS_LEASE, Store
+from blurb.store.store import LEASE, ROWS_LEASE, Store
 from blurb.system.files import beside
 from blurb.system.lease_records import LeaseRecord
+
+ENDS = (".end", ".end.end", ".end.end.end")
 
 
 def test_the_lease_of_the_rows(tmp_path: Path) -> None:
@@ -25,6 +27,22 @@ def test_the_lease_of_the_rows(tmp_path: Path) -> None:
     assert not lease.exists()
     lease.write_bytes(LeaseRecord.me().content())
     assert stale_files.find(store) == []
+
+
+def test_rights_to_end_a_lease_of_processes_that_were_killed_one_after_the_other(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    trial = store.lease(store.root / "row" / "gad" / "0123456789abcdef")
+    trial.parent.mkdir(parents=True)
+    gone = LeaseRecord.me().content().replace(str(os.getpid()).encode(), b"999999999")
+    ends = [lease.with_name(lease.name + end) for lease in (store.root / ROWS_LEASE, trial) for end in ENDS]
+    for path in ends:
+        path.write_bytes(gone)
+    mine = trial.with_name(f".fedcba9876543210{LEASE}.end")
+    mine.write_bytes(LeaseRecord.me().content())
+    found = stale_files.find(store)
+    assert {(one.kind, one.path) for one in found} == {("stale lease", path) for path in ends}
+    assert len(stale_files.remove(store, found)) == len(ends)
+    assert list(trial.parent.iterdir()) == [mine], "its process lives"
 
 
 def test_copies_of_a_killed_prepare(tmp_path: Path) -> None:

@@ -9,10 +9,8 @@ import pytest
 
 from tests.faults.child import ASKED_FOR_LOCK, Faults
 from tests.faults.commands import Command, blurb
-from tests.faults.sweep import Undisturbed, assert_kept, chances, finished, record, rounds, sweep
+from tests.faults.sweep import SILENCE, Undisturbed, assert_kept, chances, finished, record, rounds, sweep
 
-SILENCE = 1.5
-"""Seconds after which a process of another machine counts as dead."""
 YEAR = 365 * 86_400.0
 
 
