@@ -71,7 +71,7 @@ def updates(recipe: Recipe) -> tuple[Callable[[], None], Callable[[], None]]:
     every = np.ones(len(draws), dtype=np.bool_)
     inputs = Inputs(Stream(draws, every, every.astype(np.int64), int(tokenizer.sep_token_id)), recipe, tokenizer)
     collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=recipe.mask_rate)
-    place = [0, 0]
+    place, bf16 = [0, 0], has_bf16(torch.device("cpu"))
 
     def rows(which: int) -> range:
         place[which] += recipe.batch
@@ -82,19 +82,19 @@ def updates(recipe: Recipe) -> tuple[Callable[[], None], Callable[[], None]]:
     steps = [torch.optim.AdamW(model.parameters(), fused=True) for model in (sparse, dense)]
 
     def ours() -> None:
-        step(steps[0], lambda: loss(sparse, collate([inputs[row] for row in rows(0)])))
+        step(steps[0], loss(sparse, collate([inputs[row] for row in rows(0)]), bf16))
 
     def theirs() -> None:
         texts = [{"input_ids": [2, *draws[inputs.slices[row % len(inputs.slices)]].tolist(), 3]} for row in rows(1)]
-        step(steps[1], lambda: dense(**collator(texts)).loss)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
+            value = dense(**collator(texts)).loss
+        step(steps[1], value)
 
     return ours, theirs
 
 
-def step(optimizer: torch.optim.Optimizer, value: Callable[[], torch.Tensor]) -> None:
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=has_bf16(torch.device("cpu"))):
-        total = value()
-    total.backward()
+def step(optimizer: torch.optim.Optimizer, value: torch.Tensor) -> None:
+    value.backward()
     optimizer.step()
     optimizer.zero_grad()
 

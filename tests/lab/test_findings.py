@@ -103,6 +103,21 @@ def test_the_table_against_numbers_by_hand() -> None:
     assert f"| gad | 62.17 ± {halves[0]:.2f} | 58.17 ± {halves[1]:.2f} | 81.74 | 83.96 |" in page
 
 
+def test_the_page_says_which_were_pretrained_in_fp32() -> None:
+    study = replace(spec.read("vocabulary-and-masking"), variants=[], tasks=[])
+    bits = dict.fromkeys(("model", "frequencies", "pairs"), 1.0)
+
+    def made(seed: int, precision: str, words: int = 9) -> dict[str, object]:
+        seen = {"words": words, "tokens": words, "epochs": 1, "seconds": 1, "flops": words}
+        recipe = {"seed": seed, "whole_word": False}
+        return {"seen": seen, "recipe": recipe, "precision": precision, "bits per byte": bits}
+
+    both = {"a": [made(1, "fp32"), made(2, "bf16")], "random": [made(1, "fp32", words=0)]}
+    assert "Pretrained with products in fp32: a 1. All others: in bf16." in tables.page(study, [], both, [], {})
+    for one in ([made(1, "bf16")], [made(1, "fp32"), made(2, "fp32")]):
+        assert "Pretrained with" not in tables.page(study, [], {**both, "a": one}, [], {})
+
+
 def test_where_a_difference_of_means_comes_from(tmp_path: Path) -> None:
     """Oracle: the differences of numpy's means by the number of datasets, which add up to that of the means."""
     rows = {name: variant(name) for name in VALUES}

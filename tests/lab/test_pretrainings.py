@@ -7,12 +7,17 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import TrainerCallback
 
 from blurb.corpora import demo
 from blurb.lab.pretraining import speed
 from blurb.lab.pretraining.corpus import Corpus
+from blurb.lab.pretraining.pretrain import pretrain
 from tests.cli.in_process import blurb as command
 from tests.lab.conftest import SMALL
 
@@ -95,6 +100,30 @@ def test_hours_become_words_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert 1.0 < again.words / first.words < 4.0  # twice the time, on a machine that does other things, too
     (tmp_path / "recipe.json").write_text(json.dumps({"hash": "x", "recipe": {"words": 77}}))
     assert speed.for_hours(tmp_path, corpus, SMALL, 5).words == 77
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_products_are_in_the_precision_that_is_reported(tmp_path: Path, corpus: Corpus, precision: str) -> None:
+    """That of the first start, whatever machine goes on: recipe.json says it."""
+    (tmp_path / "recipe.json").write_text(json.dumps({"hash": SMALL.hash(corpus.hash), "precision": precision}))
+    seen: set[torch.dtype] = set()
+
+    def watch(layer: torch.nn.Module, inputs: object, output: torch.Tensor) -> None:
+        if layer.training and output.requires_grad:
+            seen.add(output.dtype)
+
+    class Hooks(TrainerCallback):  # type: ignore[misc]
+        def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+            if state.global_step == 1:
+                for layer in model.modules():
+                    if isinstance(layer, torch.nn.Linear):
+                        layer.register_forward_hook(watch)
+
+    model = pretrain(tmp_path, corpus, SMALL, {"source": "train"}, progress=False, callbacks=[Hooks()])
+    assert seen == {torch.bfloat16 if precision == "bf16" else torch.float32}
+    assert json.loads((model / "pretraining.json").read_text())["precision"] == precision
+    assert {value.dtype for value in load_file(model / "model.safetensors").values()} == {torch.float32}
 
 
 @pytest.mark.costly

@@ -25,7 +25,7 @@ def text(facts: Mapping[str, Any]) -> str:
         "",
         f"Text: {source['source']}, {source['words']:,} words. {_left_out(source)}",
         f"Seen: {seen['words']:,} words ({seen['epochs']:g} epochs), {seen['tokens']:,} sub-tokens, "
-        f"{plural(seen['updates'], 'update')}, {seen['seconds']:,.0f} seconds.",
+        f"{plural(seen['updates'], 'update')}, {seen['seconds']:,.0f} seconds, products in {facts['precision']}.",
         "",
         f"Bits per byte of {bits['words']:,} masked words of held-out text: **{bits['model']:.3f}**; by frequencies "
         f"of sub-tokens alone {bits['frequencies']:.3f}, by the sub-token before {bits['pairs']:.3f}.",

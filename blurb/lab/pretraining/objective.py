@@ -11,14 +11,23 @@ if TYPE_CHECKING:
     import torch
 
 
-def loss(model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
+def loss(model: Any, inputs: Mapping[str, torch.Tensor], bf16: bool = False) -> torch.Tensor:
     """The mean cross entropy of the predicted sub-tokens, and with `next_sentence_label` that of the pairs added.
 
     The decoder of BERT is a product with the whole vocabulary, for every sub-token; 85 % of these are not predicted, so
     their hidden states are left out before it. Other architectures compute their own loss, which is the same.
 
     :param inputs: `input_ids` and `labels` of shape (batch, length), with `IGNORED` where nothing is predicted
+    :param bf16: whether products are in bf16; the Trainer's own setting is around `model.forward` alone, which is not
+        called here
     """
+    import torch
+
+    with torch.autocast(inputs["input_ids"].device.type, dtype=torch.bfloat16, enabled=bf16):
+        return _loss(model, inputs)
+
+
+def _loss(model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
     from torch.nn.functional import cross_entropy
 
     body = {name: value for name, value in inputs.items() if name not in ("labels", "next_sentence_label")}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ABOUT = "pretraining.json"
 PLAN = "recipe.json"
-"""Stands in the folder before the first checkpoint."""
+"""Stands in the folder before the first checkpoint, with the precision, in which every machine goes on."""
 
 
 def pretrain(
@@ -52,19 +52,19 @@ def pretrain(
 
     from blurb.lab.pretraining import models, packing, quality, trainer
     from blurb.lab.pretraining.inputs import Inputs
-    from blurb.training.hardware import has_bf16
 
     model, tokenizer = models.build(corpus.texts, recipe)
     out.mkdir(parents=True, exist_ok=True)
-    write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe)})
+    precision = _precision(out)
+    write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe), "precision": precision})
     learnt, aside = packing.stream(corpus.texts, tokenizer), packing.stream(corpus.held_out, tokenizer)
     inputs = Inputs(learnt, recipe, tokenizer)
-    bf16 = has_bf16(torch.device("cpu")) and not torch.cuda.is_available()
     hide_progress()
     bits = partial(quality.bits_per_byte, tokenizer=tokenizer, held_out=aside, length=recipe.length)
     folder = out / trainer.CHECKPOINTS
-    flops = _flops(model, inputs)
-    seconds = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks) if recipe.words else 0.0
+    flops, seconds, bf16 = _flops(model, inputs), 0.0, precision == "bf16"
+    if recipe.words:
+        seconds = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks)
     bits_per_byte = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     facts = {
         "recipe": asdict(recipe),
@@ -73,7 +73,7 @@ def pretrain(
         "seen": _seen(inputs, flops, seconds),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "bits per byte": asdict(bits_per_byte),
-        "precision": "bf16" if bf16 else "fp32",
+        "precision": precision,
         "machine": machine(),
         "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
@@ -84,6 +84,17 @@ def pretrain(
         (aside_folder / "README.md").write_text(card.text(facts), encoding="utf-8")
         write_json(aside_folder / ABOUT, facts)
     return target
+
+
+def _precision(out: Path) -> str:
+    """That of the start; a plan without it is of a release that had all products in fp32."""
+    import torch
+
+    from blurb.training.hardware import has_bf16
+
+    if (out / PLAN).is_file():
+        return str(read_json(out / PLAN).get("precision", "fp32"))
+    return "bf16" if has_bf16(torch.device("cuda" if torch.cuda.is_available() else "cpu")) else "fp32"
 
 
 def _flops(model: Any, inputs: Inputs) -> int:

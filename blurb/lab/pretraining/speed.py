@@ -48,9 +48,7 @@ def words_per_second(corpus: Corpus, recipe: Recipe) -> float:
         if time.monotonic() - started < WARM_UP:
             updates, begun = 0, time.monotonic()
         batch = {name: value.to(device) for name, value in collate(inputs.update(updates)).items()}
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=has_bf16(device)):
-            value = loss(model, batch)
-        torch.autograd.backward(value)
+        torch.autograd.backward(loss(model, batch, has_bf16(device)))
         optimizer.step()
         optimizer.zero_grad()
         updates += 1

@@ -90,8 +90,7 @@ class _Pretraining(Trainer):  # type: ignore[misc]
     def compute_loss(
         self, model: Any, inputs: Mapping[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        with self.accelerator.autocast():  # the Trainer has put it around `model.forward`, which the loss does not call
-            value = loss(model, inputs)
+        value = loss(model, inputs, self.args.bf16)
         return (value, None) if return_outputs else value
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:

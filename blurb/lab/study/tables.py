@@ -182,6 +182,11 @@ def _bits(facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
             "The measurement masks whole words, as one of the objectives does and the other does not: that is part of "
             "what lies between their encoders."
         )
+    pretrained = [(name, each) for name, known in facts.items() for each in known if each["seen"]["words"]]
+    if len({each["precision"] for _, each in pretrained}) > 1:
+        full = ", ".join(f"{name} {each['recipe']['seed']}" for name, each in pretrained if each["precision"] == "fp32")
+        yield ""
+        yield f"Pretrained with products in fp32: {full}. All others: in bf16."
     epochs = {round(each["seen"]["epochs"]) for each in every if each["seen"]["words"]}
     if max(epochs, default=0) > 1:
         yield ""
