@@ -144,8 +144,3 @@ class Series:
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
-
-
-def steps_without(scored: Sequence[Scored]) -> list[str]:
-    """The names of checkpoints without a row."""
-    return [one.step.name for one in scored if one.row is None]

@@ -9,8 +9,6 @@ from typing import Any
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
 
-CASINGS = ("cased", "uncased")
-
 
 def with_casing(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callable[..., Any]) -> Tokenizer:
     """The tokenizer as it is, or reloaded so that it keeps upper case.

@@ -19,7 +19,6 @@ from blurb.tasks import Task
 
 SPLITTER = re.compile(r"\w+|[^\w\s]")
 """The word splitter `letters-and-signs`: runs of letters, digits and underscores, and every other sign by itself."""
-SPLITTER_NAME = "letters-and-signs"
 ANSWERS = ("tags", "label", "labels", "score")
 Input = str | Mapping[str, Any]
 
