@@ -45,7 +45,7 @@ def study(
     :param told: called with a sentence for each part that is done
     :raises BlurbError: for a study that cannot be made, or parts of another one
     """
-    from blurb.lab.study import conduct, findings, parts, spec
+    from blurb.lab.study import conduct, findings, spec
 
     wanted, folder, place = spec.read(file), Path(output), _place(data, suite)
     say = told or (lambda sentence: None)
@@ -56,8 +56,7 @@ def study(
             raise SettingsError(f"--hours must be above 0 (got {hours:g}).")
         end = math.inf if hours is None else time.monotonic() + 3600 * hours
         originals = None if raw is None else Path(raw)
-        # A machine without bf16 goes on in the precision of the parts, or nothing could be compared.
-        options = {**_options(wanted, place, originals, suite), "precision": parts.precision(folder, wanted)}
+        options = _options(wanted, folder, place, originals, suite)
         texts = conduct.Texts(place, originals)
         forecast = _forecast(wanted, folder, texts, options)
 
@@ -87,7 +86,7 @@ def missing_parts(
     wanted, folder, place = spec.read(file), Path(output), _place(data, suite)
     originals = None if raw is None else Path(raw)
     texts = None if place is None else conduct.Texts(place, originals)
-    coming = _forecast(wanted, folder, texts, _options(wanted, place, originals, suite)).parts()
+    coming = _forecast(wanted, folder, texts, _options(wanted, folder, place, originals, suite)).parts()
     text = f"{len(coming)} of {len(wanted.variants) * wanted.runs} pretrainings are missing in {folder}"
     if all(part.seconds is not None for part in coming):
         text += f": about {_sum(coming)}" if coming else ""
@@ -108,10 +107,16 @@ def _place(data: Path | str | None, suite: str) -> Path | None:
     return demo.prepare() if suite == "demo" else None if data is None else Path(data)
 
 
-def _options(wanted: Study, data: Path | None, raw: Path | None, suite: str) -> Mapping[str, Any]:
-    """What every encoder is scored with, as keywords of `blurb.run`."""
+def _options(wanted: Study, out: Path, data: Path | None, raw: Path | None, suite: str) -> Mapping[str, Any]:
+    """What every encoder is scored with, as keywords of `blurb.run`.
+
+    A machine without bf16 goes on in the precision of the parts, or nothing could be compared.
+    """
+    from blurb.lab.study import parts
+
     place = {"suite": "demo"} if suite == "demo" else {"data": data, "raw": raw}
-    return {"tasks": ",".join(task.name for task in wanted.tasks), "progress": False, **place}
+    names = ",".join(task.name for task in wanted.tasks)
+    return {"tasks": names, "progress": False, "precision": parts.precision(out, wanted), **place}
 
 
 def _forecast(wanted: Study, out: Path, texts: Texts | None, options: Mapping[str, Any]) -> Forecast:

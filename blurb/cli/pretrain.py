@@ -101,10 +101,8 @@ def command(
         recipe = speed.for_hours(out, corpus, recipe, hours)
     kept_out = ", ".join(f"{count:,} by {reason}" for reason, count in corpus.left_out.items())
     click.echo(f"{len(corpus.texts):,} documents, {corpus.words:,} words; left out: {kept_out or 'none'}", err=True)
-    if without := about["datasets without original text"]:
-        click.echo(
-            f"Without {', '.join(without)}: their text has dummies, and --raw has no originals of them.", err=True
-        )
+    for name, why in about["datasets without original text"].items():
+        click.echo(f"Without {name}, whose text here has dummies: {why}", err=True)
     if dry_run:
         click.echo(f"{recipe.words:,} words are {recipe.words / corpus.words:.1f} times the text.")
         return

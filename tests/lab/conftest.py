@@ -14,4 +14,4 @@ SMALL = Recipe(vocabulary=500, words=3_000, length=32, batch=8)
 
 @pytest.fixture(scope="session")
 def corpus() -> Corpus:
-    return collect(train_texts.read(demo.prepare()), None)
+    return collect(train_texts.read(demo.prepare()).documents, None)

@@ -17,6 +17,7 @@ import blurb
 from blurb.board.reading import Row
 from blurb.corpora import demo
 from blurb.lab.pretraining import pretrain
+from blurb.lab.pretraining.corpus import Corpus
 from blurb.lab.study import conduct, examples, findings, parts, spec
 from blurb.lab.study.spec import Study, Variant
 from blurb.messages.errors import DataError
@@ -112,6 +113,16 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
         patched.setattr(parts, "read", of_a_machine_without_bf16(parts.read))
         with pytest.raises(DataError, match="in another precision than in other parts"):
             parts.rows(tmp_path / "out", study, "smoke")
+    parts.check_text(tmp_path / "out", study, trained, facts["trained"][0]["text"]["sha256"])
+    with pytest.raises(DataError, match="has other documents now than when the parts were made"):
+        parts.check_text(tmp_path / "out", study, trained, "of other documents")
+    about = parts.place(tmp_path / "out", trained, 2) / pretrain.ABOUT
+    for key in ("vocabulary", "start", "text"):
+        changed = {"sha256": "another"} if key == "text" else "another"
+        write_json(about, {**facts["trained"][1], key: changed})
+        with pytest.raises(DataError, match=r"different (contents of|documents)"):
+            parts._check_alike(tmp_path / "out", study)
+    write_json(about, facts["trained"][1])
     wider = replace(study, tasks=[*study.tasks, blurb.tasks.get("hoc")])
     assert len(conduct.missing(tmp_path / "out", wider)) == 4
     elsewhere = replace(study, variants=[replace(each, text=["notes.txt"]) for each in study.variants])
@@ -150,8 +161,8 @@ def study(tmp_path: Path) -> Study:
 class NoTexts(conduct.Texts):
     """Texts that nobody reads."""
 
-    def of(self, variant: Variant) -> tuple[Any, Any]:
-        return None, {}
+    def of(self, variant: Variant) -> tuple[Corpus, Any]:
+        return Corpus([], []), {}
 
 
 def conducted(study: Study, out: Path, score: Any = None) -> list[str]:

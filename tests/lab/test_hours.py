@@ -9,7 +9,7 @@ import pytest
 
 import blurb
 from blurb.lab.pretraining import speed
-from blurb.lab.pretraining.pretrain import ABOUT, machine
+from blurb.lab.pretraining.pretrain import ABOUT, machine, usual_precision
 from blurb.lab.study import conduct, hours, parts, spec
 from blurb.lab.study.hours import Forecast
 from blurb.messages.errors import BlurbError
@@ -68,21 +68,27 @@ def test_seconds_of_parts_that_this_machine_has_made(
     monkeypatch.setattr(parts, "is_done", lambda out, study, variant, seed: parts.place(out, variant, seed).is_dir())
     trials(monkeypatch, 10.0)
     elsewhere = {**machine(), "threads": 99}
-    for variant, seed, kind, pretraining, scoring in (
-        (trained, 1, machine(), 100.0, 20.0),
-        (trained, 2, machine(), 140.0, 15.0),
-        (untrained, 1, elsewhere, 5_000.0, 5_000.0),
+    for variant, seed, kind, precision, pretraining, scoring in (
+        (trained, 1, machine(), usual_precision(), 100.0, 20.0),
+        (trained, 2, machine(), usual_precision(), 140.0, 15.0),
+        (untrained, 1, elsewhere, usual_precision(), 5_000.0, 5_000.0),
+        (untrained, 2, machine(), "fp8", 5_000.0, 5_000.0),
     ):
-        facts = {"machine": kind, "seen": {"seconds": pretraining}, parts.SCORING: {"smoke": scoring}}
+        facts = {
+            "machine": kind,
+            "precision": precision,
+            "seen": {"seconds": pretraining},
+            parts.SCORING: {"smoke": scoring},
+        }
         parts.place(tmp_path, variant, seed).mkdir(parents=True)
         write_json(parts.place(tmp_path, variant, seed) / ABOUT, facts)
     known = forecast(study, tmp_path, NO_TEXTS)
-    assert known.seconds(trained) == 140.0 + 20.0
+    assert known.seconds(trained) == hours.ENDS + 140.0 + 20.0
     assert known.seconds(untrained) == hours.ENDS + 20.0  # no words: no trial
     assert known.seconds(wide) == pytest.approx(hours.ENDS + 2_000 / (0.95 * 10.0) + 7.0)
-    assert [(part.variant, part.seed) for part in known.parts()] == [("wide", 1), ("untrained", 2), ("wide", 2)]
+    assert [(part.variant, part.seed) for part in known.parts()] == [("wide", 1), ("wide", 2)]
     without = forecast(study, tmp_path, None)
-    assert (without.seconds(trained), without.seconds(wide)) == (160.0, None)
+    assert (without.seconds(trained), without.seconds(wide)) == (hours.ENDS + 160.0, None)
 
 
 def test_a_part_for_which_there_is_no_time_ends_it(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,6 @@ def test_operations_are_those_of_the_formula(stream: packing.Stream, tokenizer: 
     recipe = replace(SMALL, size="tiny")
     inputs = Inputs(stream, recipe, tokenizer)
     model = models.from_nothing(recipe, tokenizer)
-    model.set_attn_implementation("eager")
     batch = collate(inputs.update(0))
     hidden, layers, tokens = 128, 2, recipe.batch * recipe.length
     predicted = int((batch["labels"] != masking.IGNORED).sum())
@@ -125,7 +124,7 @@ def test_a_vocabulary_is_the_same_in_every_process(kind: str) -> None:
     code = (
         "from blurb.corpora import demo; from blurb.lab.pretraining import vocabulary\n"
         "from blurb.lab.pretraining.recipe import Recipe; from blurb.lab.text import train_texts\n"
-        "texts = [each.text for each in train_texts.read(demo.prepare())]\n"
+        "texts = [each.text for each in train_texts.read(demo.prepare()).documents]\n"
         f"tokenizer = vocabulary.train(texts, Recipe(vocabulary=500, kind='{kind}'))\n"
         "print(sorted(tokenizer.get_vocab().items()))"
     )

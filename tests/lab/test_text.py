@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.examples import texts
-from blurb.data.splits import read_split
+from blurb.data.splits import path_of, read_split
 from blurb.lab.pretraining import request
 from blurb.lab.pretraining.corpus import collect, mixed
 from blurb.lab.text import documents, held_out, train_texts
@@ -96,20 +97,52 @@ def test_nothing_is_left_of_a_test_set() -> None:
 
 def test_train_texts_are_there_once_and_without_dummies() -> None:
     folder = demo.prepare()
-    lines = [line for document in train_texts.read(folder) for line in document.text.split("\n")]
+    alone, both = train_texts.read(folder), train_texts.read(folder, folder)
+    lines = [line for document in alone.documents for line in document.text.split("\n")]
     assert len(lines) == len({line.casefold() for line in lines})
     assert not any(held_out.DUMMY.search(line) for line in lines)
-    assert train_texts.left_out(folder) == ["chemprot", "ddi", "gad"]
-    with_originals = [line for document in train_texts.read(folder, folder) for line in document.text.split("\n")]
+    assert alone.missing == {
+        "chemprot": "--raw was not given.", "ddi": "--raw was not given.", "gad": "nothing is known of its originals."
+    }  # fmt: skip
+    with_originals = [line for document in both.documents for line in document.text.split("\n")]
     assert len(with_originals) > len(lines)
     assert not any(held_out.DUMMY.search(line) for line in with_originals)
-    assert train_texts.left_out(folder, folder) == ["gad"]
+    assert list(both.missing) == ["gad"]
+    with pytest.raises(DataError, match="the folder of the original releases does not exist"):
+        train_texts.read(folder, folder / "nowhere")
+
+
+def test_an_empty_folder_of_originals_is_told(tmp_path: Path) -> None:
+    there = train_texts.read(demo.prepare(), tmp_path)
+    assert list(there.missing) == ["chemprot", "ddi", "gad"]
+    assert str(tmp_path) in there.missing["ddi"]
+
+
+def test_a_damaged_dev_or_test_file_is_no_missing_one(tmp_path: Path) -> None:
+    """What it holds could not be kept out. A set with one of both splits is named with it."""
+    folder = shutil.copytree(demo.prepare(), tmp_path / "data")
+    hoc = tasks.get("hoc")
+    path_of(hoc, folder, "dev").unlink()
+    assert "hoc (test)" in held_out.read(folder).tasks
+    path_of(hoc, folder, "test").write_text("cut\n")
+    with pytest.raises(DataError, match=f"{path_of(hoc, folder, 'test').name}:1"):
+        held_out.read(folder)
+
+
+def test_the_only_document_is_cut(tmp_path: Path) -> None:
+    """A file with a sentence a line and no blank line is one document."""
+    lines = [f"word{number} and more" for number in range(200)]
+    corpus = collect([Document("\n".join(lines))], None)
+    assert [len(" ".join(part).split()) for part in (corpus.texts, corpus.held_out)] == [588, 12]
+    assert "\n".join([*corpus.texts, *corpus.held_out]) == "\n".join(lines)
+    with pytest.raises(DataError, match="it is a single word"):
+        collect([Document("word")], None)
 
 
 def test_real_train_texts_have_the_words_that_were_counted(test_data: Path) -> None:
     """1.94 million unique words were counted over ten sets, of which GAD (109,000) has dummies alone and DDI and
     ChemProt (355,000) need their originals; neither EBM PICO nor originals are read here."""
-    documents_ = list(train_texts.read(test_data / "blurb"))
+    documents_ = train_texts.read(test_data / "blurb").documents
     words = sum(len(each.text.split()) for each in documents_)
     assert 1_300_000 < words < 1_500_000
     known = held_out.read(test_data / "blurb")
@@ -121,6 +154,8 @@ def test_the_smaller_of_two_corpora_is_repeated() -> None:
     small, large = ["a b"], ["c d e"] * 4
     assert sorted(mixed(small, large)) == sorted([*large, *small * 6])
     assert sorted(mixed(large, small)) == sorted([*large, *small * 6])
+    part = [f"{number}" for number in range(100)]
+    assert len(mixed(part, ["x"] * 140)) == 280, "40 of the 100 a second time"
 
 
 @pytest.mark.parametrize("text", ["", "0", "twenty", "-5", "nan", "5x"])

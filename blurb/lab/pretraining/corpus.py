@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from blurb.lab.text.documents import Document
 from blurb.lab.text.held_out import HeldOut
 from blurb.messages.errors import DataError
 
+WORD = re.compile(r"\S+")
 HELD_OUT = 50
 """Every fiftieth document, by its hash, is for quality alone."""
 MOST_HELD_OUT = 30_000
@@ -59,8 +61,18 @@ def collect(documents: Iterable[Document], known: HeldOut | None) -> Corpus:
         why = f"all {sum(left_out.values())} documents have text of dev or test" if left_out else "it is empty"
         raise DataError(f"There is no text to pretrain on: {why}.")
     if not aside:
-        aside = [texts.pop()] if len(texts) > 1 else list(texts)
+        aside = [texts.pop()] if len(texts) > 1 else [_cut(texts)]
     return Corpus(texts, _enough(aside), left_out, digest.hexdigest())
+
+
+def _cut(texts: list[str]) -> str:
+    """Takes the last fiftieth of the words of the only document, as a file without blank lines is one."""
+    starts = [match.start() for match in WORD.finditer(texts[0])]
+    if len(starts) < 2:
+        raise DataError("There is no text to pretrain on: it is a single word.")
+    place = starts[-max(1, len(starts) // HELD_OUT)]
+    texts[0], end = texts[0][:place].rstrip(), texts[0][place:]
+    return end
 
 
 def _enough(texts: Sequence[str]) -> Sequence[str]:
@@ -73,7 +85,17 @@ def _enough(texts: Sequence[str]) -> Sequence[str]:
 
 
 def mixed(first: Sequence[str], second: Sequence[str]) -> Sequence[str]:
-    """Two corpora, the smaller repeated until both have about as many words, as Gu et al. up-sample (section 3.2)."""
+    """Two corpora, the smaller repeated until both have as many words, as Gu et al. up-sample (section 3.2).
+
+    Of the last time as many documents as that takes.
+    """
     sizes = [sum(len(text.split()) for text in texts) for texts in (first, second)]
     small, large = (first, second) if sizes[0] < sizes[1] else (second, first)
-    return [*large, *list(small) * max(1, round(max(sizes) / max(1, min(sizes))))]
+    times, left = divmod(max(sizes), max(1, min(sizes)))
+    rest = []
+    for text in small:
+        if left <= 0:
+            break
+        rest.append(text)
+        left -= len(text.split())
+    return [*large, *list(small) * times, *rest]

@@ -13,6 +13,17 @@ from blurb.messages.errors import ModelError
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+DROPOUTS = (
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "dropout",
+    "attention_dropout",
+    "activation_dropout",
+    "embedding_dropout",
+    "mlp_dropout",
+)
+"""What configurations call the dropout of an encoder, by architecture."""
+
 
 def build(texts: Sequence[str], recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase]:
     """The model and the tokenizer that a recipe begins with.
@@ -53,10 +64,10 @@ def from_nothing(recipe: Recipe, tokenizer: PreTrainedTokenizerBase) -> Any:
 def continued(folder: str, recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase]:
     """The model and the tokenizer of a checkpoint; a head that it lacks is drawn by the seed.
 
-    :raises ModelError: for a checkpoint without a mask token
+    :raises ModelError: for a checkpoint without a mask token, or for pairs of texts one that is no BERT
     """
     import torch
-    from transformers import AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining, set_seed
+    from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining, set_seed
 
     if not Path(folder).is_dir():
         raise ModelError("there is no such checkpoint", where=folder, fix="blurb models download fetches one.")
@@ -66,6 +77,12 @@ def continued(folder: str, recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase
             "has no mask, [CLS] or [SEP] token, so it cannot learn to fill gaps", where=folder, fix="take another."
         )
     set_seed(recipe.seed)
+    config = AutoConfig.from_pretrained(folder)
+    if recipe.next_sentence and config.model_type != "bert":
+        fix = "remove --next-sentence."
+        raise ModelError(f"is of type {config.model_type}, and only BERT learns pairs of texts", where=folder, fix=fix)
+    for name in DROPOUTS:
+        if hasattr(config, name):
+            setattr(config, name, recipe.dropout)
     loader = BertForPreTraining if recipe.next_sentence else AutoModelForMaskedLM
-    dropout = {"hidden_dropout_prob": recipe.dropout, "attention_probs_dropout_prob": recipe.dropout}
-    return loader.from_pretrained(folder, dtype=torch.float32, **dropout), tokenizer
+    return loader.from_pretrained(folder, config=config, dtype=torch.float32), tokenizer

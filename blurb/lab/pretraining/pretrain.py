@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -50,6 +52,7 @@ def pretrain(
         return target
     import torch
 
+    from blurb.checkpoints import Checkpoint
     from blurb.lab.pretraining import models, packing, quality, trainer
     from blurb.lab.pretraining.inputs import Inputs
 
@@ -74,6 +77,8 @@ def pretrain(
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "bits per byte": asdict(bits_per_byte),
         "precision": precision,
+        "vocabulary": _hash_of_vocabulary(tokenizer),
+        "start": Checkpoint(Path(recipe.start)).weights_hash if recipe.start else "",
         "machine": machine(),
         "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
@@ -88,13 +93,21 @@ def pretrain(
 
 def _precision(out: Path) -> str:
     """That of the start; a plan without it is of a release that had all products in fp32."""
+    return str(read_json(out / PLAN).get("precision", "fp32")) if (out / PLAN).is_file() else usual_precision()
+
+
+def usual_precision() -> str:
+    """The precision of a pretraining that begins on this machine."""
     import torch
 
     from blurb.training.hardware import has_bf16
 
-    if (out / PLAN).is_file():
-        return str(read_json(out / PLAN).get("precision", "fp32"))
     return "bf16" if has_bf16(torch.device("cuda" if torch.cuda.is_available() else "cpu")) else "fp32"
+
+
+def _hash_of_vocabulary(tokenizer: Any) -> str:
+    entries = json.dumps(sorted(tokenizer.get_vocab().items()))
+    return hashlib.sha256(entries.encode()).hexdigest()[:16]
 
 
 def _flops(model: Any, inputs: Inputs) -> int:

@@ -12,10 +12,13 @@ from blurb.lab.pretraining.corpus import Corpus, collect, mixed
 from blurb.lab.pretraining.recipe import Recipe
 from blurb.lab.text import documents, held_out, train_texts
 from blurb.lab.text.documents import Document
+from blurb.lab.text.train_texts import TrainTexts
 from blurb.messages.errors import SettingsError, UnknownName
 
 TRAIN = "train"
 """Name of the train texts of the data folder; in a folder that has a file of this name, `./train` is the file."""
+OF_START = ("size", "vocabulary", "vocabulary_of", "kind", "cased")
+"""Settings that a checkpoint to continue from decides."""
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kMB]?)")
 UNITS = {"": 1, "k": 1_000, "M": 1_000_000, "B": 1_000_000_000}
 
@@ -42,7 +45,13 @@ def recipe(settings: Mapping[str, Any]) -> Recipe:
     for name in settings:
         if name not in names:
             raise UnknownName("setting of a pretraining", name, names)
-    asked = Recipe(**{**settings, **({"vocabulary": 0} if settings.get("start") else {})})
+    asked = Recipe(**settings)
+    if asked.start:
+        for name in OF_START:
+            if getattr(asked, name) != getattr(Recipe(), name):
+                fix = f"remove {name} or start."
+                raise SettingsError(f"{name} is of a new encoder; {asked.start} has its own", fix=fix)
+        asked = replace(asked, size="", vocabulary=0)
     asked.check()
     return asked
 
@@ -63,9 +72,12 @@ def corpus(
     if TRAIN in (*text, *mix) and data is None:
         raise SettingsError("--text train reads the train sets", fix="add --data.")
     known = None if data is None else held_out.read(data)
-    first = collect(_documents(text, data, raw), known)
+    train = train_texts.read(data, raw) if data is not None and TRAIN in (*text, *mix) else None
+    first = collect(_documents(text, train), known)
+    sizes = [first.words]
     if mix:
-        second = collect(_documents(mix, data, raw), known)
+        second = collect(_documents(mix, train), known)
+        sizes.append(second.words)
         first = replace(
             first,
             texts=mixed(first.texts, second.texts),
@@ -73,9 +85,14 @@ def corpus(
                       (*first.left_out, *second.left_out)},
             hash=f"{first.hash} {second.hash}",
         )  # fmt: skip
-    without = train_texts.left_out(data, raw) if data is not None and TRAIN in (*text, *mix) else []
+    without = {} if train is None else dict(train.missing)
     compared = [] if known is None else list(known.tasks)
-    return first, {"source": source(text, mix), "compared with": compared, "datasets without original text": without}
+    return first, {
+        "source": source(text, mix),
+        "words of each corpus": sizes,
+        "compared with": compared,
+        "datasets without original text": without,
+    }
 
 
 def source(text: Sequence[str], mix: Sequence[str] = ()) -> str:
@@ -87,9 +104,9 @@ def _named(text: Sequence[str]) -> str:
     return ", ".join("the tasks' own train text" if each == TRAIN else Path(each).name for each in text)
 
 
-def _documents(text: Sequence[str], data: Path | None, raw: Path | None) -> Iterator[Document]:
+def _documents(text: Sequence[str], train: TrainTexts | None) -> Iterator[Document]:
     for each in text:
-        if each == TRAIN and data is not None:
-            yield from train_texts.read(data, raw)
+        if each == TRAIN and train is not None:
+            yield from train.documents
         else:
             yield from documents.read(Path(each))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from blurb.checkpoints.transformers_log import errors_alone
 from blurb.lab.pretraining.inputs import Inputs
 from blurb.lab.pretraining.objective import loss
+from blurb.messages.errors import Notice
 from blurb.system.files import damage, read_json, seal, write_json
 
 CHECKPOINTS = "checkpoints"
@@ -26,6 +28,8 @@ PER_DECADE = 3
 SAVED = "checkpoint-"
 QUALITY = "quality.json"
 """Beside a checkpoint that stays; `blurb series` draws its figures."""
+MOMENTS = ("optimizer.pt", "scheduler.pt")
+"""What a Trainer needs beside the weights to go on; without them it would start its schedule anew, and say nothing."""
 SPENT = "seconds.json"
 """In every checkpoint: the seconds of training until then, those before a kill included."""
 
@@ -39,12 +43,19 @@ def kept_updates(updates: int) -> list[int]:
 
 
 def last_complete(folder: Path) -> Path | None:
-    """The newest checkpoint whose seal is right; what a kill left behind is removed."""
+    """The newest checkpoint whose seal is right; what a kill left behind is removed.
+
+    Those that stay have no moments of the optimizer any more, so nothing goes on from them: None if they are all there
+    is, as after a damage to the newest.
+    """
     saved = sorted(folder.glob(f"{SAVED}*"), key=lambda path: int(path.name.removeprefix(SAVED)))
     for path in reversed(saved):
-        if not damage(path):
+        if damage(path):
+            shutil.rmtree(path)
+        elif all((path / name).is_file() for name in MOMENTS):
             return path
-        shutil.rmtree(path)
+    if saved:
+        warnings.warn(Notice(f"{folder} has no checkpoint to go on from: the pretraining starts anew."), stacklevel=2)
     return None
 
 
@@ -80,7 +91,7 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
             if step != state.global_step and step not in self.kept:
                 shutil.rmtree(path)
             elif step != state.global_step:  # only the newest is gone on from
-                (path / "optimizer.pt").unlink(missing_ok=True)
+                (path / MOMENTS[0]).unlink(missing_ok=True)
                 seal(path)
 
 
@@ -138,6 +149,7 @@ def train(
         dataloader_drop_last=True,
         seed=recipe.seed,
     )
+    arguments._n_gpu = min(1, arguments.n_gpu)  # of several, each would take a batch, and the budget be multiplied
     last = last_complete(folder)
     saving = _Saving(updates, every, measure, 0.0 if last is None else _spent(last))
     trainer = _Pretraining(

@@ -99,6 +99,7 @@ def _make(
     still_mine: Callable[[], None],
 ) -> None:
     target = parts.place(out, variant, seed)
+    parts.check_text(out, study, variant, text[0].hash)
     work = out / WORK / target.name
     encoder = pretrain.pretrain(work / "pretrained", text[0], variant.run(seed), text[1], progress)
     seconds = {}

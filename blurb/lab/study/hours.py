@@ -10,7 +10,7 @@ from typing import Any
 
 from blurb.checkpoints.transformers_log import hide_progress
 from blurb.lab.pretraining import models, speed
-from blurb.lab.pretraining.pretrain import ABOUT, machine
+from blurb.lab.pretraining.pretrain import ABOUT, machine, usual_precision
 from blurb.lab.study import parts
 from blurb.lab.study.conduct import Texts, missing
 from blurb.lab.study.spec import Study, Variant
@@ -61,9 +61,8 @@ class Forecast:
         ]
         if self._texts is None and not (pretrained and scored):
             return None
-        return (max(pretrained, default=None) or self._trial(variant)) + (
-            max(scored, default=None) or self._estimate(variant)
-        )
+        training = max(pretrained) + ENDS if pretrained else self._trial(variant)
+        return training + (max(scored, default=None) or self._estimate(variant))
 
     def parts(self) -> list[MissingPart]:
         """The pretrainings that have to be made, in their order."""
@@ -73,12 +72,12 @@ class Forecast:
 
     def _there(self) -> Iterator[tuple[Variant, Mapping[str, Any]]]:
         """The parts that are done and were made by a machine of this kind."""
-        here = machine()
+        here, usual = machine(), usual_precision()
         for variant in self._study.variants:
             for seed in range(1, self._study.runs + 1):
                 if parts.is_done(self._out, self._study, variant, seed):
                     facts = read_json(parts.place(self._out, variant, seed) / ABOUT)
-                    if facts.get("machine") == here:
+                    if facts.get("machine") == here and facts.get("precision") == usual:
                         yield variant, facts
 
     def _trial(self, variant: Variant) -> float:

@@ -72,6 +72,28 @@ def check(out: Path, study: Study, variant: Variant, seed: int) -> None:
         raise DataError(f"was made with another {differs[0]}.", file.parent, fix="move it away, or mend the study.")
 
 
+def check_text(out: Path, study: Study, variant: Variant, digest: str) -> None:
+    """Raises a DataError if other parts of the same texts were made with other contents of these.
+
+    :param digest: hash of the documents that the next pretraining would read (`Corpus.hash`)
+    """
+    source = request.source(variant.text, variant.mix)
+    for known in (each for own in facts(out, study).values() for each in own):
+        if known["text"]["source"] == source and known["text"]["sha256"] != digest:
+            why = f"{source} has other documents now than when the parts were made."
+            raise DataError(why, out, fix="give the --data and --raw of then, or start another study.")
+
+
+def _check_alike(out: Path, study: Study) -> None:
+    """Raises a DataError for parts of a variant that began with another text, vocabulary or checkpoint."""
+    for name, own in facts(out, study).items():
+        for key in ("vocabulary", "start"):
+            if len({each[key] for each in own if key in each}) > 1:
+                raise DataError(f"the parts of {name} began with different contents of {key}.", out / PARTS)
+        if len({each["text"]["sha256"] for each in own}) > 1:
+            raise DataError(f"the parts of {name} were made from different documents.", out / PARTS)
+
+
 def has_row(folder: Path, study: Study) -> bool:
     """Whether a row has all datasets of the study; one dataset more makes it anew."""
     if not (folder / ABOUT).is_file():
@@ -95,6 +117,7 @@ def rows(out: Path, study: Study, protocol: str) -> dict[str, RowScores]:
 
     :raises DataError: for parts of another study, or that were scored on other data or with other settings
     """
+    _check_alike(out, study)
     there: dict[str, RowScores] = {}
     scored: dict[str, tuple[Any, str, str]] = {}
     for variant in study.variants:

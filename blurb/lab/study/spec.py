@@ -107,7 +107,8 @@ def _study(content: Mapping[str, Any]) -> Study:
     common = {**common, "words": content.get("words", common.get("words", "20M"))}
     text, mix = _texts(content, "text", ["train"]), _texts(content, "mix", [])
     tables = _table(content, "variants")
-    variants = [_variant(name, {**common, "text": text, "mix": mix, **_table(tables, name)}) for name in tables]
+    shared = {**common, "text": text, "mix": mix}
+    variants = [_variant(name, _own(shared, _table(tables, name))) for name in tables]
     if len(variants) < 2:
         raise SettingsError("a study has at least two [variants.NAME].")
     names = [variant.name for variant in variants]
@@ -141,6 +142,12 @@ def _study(content: Mapping[str, Any]) -> Study:
         published=str(content.get("published", "")),
         floors=floors,
     )
+
+
+def _own(shared: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings of a variant; of the shared ones those that a checkpoint to continue from decides fall away."""
+    left_out = request.OF_START if own.get("start", shared.get("start")) else ()
+    return {**{key: value for key, value in shared.items() if key not in left_out}, **own}
 
 
 def _variant(name: str, values: Mapping[str, Any]) -> Variant:

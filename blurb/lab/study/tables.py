@@ -118,7 +118,9 @@ def page(
 def _head(study: Study, facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
     count = ", ".join(f"{name} {len(known)}" for name, known in facts.items())
     words = {each["seen"]["words"] for known in facts.values() for each in known} - {0}
-    seen = f"{min(words):,} words of text seen by each; " if words else ""
+    low, high = min(words, default=0), max(words, default=0)
+    limits = (low,) if high < 1.01 * low else (low, high)  # a budget of words ends with a whole update
+    seen = f"{' to '.join(f'{count:,}' for count in limits)} words of text seen by each; " if words else ""
     yield (
         f"Pretrainings of each variant: {count} (of {study.runs}); {seen}each is fine-tuned once. Figures are test "
         "scores times 100: the mean over pretrainings ± half of its 95 % interval (Student's t), which knows no other "

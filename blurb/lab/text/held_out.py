@@ -13,6 +13,7 @@ from blurb.data.audit import LONG
 from blurb.data.audit.shared import SENTENCE_END
 from blurb.data.examples import texts
 from blurb.data.schema import Example
+from blurb.data.splits import path_of
 from blurb.lab.text.documents import Document
 from blurb.messages.errors import DataError
 from blurb.tasks import SCORED
@@ -36,7 +37,7 @@ class HeldOut:
 
     :param pmids: documents of dev and test
     :param windows: word sequences of their texts
-    :param tasks: the datasets that were read
+    :param tasks: the datasets that were read; of one that lacks a split also which was, as `hoc (dev)`
     """
 
     pmids: frozenset[str] = frozenset()
@@ -58,25 +59,22 @@ class HeldOut:
 def read(folder: Path) -> HeldOut:
     """The dev and test sets of a data folder; sets that it lacks are left out.
 
-    :raises DataError: if it has none
+    :raises DataError: if it has none, or for a file that cannot be read: what it holds could not be kept out
     """
     pmids: set[str] = set()
     windows: set[tuple[str, ...]] = set()
     names = []
     for task in tasks.all():
-        for split in SCORED:
-            try:
-                rows = list(read_split(task, folder, split))
-            except DataError:
-                continue
-            names.append(task.name)
+        there = [split for split in SCORED if path_of(task, folder, split).exists()]
+        if there:
+            names.append(task.name if len(there) == len(SCORED) else f"{task.name} ({', '.join(there)})")
+        for split in there:
+            rows = read_split(task, folder, split)
             pmids |= {row["doc_id"] for row in rows if PMID.fullmatch(str(row.get("doc_id") or ""))}
             windows |= set(_windows(rows))
     if not names:
         raise DataError("has no dev or test set, so nothing can be kept out of the text", folder, fix="check --data.")
-    return HeldOut(
-        frozenset(pmids), frozenset(windows), tuple(sorted(set(map(len, windows)))), tuple(dict.fromkeys(names))
-    )
+    return HeldOut(frozenset(pmids), frozenset(windows), tuple(sorted(set(map(len, windows)))), tuple(names))
 
 
 def _windows(rows: Iterable[Example]) -> Iterator[tuple[str, ...]]:

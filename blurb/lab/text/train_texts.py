@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from blurb import tasks
 from blurb.corpora.originals.loading import load_original
+from blurb.corpora.releases import MissingRelease, MissingTool
 from blurb.data import read_split
 from blurb.data.examples import texts
 from blurb.data.schema import Example
@@ -20,42 +22,53 @@ BLOCK = 20
 """Sentences of a document, for sets that do not say where one ends: their sentences follow one another."""
 
 
-def read(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = ()) -> Iterator[Document]:
-    """The documents of the train sets.
+@dataclass(frozen=True)
+class TrainTexts:
+    """The train texts of a data folder.
 
-    Sets with dummies are read from their originals, and left out without them.
+    :param missing: dataset of the folder -> why no text of it without dummies is there
+    """
+
+    documents: Sequence[Document]
+    missing: Mapping[str, str]
+
+
+def read(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = ()) -> TrainTexts:
+    """The documents of the train sets. Sets with dummies are read from their originals, and left out without them.
 
     :param raw: folder of the original releases
     :param chosen: the datasets; all by default
-    :raises DataError: if there is no train text at all
+    :raises DataError: if there is no train text at all, or for files that are there and cannot be read
     """
     seen: set[str] = set()
+    there: list[Document] = []
+    missing = {}
     for task in chosen or tasks.all():
-        for document in _documents(_rows(task, folder, raw)):
+        if not path_of(task, folder, "train").exists():
+            continue
+        try:
+            rows = _rows(task, folder, raw)
+        except (MissingRelease, MissingTool) as error:
+            missing[task.name] = str(error)
+            continue
+        for document in _documents(rows):
             lines = [line for line in document.text.split("\n") if line.casefold() not in seen]
             seen.update(line.casefold() for line in lines)
             if lines:
-                yield Document("\n".join(lines), document.pmid)
-    if not seen:
+                there.append(Document("\n".join(lines), document.pmid))
+    if not there:
         raise DataError("has no train text that has no dummies", folder, fix="check --data, or add --raw.")
-
-
-def left_out(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = ()) -> list[str]:
-    """The datasets of the folder of which no text without dummies is there."""
-    masked = (task for task in chosen or tasks.all() if task.dummified)
-    there = (task for task in masked if path_of(task, folder, "train").is_file())
-    return [task.name for task in there if raw is None or not task.original]
+    return TrainTexts(there, missing)
 
 
 def _rows(task: Task, folder: Path, raw: Path | None) -> Sequence[Example]:
-    try:
-        if not task.dummified:
-            return list(read_split(task, folder, "train"))
-        if task.original and raw is not None:
-            return list(load_original(task, raw, ("train",)).splits["train"])
-    except DataError:  # a set that this folder lacks
-        pass
-    return ()
+    if not task.dummified:
+        return read_split(task, folder, "train")
+    if not task.original:
+        raise MissingRelease("nothing is known of its originals.")
+    if raw is None:
+        raise MissingRelease("--raw was not given.")
+    return list(load_original(task, raw, ("train",)).splits["train"])
 
 
 def _documents(rows: Sequence[Example]) -> Iterator[Document]:
