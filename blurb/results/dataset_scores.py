@@ -122,6 +122,11 @@ class DatasetScores:
             return frozenset(filter(None, [self.facts.get(fact)]))
         return frozenset(value for run in self.runs.values() if (value := getattr(run, fact)))
 
+    @property
+    def verdicts(self) -> frozenset[str]:
+        """The verdicts on its data; `not known` where a score has none, as in a table made by hand."""
+        return self.known("verdict") or frozenset({"not known"} if self.mean() is not None else ())
+
 
 def in_order(datasets: Mapping[str, DatasetScores]) -> list[tuple[str, DatasetScores]]:
     """Datasets in the paper's order, then others by name."""

@@ -234,12 +234,12 @@ class RowScores:
         """`synthetic`, `verified` (all data identical to the release), a list of what differs, or `not known`."""
         if self.suite == DEMO:
             return "synthetic"
-        if not any(dataset.known("verdict") or dataset.runs for dataset in self.datasets.values()):
+        if not any(dataset.known("verdict") for dataset in self.datasets.values()):
             return "not known"
         doubtful = [
             f"{name} {verdict}"
             for name, dataset in sorted(self.datasets.items())
-            for verdict in sorted(dataset.known("verdict") - {"identical"})
+            for verdict in sorted(dataset.verdicts - {"identical"})
         ]
         return "; ".join(doubtful) or "verified"
 

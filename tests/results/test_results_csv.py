@@ -79,6 +79,17 @@ def alike(row: RowScores, other: RowScores, unknown: str = "") -> None:
                     assert majority == pytest.approx(figure.majority, abs=5e-5)
 
 
+@pytest.mark.parametrize(("empty", "data"), [(["gad"], "gad not known"), (["gad", "biosses"], "not known")])
+def test_data_without_a_verdict_are_not_verified(path: Path, empty: list[str], data: str) -> None:
+    there = lines(path)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(there[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**line, "data": "" if line["task"] in empty else line["data"]} for line in there)
+    (read,) = results_csv.read(path)
+    assert read.data == data
+
+
 def test_what_was_written_is_read_back(made: Path, path: Path) -> None:
     (stored,) = from_store.read(Store(made / "runs"))
     (read,) = results_csv.read(path)

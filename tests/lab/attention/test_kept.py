@@ -68,6 +68,14 @@ def test_layers_of_a_transformer_and_a_pooling_side_by_side(bilstm: Path, tmp_pa
     assert "All heads" in result._repr_html_()
 
 
+def test_an_encoder_that_was_trained_in_bf16_is_shown_in_fp32(tmp_path: Path) -> None:
+    """In bf16 the weights of a row do not sum to 1, which looks like an attention that is not full."""
+    trained = fine_tuned("scratch:tiny", "hoc", tmp_path / "runs", precision="bf16").trial("m", "hoc")
+    (model,) = attention(trained, TEXT).models
+    np.testing.assert_allclose(model.matrix.sum(-1), 1, atol=1e-5)
+    assert not isinstance(model.projections, str)
+
+
 def test_a_tagger_without_a_pooling_is_refused(tmp_path: Path) -> None:
     trained = kept("baseline:bilstm,hidden=16", "ncbi-disease", tmp_path)
     with pytest.raises(ModelError, match="neither layers nor a pooling of attention"):
