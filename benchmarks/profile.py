@@ -181,7 +181,7 @@ def _watch(clock: Clock) -> None:
     clock.around(loop.Accelerator, "backward", "backward")
     clock.around(EncoderLearner, "_network", "set-up")
     clock.around(EncoderLearner, "_features", "data")
-    clock.around(EncoderLearner, "predict", "metric on dev")
+    clock.around(EncoderLearner, "_predict", "metric on dev")
     clock.around(loop.Network, "loss", "forward: head and loss")
     clock.around(BertModel, "forward", "forward: rest of the encoder")
     for name, part in (

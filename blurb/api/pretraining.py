@@ -22,7 +22,8 @@ def pretrain(
 ) -> Path:
     """Pretrains an encoder by masked language modelling; returns its folder, which `blurb.run` takes.
 
-    The same call goes on with a pretraining that was killed, to the same weights.
+    The same call goes on with a pretraining that was killed, on the same machine with the same threads to the same
+    weights.
 
     :param out: folder of the checkpoints; the encoder is `out/model`
     :param text: files or folders; "train" for the train texts of the data folder

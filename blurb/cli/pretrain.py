@@ -85,7 +85,8 @@ def command(
     """Pretrain a small encoder on text by masked language modelling.
 
     The encoder is OUT/model, for blurb run; checkpoints on the way are in OUT/checkpoints. The same command goes on
-    after a kill, to the same weights. docs/lab.md says what budgets were seen to show.
+    after a kill: on the same machine with the same --threads, to the same weights. docs/lab.md says what budgets were
+    seen to show.
     """
     from blurb.lab.pretraining import request, speed
     from blurb.lab.pretraining.pretrain import ABOUT, pretrain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from functools import lru_cache
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,8 @@ from blurb.execution import engines
 PACKAGES = ("torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scikit-learn")
 
 
-@lru_cache(maxsize=4)
 def environment(device: str) -> dict[str, Any]:
-    """Versions, device, threads and commit."""
+    """Versions, device, threads and commit; threads as they are now, as a notebook may change them between trials."""
     import torch
 
     from blurb.training.hardware import choose_device
@@ -38,6 +37,7 @@ def environment(device: str) -> dict[str, Any]:
     }
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)
@@ -45,6 +45,7 @@ def _version(package: str) -> str | None:
         return None
 
 
+@cache
 def _commit() -> str | None:
     """Commit of blurb if it runs from a checkout, with `+` if files have uncommitted changes."""
     top = Path(blurb.__file__).parents[1]

@@ -20,10 +20,10 @@ from blurb.messages.errors import SettingsError
 
 @pytest.fixture(autouse=True)
 def _fresh() -> Iterator[None]:
-    """It is looked up once a process; every test sees a new one, and leaves none behind."""
-    environment.cache_clear()
+    """The commit is looked up once a process; every test sees a new one, and leaves none behind."""
+    module._commit.cache_clear()
     yield
-    environment.cache_clear()
+    module._commit.cache_clear()
 
 
 @pytest.fixture
@@ -58,6 +58,17 @@ def test_versions_and_machine_are_those_of_this_process() -> None:
     assert list(found)[-1] == "commit"
 
 
+def test_threads_are_those_of_now() -> None:
+    """A notebook may set them between two trials, which are told apart by them."""
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            assert environment("cpu")["threads"] == threads
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_it_tells_no_name_of_a_folder_a_user_or_a_machine() -> None:
     text = str(environment("cpu"))
     for private in {str(Path.home()), str(Path(blurb.__file__).parents[1]), platform.node()} - {"", "/"}:
@@ -85,15 +96,15 @@ def test_a_package_that_is_not_installed_is_none(monkeypatch: pytest.MonkeyPatch
 
 def test_the_commit_has_a_plus_once_the_package_was_changed(checkout: Path) -> None:
     assert environment("cpu")["commit"] is None  # installed, and not a checkout
-    environment.cache_clear()
+    module._commit.cache_clear()
     commit = committed(checkout)
     assert environment("cpu")["commit"] == commit
     (checkout / "README.md").write_text("two\n")  # decides no result
     (checkout / "blurb" / "notes.txt").write_text("x\n")  # nor does a file that git does not know
-    environment.cache_clear()
+    module._commit.cache_clear()
     assert environment("cpu")["commit"] == commit
     (checkout / "blurb" / "__init__.py").write_text("two\n")
-    environment.cache_clear()
+    module._commit.cache_clear()
     assert environment("cpu")["commit"] == f"{commit}+"
 
 
@@ -107,12 +118,12 @@ def test_a_repository_without_a_commit_has_none(checkout: Path) -> None:
     git(checkout, "init", "-q")
     assert environment("cpu")["commit"] is None
     git(checkout, "add", ".")
-    environment.cache_clear()
+    module._commit.cache_clear()
     assert environment("cpu")["commit"] is None
 
 
-def test_it_is_looked_up_once_a_process(checkout: Path) -> None:
+def test_the_commit_is_looked_up_once_a_process(checkout: Path) -> None:
     committed(checkout)
     first = environment("cpu")
     (checkout / "blurb" / "__init__.py").write_text("two\n")
-    assert environment("cpu") is first
+    assert environment("cpu") == first

@@ -110,10 +110,12 @@ def test_the_page_says_which_were_pretrained_in_fp32() -> None:
     def made(seed: int, precision: str, words: int = 9) -> dict[str, object]:
         seen = {"words": words, "tokens": words, "epochs": 1, "seconds": 1, "flops": words}
         recipe = {"seed": seed, "whole_word": False}
-        return {"seen": seen, "recipe": recipe, "precision": precision, "bits per byte": bits}
+        text = {"source": "notes.txt", "words": 5, "datasets without original text": {}}
+        return {"seen": seen, "recipe": recipe, "precision": precision, "bits per byte": bits, "text": text}
 
     both = {"a": [made(1, "fp32"), made(2, "bf16")], "random": [made(1, "fp32", words=0)]}
     assert "Pretrained with products in fp32: a 1. All others: in bf16." in tables.page(study, [], both, [], {})
+    assert "Text: notes.txt, 5 words." in tables.page(study, [], both, [], {})
     for one in ([made(1, "bf16")], [made(1, "fp32"), made(2, "fp32")]):
         assert "Pretrained with" not in tables.page(study, [], {**both, "a": one}, [], {})
 

@@ -126,6 +126,15 @@ def _head(study: Study, facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> Ite
         "scores times 100: the mean over pretrainings ± half of its 95 % interval (Student's t), which knows no other "
         "noise than that between pretrainings."
     )
+    for source, total, without in sorted({_text(each) for known in facts.values() for each in known}):
+        yield ""
+        lacks = f", without {without}, whose text has dummies in the place of entities" if without else ""
+        yield f"Text: {source}, {total:,} words{lacks}."
+
+
+def _text(facts: Mapping[str, Any]) -> tuple[str, int, str]:
+    text = facts["text"]
+    return text["source"], text["words"], " and ".join(text["datasets without original text"])
 
 
 def _table(cells: Sequence[Cell], study: Study) -> Iterator[str]:
