@@ -82,13 +82,17 @@ def pretrain(
         "machine": machine(),
         "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
-    with new_folder(target) as aside_folder:
-        aside_folder.mkdir(parents=True)
-        model.save_pretrained(aside_folder)
-        tokenizer.save_pretrained(aside_folder)
-        (aside_folder / "README.md").write_text(card.text(facts), encoding="utf-8")
-        write_json(aside_folder / ABOUT, facts)
+    _write(target, model, tokenizer, facts)
     return target
+
+
+def _write(target: Path, model: Any, tokenizer: Any, facts: Mapping[str, Any]) -> None:
+    with new_folder(target) as aside:
+        aside.mkdir(parents=True)
+        model.save_pretrained(aside)
+        tokenizer.save_pretrained(aside)
+        (aside / "README.md").write_text(card.text(facts), encoding="utf-8")
+        write_json(aside / ABOUT, facts)
 
 
 def _precision(out: Path) -> str:
