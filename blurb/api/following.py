@@ -79,7 +79,7 @@ def series(
     there = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
     if full is not None:
         there = replace(there, full={full: conduct.best_and_last(there, score, full)})
-    return replace(there, notes=(*checkpoints.left_out, *scoring.told))
+    return replace(there, notes=(*checkpoints.left_out, *scoring.told), failed=tuple(scoring.told))
 
 
 def watch(
@@ -114,13 +114,19 @@ def watch(
     from blurb.checkpoint_series import finding, watching
     from blurb.checkpoint_series.curves import Scored
     from blurb.cost.budget import budget_seconds
+    from blurb.regression.reading import read_rules
     from blurb.results.references import row_of
 
     wrong = ErrorCollector()
     names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle)
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     wrong.tried(finding.check_places, places)
-    baseline = None if check is None else wrong.tried(row_of, check, output)  # not after the first checkpoint
+    gated = {"rules": rules, "state": state, "looks": looks, "sd": sd}
+    for name in (name for name, value in gated.items() if value is not None and check is None):
+        wrong.add(SettingsError(f"--{name} needs --check with the row to compare with."))
+    # Not after the first checkpoint.
+    baseline = None if check is None else wrong.tried(row_of, check, output)
+    chosen = None if check is None else wrong.tried(read_rules, rules)
     if not pause > 0:
         wrong.add(SettingsError(f"pause must be above 0 seconds (got {pause:g})."))
     wrong.tell()
@@ -128,11 +134,12 @@ def watch(
     assert seconds is not None
     scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials}, [])
     rows: dict[str, RowScores] = {}
-    judged = partial(gate, rules=rules, split=split, tasks=names, state=state, looks=looks, sd=sd, output=output)
+    judged = partial(gate, rules=chosen, split=split, tasks=names, state=state, looks=looks, sd=sd, output=output)
 
     def so_far(checkpoints: Found) -> Series:
         there = tuple(Scored(step, rows.get(step.name)) for step in checkpoints.steps)
-        return replace(scoring.series(there, checkpoints), notes=(*checkpoints.left_out, *scoring.told))
+        notes = (*checkpoints.left_out, *scoring.told)
+        return replace(scoring.series(there, checkpoints), notes=notes, failed=tuple(scoring.told))
 
     def score(step: Step) -> None:
         rows.update(scoring.score([step], protocol))
@@ -175,6 +182,9 @@ def bisect(
     from blurb.checkpoint_series.curves import losses
 
     found = finding.find([run], pattern)
+    say = told or (lambda text: None)
+    for note in found.left_out:
+        say(note)
     (name,) = names_of(task, most=1)
     steps = {step.step: step for step in found.steps}
     for step in (good, bad):
@@ -184,9 +194,10 @@ def bisect(
     scoring = Scoring([name], protocol, "dev", Path(output), {"progress": False, **trials}, [])
 
     def evaluate(step: int, count: int) -> Mapping[str, Sequence[float]]:
+        before = len(scoring.told)
         rows = scoring.score([steps[step]], protocol, seeds=count)
-        if told is not None:
-            told(f"Step {step}: scored with seeds 1 to {count}." if rows else f"Step {step}: {scoring.told[-1]}")
+        failed = scoring.told[before:]
+        say(f"Step {step}: {'; '.join(failed)}" if failed else f"Step {step}: scored with seeds 1 to {count}.")
         row = rows.get(steps[step].name)
         if row is None:
             return {}

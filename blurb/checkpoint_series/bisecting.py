@@ -104,6 +104,7 @@ def bisect(
     runs, bound = _runs(good[measure], bad[measure], decisions, error)
     if runs > seeds:  # both ends are half of every answer
         good, bad = _end(evaluate, there[0], runs), _end(evaluate, there[-1], runs)
+        change = statistics.fmean(bad[SCORE]) - statistics.fmean(good[SCORE])
     ends = statistics.fmean(good[measure]), statistics.fmean(bad[measure])
     middle = sum(ends) / 2
     looks_so_far, failed = list(_looks(there, good, bad, measure, True)), []
@@ -111,7 +112,7 @@ def bisect(
     while high - low > 1:
         place = (low + high) // 2
         values = evaluate(there[place], runs)
-        if not values.get(measure):
+        if len(values.get(measure, ())) < runs:  # the bound is that of so many
             failed.append(there.pop(place))
             high -= 1
             continue
@@ -124,8 +125,9 @@ def bisect(
 
 def _end(evaluate: Evaluate, step: int, seeds: int) -> Values:
     values = evaluate(step, seeds)
-    if not values.get(SCORE):
-        raise DataError(f"Step {step} could not be scored, and a search needs both its ends.")
+    there = len(values.get(SCORE, ()))
+    if there < seeds:
+        raise DataError(f"Step {step} has {there} of {seeds} fine-tunings, and a search needs all of both its ends.")
     return values
 
 

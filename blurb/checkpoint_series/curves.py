@@ -31,6 +31,13 @@ class Scored:
     step: Step
     row: RowScores | None = None
 
+    def lacks(self, datasets: Sequence[str]) -> list[str]:
+        """The datasets that its row has no run of, as a trial failed; none without a row."""
+        if self.row is None:
+            return []
+        there = self.row.datasets
+        return [name for name in datasets if name not in there or not there[name].runs]
+
 
 @dataclass(frozen=True)
 class Point:

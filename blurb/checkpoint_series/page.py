@@ -30,7 +30,7 @@ def text(series: Series) -> str:
 
 
 def _head(series: Series) -> Iterator[str]:
-    done = sum(one.row is not None for one in series.scored)
+    done = sum(one.row is not None and not one.lacks(series.datasets) for one in series.scored)
     yield (
         f"{plural(len(series.scored), 'checkpoint')} of {plural(len(series.runs), 'run')}, {done} of them scored by "
         f"`{series.protocol}`; scores are of {series.split}, times 100. Every checkpoint is one pretraining at one "

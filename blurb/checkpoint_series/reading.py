@@ -11,7 +11,9 @@ from blurb.messages.text import plural
 LEVEL = 0.05
 
 
-def sentences(families: Sequence[Family], leading: Family | None, scored: Sequence[Scored]) -> Iterator[str]:
+def sentences(
+    families: Sequence[Family], leading: Family | None, scored: Sequence[Scored], datasets: Sequence[str]
+) -> Iterator[str]:
     """Which sets see the runs change, by which measure; where they suddenly fall; the best step of each run.
 
     :param leading: the scores that decide on the best step
@@ -28,6 +30,9 @@ def sentences(families: Sequence[Family], leading: Family | None, scored: Sequen
         lost = [str(one.step.step) for one in own if one.row is None]
         if lost:
             yield f"{run}: {plural(len(lost), 'checkpoint')} of {len(own)} without scores: step {', '.join(lost)}."
+        for one in own:
+            if lacks := one.lacks(datasets):
+                yield f"{run}: step {one.step.step} has no score of {', '.join(lacks)}, and no mean."
 
 
 def _seen(families: Sequence[Family]) -> Iterator[str]:

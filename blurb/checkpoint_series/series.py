@@ -34,6 +34,7 @@ class Series:
     :param datasets: names of what was scored
     :param full: dearer protocol -> the checkpoints that were scored under it
     :param notes: what is to be told: checkpoints left out, trials that failed
+    :param failed: the trials that failed, with why
     :param beside: rows to draw as lines: floors, published numbers
     """
 
@@ -43,6 +44,7 @@ class Series:
     split: Split = "dev"
     full: Mapping[str, tuple[Scored, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
     beside: tuple[RowScores, ...] = ()
 
     @cached_property
@@ -80,7 +82,7 @@ class Series:
 
     def reading(self) -> list[str]:
         """Sentences: which sets see the runs change, where each is best, what a maximum gains by chance."""
-        return list(reading.sentences(self.families, self.leading, self.scored))
+        return list(reading.sentences(self.families, self.leading, self.scored, self.datasets))
 
     def lines(self) -> list[tables.Line]:
         """A line for each run, step, dataset and measure, of which a value is known."""
@@ -110,10 +112,9 @@ class Series:
 
         series.check(Path(path or PICTURE))
         shown = [each for each in self.families if each.measure != "loss" or len(self.datasets) <= LOSSES_SHOWN]
-        holes = [one.step for one in self.scored if one.row is None]
         if path is None:
-            return _style.drawn(lambda: series.draw(shown, self.split, holes, self.beside))
-        series.write(shown, Path(path), self.split, holes, self.beside)
+            return _style.drawn(lambda: series.draw(shown, self.split, self.beside))
+        series.write(shown, Path(path), self.split, self.beside)
         return None
 
     def markdown(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from blurb.cli import _complete
+from blurb.cli._exit import PARTLY
 from blurb.cli._options import trials
 from blurb.tasks import SCORED
 
@@ -48,3 +49,4 @@ def command(runs: tuple[str, ...], out: Path, read: bool, **given: Any) -> None:
         click.echo(sentence)
     for path in written:
         click.echo(f"Wrote {path}", err=True)
+    raise SystemExit(PARTLY if checkpoints.failed else 0)

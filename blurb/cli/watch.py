@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blurb.cli import _complete
-from blurb.cli._exit import PARTLY, gate
+from blurb.cli._exit import PARTLY, UNKNOWN, gate
 from blurb.cli._options import trials
 from blurb.tasks import SCORED
 
@@ -48,7 +48,7 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
 
     A checkpoint is scored once it is whole, also on a network disk. It ends with the run: when the last planned step is
     scored, or nothing new comes for --idle. What is scored is not scored again: start it again after a kill. Exit code
-    with --check: 1 if any checkpoint is a regression, 2 if any cannot be judged, as of blurb check.
+    with --check: 1 if any checkpoint is a regression, 2 if any failed or cannot be judged, as of blurb check.
     """
     from importlib.util import find_spec
 
@@ -63,6 +63,8 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
     def seen(series: Series, row: RowScores | None, decision: Decision | None) -> None:
         if row is None:
             click.secho(series.notes[-1], fg="red", err=True)
+            if given["check"] is not None:
+                codes.append(UNKNOWN)
             return
         means = row.means(series.split)
         click.echo(
@@ -81,4 +83,6 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
         click.echo(sentence)
     for path in checkpoints.write(out, picture):
         click.echo(f"Wrote {path}", err=True)
-    raise SystemExit(PARTLY if PARTLY in codes else max(codes, default=0))
+    if given["check"] is None:
+        raise SystemExit(PARTLY if checkpoints.failed else 0)
+    raise SystemExit(PARTLY if PARTLY in codes else max(codes, default=UNKNOWN))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from blurb.checkpoint_series.curves import Curve, Family
-    from blurb.checkpoint_series.steps import Step
 
 __all__ = ["check", "draw", "write"]
 
@@ -27,9 +26,7 @@ COLUMNS = 3
 NOTE = "band: 95 % interval of the trend; dotted: one standard deviation of single checkpoints about it; ×: no score"
 
 
-def write(
-    families: Sequence[Family], path: Path, split: Split, holes: Sequence[Step] = (), beside: Sequence[RowScores] = ()
-) -> None:
+def write(families: Sequence[Family], path: Path, split: Split, beside: Sequence[RowScores] = ()) -> None:
     """Writes the plot in the format given by the suffix of `path`."""
     figures = [
         [
@@ -41,15 +38,12 @@ def write(
         for family in families
         for curve in family.curves
     ]
-    _style.write(path, lambda: draw(families, split, holes, beside), figures)
+    _style.write(path, lambda: draw(families, split, beside), figures)
 
 
-def draw(
-    families: Sequence[Family], split: Split, holes: Sequence[Step] = (), beside: Sequence[RowScores] = ()
-) -> Figure:
-    """The plot, in print size.
+def draw(families: Sequence[Family], split: Split, beside: Sequence[RowScores] = ()) -> Figure:
+    """The plot, in print size. A line breaks where a checkpoint has no value.
 
-    :param holes: checkpoints without a row, which break the line
     :param beside: rows drawn as level lines: floors, published numbers
     """
     from matplotlib.figure import Figure
@@ -62,7 +56,7 @@ def draw(
     marks: dict[str, Any] = {}
     for axes, family in zip(panels, families, strict=False):
         for curve in family.curves:
-            marks.setdefault(curve.run, _curve(axes, family, curve, runs.index(curve.run), holes))
+            marks.setdefault(curve.run, _curve(axes, family, curve, runs.index(curve.run)))
         _frame(axes, family, split)
         levels = {row.name: row.means(split).get(family.dataset) for row in beside if family.measure == "score"}
         for number, (name, level) in enumerate(levels.items()):
@@ -83,11 +77,11 @@ def draw(
     return figure
 
 
-def _curve(axes: Axes, family: Family, curve: Curve, number: int, holes: Sequence[Step]) -> Any:
+def _curve(axes: Axes, family: Family, curve: Curve, number: int) -> Any:
     colour, shape = COLOURS[number % len(COLOURS)], SHAPES[number % len(SHAPES)]
     steps = [max(point.step.step, 0.5) for point in curve.points]
     trend, half = family.trend(curve)
-    lost = [step.step for step in holes if step.run == curve.run] if family.measure != "figure" else []
+    lost = [step.step for step in curve.holes] if family.measure != "figure" else []
     # A line across a hole would claim what nobody measured.
     pieces = [
         [place for place, _ in group]

@@ -104,8 +104,18 @@ def test_what_cannot_be_searched(steps: list[int], given: dict[str, float]) -> N
 
 
 def test_an_end_that_fails_ends_the_search() -> None:
-    with pytest.raises(BlurbError, match="Step 1000 could not be scored"):
+    with pytest.raises(BlurbError, match="Step 1000 has 0 of 3 fine-tunings"):
         bisect(STEPS, lambda step, runs: {}, drop=1.0)
+
+
+def test_a_checkpoint_with_fewer_fine_tunings_decides_nothing() -> None:
+    """The error that is stated is that of all of them."""
+    inner, _ = _run(40)
+
+    def evaluate(step: int, runs: int) -> Values:
+        return {name: values[: 1 if step == STEPS[31] else runs] for name, values in inner(step, runs).items()}
+
+    assert bisect(STEPS, evaluate, drop=1.0).failed == (STEPS[31],)
 
 
 def test_two_checkpoints_are_enough() -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from blurb.checkpoint_series.curves import Scored
+from blurb.checkpoint_series.series import Series
+from blurb.checkpoint_series.steps import Step
 from tests import checkpoints
 from tests.cli.in_process import blurb as command
 
@@ -77,6 +81,33 @@ def test_a_watch_checks_each_checkpoint_and_its_looks_share_a_level(run: Path, t
     assert len(looks) == 2  # the first has the weights of the baseline, and is no test
     code, _, err = command(["watch", "mine", "--tasks", "gad", *TRIALS, "--check", "bse"], tmp_path)
     assert (code, "did you mean" in err.lower() or "bse" in err) == (2, True)
+
+
+@pytest.mark.parametrize(("more", "code"), [([], 1), (["--check", "base"], 2)])
+def test_a_watch_of_checkpoints_that_failed_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], code: int
+) -> None:
+    """Nothing was judged, so the check cannot pass."""
+    failed = Series((Scored(Step("a", 1, "a"), None),), ("gad",), "sketch", notes=("out of memory",), failed=("x",))
+
+    def watch(runs: list[str], seen: Callable[..., None], **given: object) -> Series:
+        seen(failed, None, None)
+        return failed
+
+    monkeypatch.setattr("blurb.api.following.watch", watch)
+    monkeypatch.setattr(Series, "write", lambda series, out, picture: [])
+    found = command(["watch", "a", "--tasks", "gad", *more], tmp_path)
+    assert (found[0], "out of memory" in found[2]) == (code, True)
+
+
+def test_options_of_a_check_need_a_check(run: Path, tmp_path: Path) -> None:
+    code, _, err = command(["watch", str(run), "--tasks", "gad", "--rules", "nowhere.toml", "--looks", "3"], tmp_path)
+    assert code == 2
+    assert "--rules needs --check" in err
+    assert "--looks needs --check" in err
+    wrong = ["watch", str(run), "--tasks", "gad", "--check", "nowhere", "--rules", "nowhere.toml"]
+    code, _, err = command(wrong, tmp_path)
+    assert (code, "nowhere.toml" in err) == (2, True)  # before anything is scored
 
 
 def test_a_search_that_finds_no_drop_says_so(run: Path, tmp_path: Path) -> None:

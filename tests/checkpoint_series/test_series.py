@@ -138,6 +138,27 @@ def test_the_picture_breaks_at_holes(tmp_path: Path) -> None:
     assert (tmp_path / "series.png").stat().st_size > 10_000
 
 
+def test_a_checkpoint_that_lacks_a_dataset_is_a_hole_of_its_curve_and_of_the_mean() -> None:
+    series = _series(runs=["a"])
+    own = list(series.scored)
+    row = own[5].row
+    assert row is not None
+    own[5] = Scored(own[5].step, replace(row, datasets={"gad": row.datasets["gad"]}))
+    partly = replace(series, scored=tuple(own))
+    lines = [line for line in partly.reading() if "no score of" in line]
+    (other,) = (name for name in DATASETS if name != "gad")
+    assert lines == [f"a: step 600 has no score of {other}, and no mean."]
+    assert "11 of them scored" in partly.markdown()
+    figure = partly.plot()
+    assert figure is not None
+    panels = {axes.get_title("left"): axes for axes in figure.axes if "dev × 100" in axes.get_title("left")}
+    crosses = {
+        title.partition(",")[0]: [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"]
+        for title, axes in panels.items()
+    }
+    assert crosses == {"mean": [[600]], "gad": [], other: [[600]]}
+
+
 def test_an_axis_is_logarithmic_where_the_first_gap_is_small() -> None:
     assert logarithmic([0, 1, 2, 5, 10, 1_000])
     assert not logarithmic([100, 200, 300, 1_000])
