@@ -69,6 +69,8 @@ def _read(task: Task, given: Input, number: int) -> Raw:
         if name not in record:
             raise DataError(f"'{name}' is missing; {task.name} needs {_needs(wanted)}.")
         example[name] = _checked(name, task.task_type.columns[name], record[name], record)
+    if "head" in wanted and example["head"]["start"] > example["tail"]["start"]:
+        example["head"], example["tail"] = example["tail"], example["head"]  # as in every corpus: the first is the head
     return Raw(example, raw, words)
 
 

@@ -36,7 +36,7 @@ class DataSource:
 
 
 Stamp = list[list[int]]
-"""Size and modification time of the file of every split; if they change, the data is read again."""
+"""Size and modification time of the task file and of the file of each split; if one changes, the data is read again."""
 _kept: OrderedDict[DataSource, tuple[Stamp, TaskData]] = OrderedDict()
 _facts: dict[DataSource, tuple[Stamp, str, Verdict]] = {}
 """Hash and verdict; unlike the data, those of all tasks always fit into memory."""
@@ -81,9 +81,10 @@ def _stamp(origin: DataSource) -> Stamp:
         return []
     task = tasks.load(origin.task)
     parts = []
-    for split in tasks.SPLITS:
+    declared = [Path(origin.task)] if origin.task.endswith(tasks.SUFFIX) else []  # a user may edit labels and metric
+    for path in (*declared, *(path_of(task, origin.folder, split) for split in tasks.SPLITS)):
         with contextlib.suppress(OSError):  # the reader says what is missing, and where
-            status = path_of(task, origin.folder, split).stat()
+            status = path.stat()
             parts.append([status.st_size, status.st_mtime_ns])
     return parts
 

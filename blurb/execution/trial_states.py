@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from blurb.execution import sweeps
+from blurb.execution.allowed import NotAllowed
+from blurb.messages.errors import BlurbError, Tell, tell_damage
 from blurb.store import planned_rows as rows
 from blurb.store import row_contents
 from blurb.store import trial_checkpoints as checkpoints
@@ -75,15 +77,22 @@ Key = tuple[str, str, str]
 """Folder of the model, task and hash: of a hundred thousand trials, paths alone take longer than all else."""
 
 
-def read(store: Store) -> list[Standing]:
+def read(store: Store, tell: Tell = tell_damage) -> list[Standing]:
     """All trials that rows and sweeps of a store ask for, in the order of the rows.
 
     A trial that is in its place counts as done: it was put there whole. Whether it still is, `blurb runs verify` tells.
+
+    :param tell: receives a message for each row and sweep that cannot be read; their trials are not among these
     """
+
+    def tell_of_sweep(error: BlurbError) -> None:
+        if not isinstance(error, NotAllowed):  # of code that may not run here a worker tells
+            tell(error)
+
     predicted: dict[Key, float] = {}
     with gc_disabled():
-        asked = dict(_of_rows(store))
-    for job in sweeps.jobs_of(store.root, lambda text: None):  # a worker says what is wrong with them
+        asked = dict(_of_rows(store, tell))
+    for job in sweeps.jobs_of(store.root, tell_of_sweep):
         key = store.folder(job.source.name), job.trial.task, job.path.name
         predicted[key] = job.predicted
         asked.setdefault(key, _Asked("", "", job.source.name, job.trial.seed))
@@ -95,8 +104,8 @@ def read(store: Store) -> list[Standing]:
         ]
 
 
-def _of_rows(store: Store) -> Iterator[tuple[Key, _Asked]]:
-    for row in rows.read(store, lambda text: None):
+def _of_rows(store: Store, tell: Tell) -> Iterator[tuple[Key, _Asked]]:
+    for row in rows.read(store, tell):
         key, configuration, folder = row.key, row.configuration.text, store.folder(row.model)
         for task, seeds in row.trials.items():
             for seed, hash_ in sorted(seeds.items()):

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.execution import stale_files, sweeps, trial_states
-from blurb.store import row_contents
+from blurb.store import planned_rows, row_contents
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import NEW, Store
 from blurb.system import leases
@@ -72,6 +72,14 @@ def test_nothing_has_run(store: Store) -> None:
     assert "0 of 4 trials done, 4 to run; nobody runs them: run the same command again, or blurb worker" in " ".join(
         found.output.split()
     )
+
+
+def test_a_row_that_cannot_be_read_is_told(store: Store) -> None:
+    damaged = min(store.root.glob(f"*/{planned_rows.FOLDER}/*.json"))
+    damaged.write_text("{")
+    found = run("status")
+    assert found.exit_code == 1
+    assert f"{damaged.name}: cannot be read" in found.output
 
 
 def test_every_state_is_told(mixed: Store) -> None:

@@ -74,6 +74,31 @@ def test_a_file_that_changed_is_read_again(folder: Path, reads: Counter[tuple[st
     assert sum(reads.values()) == 6
 
 
+MINE = """name = "mine"
+type = "similarity"
+scale = [0, 4]
+files = { train = "train.jsonl", dev = "dev.jsonl", test = "test.jsonl" }
+format = { kind = "jsonl" }
+"""
+
+
+def test_a_task_file_that_was_edited_is_read_again(
+    folder: Path, tmp_path: Path, reads: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hash covers labels and metric: scores of before and after are not averaged."""
+    monkeypatch.setattr(tasks, "_files", {})
+    declared = tmp_path / "mine.toml"
+    declared.write_text(MINE)
+    for split in tasks.SPLITS:
+        lines = [{"id": f"{split}{score}", "text_a": f"a {split}", "text_b": "b", "score": score} for score in (1, 3)]
+        (tmp_path / f"{split}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    origin = DataSource(str(declared), folder)
+    before = data_sources.data_hash(origin)
+    declared.write_text(MINE.replace("[0, 4]", "[0, 10]"))
+    assert data_sources.data_hash(origin) != before
+    assert data_sources.load_data(origin).task.metric_options["high"] == 10
+
+
 def test_memory_is_bounded_and_the_hashes_stay(
     folder: Path, reads: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
