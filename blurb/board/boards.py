@@ -82,6 +82,11 @@ def verify_board(
         for row in rows
         if _only_claimed(row) and row["recorded"] in (Level.RECOMPUTED, Level.REPRODUCED)
     ]
+    problems += [
+        f"{name}: not reproduced by {rerun.row.folder.name}: {'; '.join(objections)}"
+        for name, rerun in again.items()
+        if (objections := Reproduction(by_name[name], rerun).content["objections"])
+    ]
     return VerifiedBoard(rows=rows, new=[f"{entry.row}: {sentence(entry)}" for entry in new], problems=problems)
 
 

@@ -148,6 +148,9 @@ def _of_data(row: Row, run: RunFile, data: Path) -> Iterator[Signal]:
     known = gold.facts(tasks.get(run["task"]), data)
     if known.hash != run["data"]:
         yield Signal(SignalKind.DATA, _name(run), f"its data hash is {run['data'][:12]}, yours {known.hash[:12]}")
+    elif row.about["suite"] != DEMO and run["verdict"] != known.verdict:
+        told = f"it says that its data are {run['verdict'] or 'not known'}, and they are {known.verdict}"
+        yield Signal(SignalKind.DATA, run["task"], told)
     elif row.about["suite"] != DEMO and known.verdict == "differs":
         yield Signal(SignalKind.SUBSTITUTE, run["task"], "your data and its are the same, and not BLURB's")
     if run["metrics_version"] != metrics.VERSION:

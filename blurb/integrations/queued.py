@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def score(request: Mapping[str, Any]) -> dict[str, float]:
-    """The scores of a checkpoint: each dataset, its loss, and the mean over the datasets.
+def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
+    """The scores of a checkpoint: each dataset, its loss, and the mean over the datasets; and what failed.
 
     :param request: reference, name, tasks, protocol, output and split; trials has options of `blurb.run`
     :raises BlurbError: if the trials cannot be planned, or none of them ends
@@ -35,7 +35,7 @@ def score(request: Mapping[str, Any]) -> dict[str, float]:
     scores |= {f"{name}-loss": statistics.fmean(found) for name in row.datasets if (found := losses(row, name))}
     if not failed:
         scores["mean"] = statistics.fmean(row.means(request["split"]).values())
-    return scores
+    return scores, failed
 
 
 def main() -> None:
@@ -43,7 +43,8 @@ def main() -> None:
     from blurb.messages.errors import BlurbError
 
     try:
-        answer: dict[str, Any] = {"scores": score(json.load(sys.stdin))}
+        scores, failed = score(json.load(sys.stdin))
+        answer: dict[str, Any] = {"scores": scores, "failed": failed}
     except BlurbError as error:
         answer = {"error": str(error)}
     print(f"\n{json.dumps(answer)}")

@@ -125,6 +125,8 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         if "scores" not in answer:
             log.warning("Step %d has no score: %s", running.step, answer.get("error", "its process ended early."))
             return
+        if answer.get("failed"):
+            log.warning("Step %d has no mean: %s", running.step, answer["failed"])
         self.scores[running.step] = answer["scores"]
         for name, tracker in self._open(args).items():
             if tracker is not None:
@@ -135,8 +137,11 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
 
     def _open(self, args: Any) -> Mapping[str, trackers.Tracker | None]:
         for name in args.report_to or ():
-            if name in trackers.KNOWN and name not in self._trackers:
+            if name not in self._trackers:
                 self._trackers[name] = None
+                if name not in trackers.KNOWN:
+                    log.warning("%s gets no scores: blurb writes to %s.", name, ", ".join(trackers.KNOWN))
+                    continue
                 try:
                     self._trackers[name] = trackers.KNOWN[name](args)
                 except Exception as error:  # noqa: BLE001

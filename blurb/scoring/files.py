@@ -18,6 +18,8 @@ ID = ("id", "example_id", "guid", "index")
 """Columns that may hold the id of an example, the most telling first."""
 ANSWER = ("prediction", "predicted", "pred", "answer", "tags", "labels", "label", "score", "ner_tags")
 """Columns that may hold the prediction, the most telling first: a file may have the gold answer as `label` beside."""
+TELLING = ANSWER[:4]
+"""Columns that hold nothing else."""
 WORDS = ("tokens", "words")
 TEXT = ("text", "sentence")
 LARGEST = 500_000_000
@@ -34,6 +36,7 @@ class Answer:
     :param words: words of the example, if the file has them
     :param text: of the example, if the file has it
     :param lines: of each word in CoNLL
+    :param column: name of the column of `value`, where columns have names
     """
 
     line: int
@@ -42,6 +45,7 @@ class Answer:
     words: Sequence[str] | None = None
     text: str | None = None
     lines: Sequence[int] = ()
+    column: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,7 @@ def _of_record(record: Mapping[str, Any], path: Path, line: int) -> Answer:
         record[answer],
         [str(word) for word in tokens] if isinstance(tokens, Sequence) and not isinstance(tokens, str) else None,
         known if isinstance(known, str) else None,
+        column=answer,
     )
 
 

@@ -15,7 +15,7 @@ from blurb.formulations._base import Formulation
 from blurb.messages.errors import DataError
 from blurb.results.published import best_of_paper
 from blurb.scoring import gold, matching, values
-from blurb.scoring.files import AnswerFile
+from blurb.scoring.files import TELLING, AnswerFile
 from blurb.scoring.values import Reading
 from blurb.store.figures import bounds
 from blurb.tasks import Split, Task
@@ -55,6 +55,7 @@ class Score:
     :param predictions: hash of the predictions by id
     :param missing: splits that the data lacks
     :param replaced: whether a row had other predictions in the place where these were stored
+    :param column: that they were read from; "" where columns have no names
     """
 
     task: Task
@@ -74,6 +75,7 @@ class Score:
     predictions: str
     missing: Sequence[str] = ()
     replaced: bool = False
+    column: str = ""
 
     @property
     def remarks(self) -> list[str]:
@@ -85,6 +87,8 @@ class Score:
             sentences.append(f"data {self.verdict}: not the release that published figures are on")
         if self.matched == "by order":
             sentences.append("matched by order alone: nothing in the file says which example an answer belongs to")
+        if self.column and self.column.strip().lower() not in TELLING:
+            sentences.append(f"read from the column '{self.column}'; call that of the predictions 'prediction'")
         if self.floor is not None and self.score <= self.floor:
             sentences.append("not better than one answer for all examples")
         if self.replaced:
@@ -98,6 +102,7 @@ class MatchedAnswers:
 
     :param answers: one a unit, in the order of the units
     :param matched: how they were found, as words
+    :param column: that they were read from; "" where columns have no names
     """
 
     formulation: Formulation
@@ -106,6 +111,7 @@ class MatchedAnswers:
     answers: Sequence[Any]
     facts: gold.DataFacts
     matched: str
+    column: str = ""
 
     @property
     def columns(self) -> dict[str, list[Any]]:
@@ -148,8 +154,9 @@ def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: R
     places, how = matching.match(file, examples, split)
     answers = values.read(task, file, reading)
     return MatchedAnswers(
-        formulation, split, examples, [answers[place] for place in places], gold.facts(task, folder), how
-    )
+        formulation, split, examples, [answers[place] for place in places], gold.facts(task, folder), how,
+        file.answers[0].column,
+    )  # fmt: skip
 
 
 def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Score:
@@ -180,6 +187,7 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
         verdict=matched_answers.facts.verdict,
         predictions=fingerprint(columns),
         missing=matched_answers.facts.missing,
+        column=matched_answers.column,
     )
 
 

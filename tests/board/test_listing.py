@@ -191,7 +191,9 @@ def test_a_copy_under_another_name_is_told_and_reproduces_nothing(folder: Path) 
     verify = [*VERIFY[:-2], "--format", "json"]
     for more in ([], ["--reproduced", "one=other"]):
         code, out, _ = command([*verify, *more], folder)
-        assert code == 0
+        problems = json.loads(out)["problems"]
+        assert (code, [problem.partition(":")[0] for problem in problems]) == ((1, ["one"]) if more else (0, []))
+        assert all("not reproduced by other: " in problem for problem in problems)
         for row in json.loads(out)["rows"]:
             assert row["level"] == "recomputed"
     code, _, err = command([*verify, "--reproduced", "one=nobody"], folder)

@@ -205,6 +205,17 @@ def test_a_planted_fraud_is_told(fraud: str, rows: Path, tmp_path: Path) -> None
         assert found.level is Level.CLAIMED
 
 
+def test_who_says_that_other_data_are_the_release_is_told(rows: Path, tmp_path: Path) -> None:
+    def about(content: dict[str, Any]) -> None:
+        content["suite"] = "blurb"
+        for run in content["runs"]:
+            run["verdict"] = "identical"
+
+    found = verify(forge(rows, tmp_path, about), demo.prepare())
+    assert found.level is Level.CLAIMED
+    assert any("says that its data are identical, and they are" in str(signal) for signal in found.signals)
+
+
 def test_the_best_part_of_the_examples_is_not_the_part_that_is_drawn(rows: Path, tmp_path: Path) -> None:
     row = Path(shutil.copytree(rows / "capped", tmp_path / "row"))
     path = row / "hoc.parquet"

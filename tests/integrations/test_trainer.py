@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -101,6 +103,23 @@ def test_the_training_is_what_it_would_be_without(tmp_path: Path, train: Train) 
 
     second = train(TrainerCallback(), []).model.state_dict()
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_dataset_that_failed_and_a_tracker_that_is_not_known_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from blurb.integrations.trainer import _Running
+
+    callback = _callback(tmp_path)
+    answer = (tmp_path / "answer.json").open("w+")
+    answer.write(json.dumps({"scores": {"gad": 70.0}, "failed": "biosses: out of memory"}))
+    process = subprocess.Popen([sys.executable, "-c", ""], text=True)
+    with caplog.at_level(logging.WARNING, "blurb.integrations.trainer"):
+        callback._finish(SimpleNamespace(report_to=["azure_ml"]), _Running(4, process, answer, tmp_path / "kept"))
+        callback._open(SimpleNamespace(report_to=["azure_ml"]))
+    assert callback.scores == {4: {"gad": 70.0}}
+    assert "Step 4 has no mean: biosses: out of memory" in caplog.text
+    assert caplog.text.count("azure_ml gets no scores: blurb writes to") == 1
 
 
 def test_what_fails_is_told_and_the_training_goes_on(
