@@ -32,6 +32,8 @@ SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relat
 """Options that are settings; the others are given with `--set`, or by name in Python."""
 MOST_JOBS = 4_096
 """Trials at a time on one machine: a larger number is a typo."""
+POWER = 0.8
+"""Chance to find the difference, of `--seeds auto`, if none is given."""
 AUTO = "auto"
 """As many seeds as the variance of five of them asks for (`blurb.api.two_stages`)."""
 LIMITED = ("max_train", "max_eval")
@@ -185,7 +187,7 @@ class RunOptions(TrainOptions):
         None, "Trials", "With --seeds auto: the row to compare with.", metavar="ROW", complete="rows_anywhere"
     )
     detect: float | None = option(None, "Trials", "With --seeds auto: true difference to find.", metavar="POINTS")
-    power: float = option(0.8, "Trials", "With --seeds auto: chance to find it.")
+    power: float = option(POWER, "Trials", "With --seeds auto: chance to find it.")
     budget: str | None = option(
         None,
         "Protocol",
@@ -282,8 +284,8 @@ class RunOptions(TrainOptions):
                 errors.append("--seeds auto needs --against ROW and --detect POINTS.")
             if len(self.models) != 1:
                 errors.append("--seeds auto plans the seeds of one MODEL; run several one after the other.")
-        elif self.against is not None or self.detect is not None:
-            errors.append("--against and --detect are of --seeds auto; add it, or see blurb plan.")
+        elif self.against is not None or self.detect is not None or self.power != POWER:
+            errors.append("--against, --detect and --power are of --seeds auto; add it, or see blurb plan.")
         return [SettingsError(text) for text in errors]
 
     @property

@@ -130,6 +130,12 @@ def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..
     assert ranking.of_row(good, False, {"gad": found}).values["gad"] != good.means()["gad"]
 
 
+def test_rows_without_predictions_are_not_said_to_be_without_leaks(folder: Path, blurb: Callable[..., Result]) -> None:
+    asked = ("show", "--output", "none", "--results", str(folder / "results.csv"), "--data", str(folder))
+    assert "No row has its predictions here" in str(blurb(*asked, "--without", "leaks").exception)
+    assert "--data is for --without leaks" in str(blurb(*asked).exception)
+
+
 def test_published_rows_recompute(blurb: Callable[..., Result]) -> None:
     rows = list(csv.DictReader(blurb("published", "--format", "csv").output.splitlines()))
     assert len(rows) == len(published.shipped())

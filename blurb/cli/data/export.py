@@ -37,9 +37,13 @@ def export(data: Path | None, suite: str, selection: str, form: str, out: Path) 
     """
     from blurb import tasks
     from blurb.data.export import export as write
+    from blurb.messages.errors import DataError
     from blurb.planning.request import folders
 
     chosen = tasks.load_selection(selection)
     folder, _ = folders(suite, data, None, chosen)
-    for path in write(chosen, folder, out, form):
+    written = list(write(chosen, folder, out, form))
+    if not written:
+        raise DataError("has none of the chosen datasets.", folder, fix="check --data.")
+    for path in written:
         click.echo(path)

@@ -133,15 +133,17 @@ def command(
         raise SettingsError("no such folder", where=output, fix="blurb run writes one, or give another with --output.")
     if not rows:
         raise SettingsError(f"{', '.join(map(str, (board or output, *results)))}: no finished row matches the options.")
+    if data is not None and without is None:
+        raise SettingsError("--data is for --without leaks.")
     left_out = _leaks(rows, data) if without else None
-    if no_intervals or left_out:
+    if no_intervals or left_out is not None:
         entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
     else:
         values = kept_intervals.of_rows(rows, output)
         entries = [ranking.of_values(row, each) for row, each in zip(rows, values, strict=True)]
     if column is None:
         column = SCORE if any(SCORE in entry.values for entry in entries) else TWELVE
-    if not no_published and not left_out and suite == "blurb":
+    if not no_published and left_out is None and suite == "blurb":
         entries += [ranking.of_row(row) for row in published.shipped()]
     if form == "table":
         _print(ranking.in_parts(entries, column), column, datasets, left_out)
@@ -172,7 +174,7 @@ def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: 
         say(text)
     if own and len(own) < len(ranks):
         say(f"{groups.THEIRS}.")
-    if left_out:
+    if left_out is not None:
         counts = ", ".join(f"{name} {len(ids)}" for name, ids in left_out.items() if ids)
         say(f"Test examples left out because their input occurs in train: {counts or 'none'}.")
 
@@ -203,6 +205,12 @@ def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
         raise SettingsError("--without leaks compares the texts of the data", fix="add --data.")
     leaked: dict[str, set[str]] = {}
     names = {task for row in rows for task in row.records}
+    if not names:
+        raise SettingsError(
+            "No row has its predictions here, so none can be scored anew", fix="remove --without leaks."
+        )
+    if lacking := [row.model for row in rows if not row.records]:
+        click.echo(f"With their leaks, as their predictions are not here: {', '.join(lacking)}", err=True)
     for task in (task for task in tasks.all() if task.name in names and task.paper_order):
         splits = {split: data.read_split(task, folder, split) for split in LEAKING}
         trials = [record.trial for row in rows for record in row.records_of(task.name).values()]
