@@ -110,23 +110,15 @@ def watch(
     :param trials: options and settings of `blurb.run`; other parameters as of `blurb.series`
     :raises BlurbError: for options or tasks that cannot be
     """
-    from blurb.api.comparing import check as gate
     from blurb.checkpoint_series import finding, watching
     from blurb.checkpoint_series.curves import Scored
     from blurb.cost.budget import budget_seconds
-    from blurb.regression.reading import read_rules
-    from blurb.results.references import row_of
 
     wrong = ErrorCollector()
     names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle)
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     wrong.tried(finding.check_places, places)
-    gated = {"rules": rules, "state": state, "looks": looks, "sd": sd}
-    for name in (name for name, value in gated.items() if value is not None and check is None):
-        wrong.add(SettingsError(f"--{name} needs --check with the row to compare with."))
-    # Not after the first checkpoint.
-    baseline = None if check is None else wrong.tried(row_of, check, output)
-    chosen = None if check is None else wrong.tried(read_rules, rules)
+    judge = wrong.tried(_judge, check, output, rules, state=state, looks=looks, sd=sd)
     if not pause > 0:
         wrong.add(SettingsError(f"pause must be above 0 seconds (got {pause:g})."))
     wrong.tell()
@@ -134,7 +126,6 @@ def watch(
     assert seconds is not None
     scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials}, [])
     rows: dict[str, RowScores] = {}
-    judged = partial(gate, rules=chosen, split=split, tasks=names, state=state, looks=looks, sd=sd, output=output)
 
     def so_far(checkpoints: Found) -> Series:
         there = tuple(Scored(step, rows.get(step.name)) for step in checkpoints.steps)
@@ -144,11 +135,32 @@ def watch(
     def score(step: Step) -> None:
         rows.update(scoring.score([step], protocol))
         row = rows.get(step.name)
-        decision = None if row is None or baseline is None else judged(row, baseline)
+        decision = None if row is None or judge is None else judge(row, split=split, tasks=names)
         if seen is not None:
             seen(so_far(finding.there(places, pattern)), row, decision)
 
     return so_far(watching.watch(partial(finding.there, places, pattern), score, watching.Pace(pause, seconds)))
+
+
+def _judge(check: Row | None, output: Path | str, rules: Any, **shared: Any) -> Callable[..., Decision] | None:
+    """What compares a checkpoint with the baseline; None without one. All that it reads is read now.
+
+    :raises BlurbError: for a baseline or rules that cannot be read, and for options of a check without one
+    """
+    from blurb.api.comparing import check as gate
+    from blurb.regression.reading import read_rules
+    from blurb.results.references import row_of
+
+    wrong = ErrorCollector()
+    if check is None:
+        for name in (name for name, value in {"rules": rules, **shared}.items() if value is not None):
+            wrong.add(SettingsError(f"--{name} needs --check with the row to compare with."))
+        wrong.tell()
+        return None
+    baseline, chosen = wrong.tried(row_of, check, output), wrong.tried(read_rules, rules)
+    wrong.tell()
+    assert baseline is not None
+    return partial(gate, baseline=baseline, rules=chosen, output=output, **shared)
 
 
 def bisect(
@@ -181,12 +193,12 @@ def bisect(
     from blurb.checkpoint_series import bisecting, finding
     from blurb.checkpoint_series.curves import losses
 
-    found = finding.find([run], pattern)
+    checkpoints = finding.find([run], pattern)
     say = told or (lambda text: None)
-    for note in found.left_out:
+    for note in checkpoints.left_out:
         say(note)
     (name,) = names_of(task, most=1)
-    steps = {step.step: step for step in found.steps}
+    steps = {step.step: step for step in checkpoints.steps}
     for step in (good, bad):
         if step is not None and step not in steps:
             raise SettingsError(f"There is no step {step} in {run}", fix=f"choose one of {', '.join(map(str, steps))}.")

@@ -30,9 +30,9 @@ def sentences(
         lost = [str(one.step.step) for one in own if one.row is None]
         if lost:
             yield f"{run}: {plural(len(lost), 'checkpoint')} of {len(own)} without scores: step {', '.join(lost)}."
-        for one in own:
-            if lacks := one.lacks(datasets):
-                yield f"{run}: step {one.step.step} has no score of {', '.join(lacks)}, and no mean."
+        for checkpoint in own:
+            if lacks := checkpoint.lacks(datasets):
+                yield f"{run}: step {checkpoint.step.step} has no score of {', '.join(lacks)}, and no mean."
 
 
 def _seen(families: Sequence[Family]) -> Iterator[str]:

@@ -133,9 +133,7 @@ def command(
         raise SettingsError("no such folder", where=output, fix="blurb run writes one, or give another with --output.")
     if not rows:
         raise SettingsError(f"{', '.join(map(str, (board or output, *results)))}: no finished row matches the options.")
-    if data is not None and without is None:
-        raise SettingsError("--data is for --without leaks.")
-    left_out = _leaks(rows, data) if without else None
+    left_out = _leaks(rows, without, data)
     if no_intervals or left_out is not None:
         entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
     else:
@@ -195,12 +193,19 @@ def _line(ranked: Ranked, names: Sequence[str]) -> tuple[object, ...]:
     return entry.name, ranked.part, *ranks, bool(entry.mark), entry.published, *scores, sorted(entry.runs), entry.note
 
 
-def _leaks(rows: list[RowScores], folder: Path | None) -> dict[str, set[str]]:
-    """The test examples of each dataset, as the trials cut it, whose input occurs in its train set."""
+def _leaks(rows: list[RowScores], without: str | None, folder: Path | None) -> dict[str, set[str]] | None:
+    """The test examples of each dataset, as the trials cut it, whose input occurs in its train set.
+
+    None without the option.
+    """
     from blurb import data, formulations, tasks
     from blurb.data.audit import leaks
     from blurb.messages.errors import SettingsError
 
+    if without is None:
+        if folder is not None:
+            raise SettingsError("--data is for --without leaks.")
+        return None
     if folder is None:
         raise SettingsError("--without leaks compares the texts of the data", fix="add --data.")
     leaked: dict[str, set[str]] = {}
