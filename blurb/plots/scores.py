@@ -25,6 +25,8 @@ __all__ = ["check", "draw", "write"]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Of Okabe and Ito, whom colour-blind readers can follow; with the `SHAPES` no two rows of the first 30 look alike."""
 SHAPES = "osD^v"
+EDGE = 0.25
+"""Of the range of all values: room beside them for intervals."""
 LANE, BAND = 0.2, 0.84
 """Vertical distance of two rows on the line of a dataset, and at most of all of them; datasets are one apart."""
 HEIGHT, DENSE = 0.12, 0.085
@@ -54,6 +56,7 @@ def draw(rows: Sequence[RowScores], split: Split = "test") -> Figure:
     best = {place: best_of_paper()[name][0] for place, name in enumerate(names) if name in best_of_paper()}
     if best and split == "test":
         marks += axes.plot(list(best.values()), list(best), "|", markersize=11, color=QUIET, label=BEST)
+    _limit(axes, [*(value for row in rows for name in names for value in row.values(name, split)), *best.values()])
     axes.set_yticks(range(len(names)), [titles.get(name, name) for name in names], parse_math=False)
     axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -64,6 +67,14 @@ def draw(rows: Sequence[RowScores], split: Split = "test") -> Figure:
     for text in figure.legend(marks, labels, loc="outside upper left", frameon=False, fontsize=7).get_texts():
         text.set_parse_math(False)
     return figure
+
+
+def _limit(axes: Axes, values: Sequence[float]) -> None:
+    """Cuts intervals off that go far beyond every value: those of two runs may be wider than the scale."""
+    if len(set(values)) > 1:
+        room = EDGE * (max(values) - min(values))
+        low, high = axes.get_xlim()
+        axes.set_xlim(max(low, min(values) - room), min(high, max(values) + room))
 
 
 def _row(axes: Axes, row: RowScores, number: int, rows: int, names: Sequence[str], split: Split) -> Line2D:
