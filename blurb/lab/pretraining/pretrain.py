@@ -104,9 +104,9 @@ def usual_precision() -> str:
     """The precision of a pretraining that begins on this machine."""
     import torch
 
-    from blurb.training.hardware import has_bf16
+    from blurb.training.hardware import choose_precision
 
-    return "bf16" if has_bf16(torch.device("cuda" if torch.cuda.is_available() else "cpu")) else "fp32"
+    return choose_precision("auto", torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def _hash_of_vocabulary(tokenizer: Any) -> str:
