@@ -62,7 +62,7 @@ def test_what_is_no_variant() -> None:
 
 
 def sentences(rows: Mapping[str, RowScores], units: examples.Units | None = None) -> list[str]:
-    return list(reading.reading(rows, "b", reading.compared(rows, "b", units)))
+    return list(reading.reading("b", reading.compared(rows, "b", units)))
 
 
 def test_the_reading_says_what_is_separated_and_what_it_would_take() -> None:
@@ -95,7 +95,7 @@ def test_the_table_against_numbers_by_hand() -> None:
     assert cells["mean", "b"].mean == pytest.approx(np.mean(VALUES["b"]))
     assert cells["mean", "b"].sd == pytest.approx(np.std(np.mean(VALUES["b"], axis=1), ddof=1))
     assert (cells["gad", "a"].published, cells["gad", "b"].published) == (81.74, 83.96)  # Gu et al., Table 7
-    page = tables.page(study, list(cells.values()), {}, [], {})
+    page = tables.page(study, list(cells.values()), {}, {}, {})
     halves = [
         half / 2
         for half in map(np.ptp, [t.interval(0.95, 2, 0, sem([gad for gad, _ in VALUES[name]])) for name in "ab"])
@@ -114,10 +114,10 @@ def test_the_page_says_which_were_pretrained_in_fp32() -> None:
         return {"seen": seen, "recipe": recipe, "precision": precision, "bits per byte": bits, "text": text}
 
     both = {"a": [made(1, "fp32"), made(2, "bf16")], "random": [made(1, "fp32", words=0)]}
-    assert "Pretrained with products in fp32: a 1. All others: in bf16." in tables.page(study, [], both, [], {})
-    assert "Text: notes.txt, 5 words." in tables.page(study, [], both, [], {})
+    assert "Pretrained with products in fp32: a 1. All others: in bf16." in tables.page(study, [], both, {}, {})
+    assert "Text: notes.txt, 5 words." in tables.page(study, [], both, {}, {})
     for one in ([made(1, "bf16")], [made(1, "fp32"), made(2, "fp32")]):
-        assert "Pretrained with" not in tables.page(study, [], {**both, "a": one}, [], {})
+        assert "Pretrained with" not in tables.page(study, [], {**both, "a": one}, {}, {})
 
 
 def test_where_a_difference_of_means_comes_from(tmp_path: Path) -> None:
@@ -164,9 +164,31 @@ def test_two_pretrainings_beside_one_give_no_p() -> None:
 def test_no_number_of_pretrainings_makes_up_for_few_examples() -> None:
     """Oracle: the power of a normal test with the error of examples and that of the planned pretrainings."""
     rows = {name: variant(name) for name in VALUES}
-    few = [reading._needed(1.0, 0.5, variance) for variance in (0.2, 0.05)]
+    few = [reading.needed(1.0, 0.5, variance) for variance in (0.2, 0.05)]
     assert few[0].startswith("no number of pretrainings would")
     count = int(few[1].split()[1])
     error = (2 * 0.5**2 / count + 0.05) ** 0.5
     assert norm.sf(norm.isf(0.025) - 1 / error) >= 0.795
-    assert any("test examples are too few" in line for line in sentences(rows, lambda *_: (4.0, 500)))
+    strict = int(reading.needed(1.0, 0.5, 0.05, tests=6).split()[1])
+    error = (2 * 0.5**2 / strict + 0.05) ** 0.5
+    assert strict > count
+    assert norm.sf(norm.isf(0.025 / 6) - 1 / error) >= 0.795
+    assert any("too few test examples" in line for line in sentences(rows, lambda *_: (4.0, 500)))
+
+
+def test_as_many_pretrainings_as_did_not_separate_a_difference_are_never_said_to_be_enough() -> None:
+    assert reading.needed(50.0, 1.0, there=4).startswith("about 5 pretrainings a side would tell")
+    assert reading.needed(50.0, 1.0, there=1).startswith("about 2 pretrainings a side would tell")
+
+
+def test_the_page_has_a_line_for_each_difference(tmp_path: Path) -> None:
+    """Its figures are those of the sentences."""
+    rows = {name: variant(name) for name in VALUES}
+    differences = reading.compared(rows, "b")
+    page = tables.page(spec.read("vocabulary-and-masking"), [], {}, differences, {})
+    for each in differences["a"]:
+        assert f"| a | {each.line.name} | {each.line.difference:+.2f} ± {each.half:.2f} | " in page
+        assert f" | {each.verdict} |\n" in page
+    alone = variant_row("a", {1: encoder("a", 1)})
+    page = tables.page(spec.read("vocabulary-and-masking"), [], {}, reading.compared({**rows, "a": alone}, "b"), {})
+    assert page.count(" |  | of these checkpoints alone (one pretraining says nothing of others) |\n") == 2

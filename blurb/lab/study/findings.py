@@ -49,7 +49,7 @@ class Findings:
 
     def reading(self) -> list[str]:
         """A sentence for each variant and dataset; empty while the reference has no part."""
-        return list(reading(self.first, self.study.reference, self.differences))
+        return list(reading(self.study.reference, self.differences))
 
     @cached_property
     def differences(self) -> Mapping[str, Sequence[Difference]]:
@@ -81,7 +81,7 @@ class Findings:
     def markdown(self) -> str:
         """The page of the study."""
         return tables.page(
-            self.study, self.lines(), self.facts, self.reading(), self.decompositions(), self.data is not None
+            self.study, self.lines(), self.facts, self.differences, self.decompositions(), self.data is not None
         )
 
     def plot(self, path: Path | str | None = None) -> Figure | None:

@@ -6,30 +6,57 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 from blurb.lab.study.examples import Units
 from blurb.messages.text import probability
 from blurb.results.comparison import ScoreComparison, compare_rows
 from blurb.results.row_scores import RowScores
 from blurb.statistics.holm import holm
-from blurb.statistics.planning import MOST, runs_needed
+from blurb.statistics.planning import MOST, POWER, runs_needed
 from blurb.statistics.welch import compare
 from blurb.tasks import known
 
 LEVEL = 0.05
-SEEN = 2.80
-"""Standard errors of a difference that a two-sided test at 5 % tells four times in five: 1.96 + 0.84."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """A variant minus the reference on a dataset.
 
+    :param values: scores of the variant and of the reference, a pretraining each
     :param of_examples: variance of the difference over test examples, which no number of pretrainings makes smaller
+    :param tests: datasets over which p is corrected
     """
 
     line: ScoreComparison
+    values: tuple[Sequence[float], Sequence[float]]
     of_examples: float = 0.0
+    tests: int = 1
+
+    @property
+    def half(self) -> float | None:
+        """Half of the 95 % interval; None without a test."""
+        known = self.line.interval if self.line.p is not None else None
+        return None if known is None else (known[1] - known[0]) / 2
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is separated from noise, and what it would take."""
+        if self.line.p is None or self.half is None:
+            why = self.line.reason or "one pretraining says nothing of others"
+            return f"of these checkpoints alone ({why})"
+        if self.line.p < LEVEL:
+            return "separated"
+        deviation = statistics.fmean(statistics.variance(own) for own in self.values if len(own) > 1) ** 0.5
+        there = min(map(len, self.values))
+        return f"not separated; {needed(self.line.difference or 0.0, deviation, self.of_examples, self.tests, there)}"
+
+    def __str__(self) -> str:
+        text = f"{self.line.difference:+.2f}"
+        if self.line.p is None or self.half is None:
+            return f"{text}; {self.verdict}."
+        return f"{text} ± {self.half:.2f}, p {probability(self.line.p)} (corrected over the datasets): {self.verdict}."
 
 
 def compared(rows: Mapping[str, RowScores], reference: str, units: Units | None = None) -> dict[str, list[Difference]]:
@@ -51,13 +78,20 @@ def compared(rows: Mapping[str, RowScores], reference: str, units: Units | None 
         if units is not None:
             added = {line.name: units(name, reference, line.name) for line in own if line.p is not None}
         own = _with_examples(own, row, rows[reference], added)
-        there[name] = [Difference(line, added.get(line.name, (0.0, 0))[0]) for line in own]
+        tests = sum(line.p is not None for line in own)
+        there[name] = [
+            Difference(
+                line,
+                (row.values(line.name), rows[reference].values(line.name)),
+                added.get(line.name, (0.0, 0))[0],
+                tests,
+            )
+            for line in own
+        ]
     return there
 
 
-def reading(
-    rows: Mapping[str, RowScores], reference: str, differences: Mapping[str, Sequence[Difference]]
-) -> Iterator[str]:
+def reading(reference: str, differences: Mapping[str, Sequence[Difference]]) -> Iterator[str]:
     """A sentence for each variant and dataset: its scores minus those of the reference.
 
     With one pretraining on a side there is no test: the sentence is on these checkpoints.
@@ -66,8 +100,7 @@ def reading(
     """
     for name, own in differences.items():
         for each in own:
-            sentence = _sentence(each.line, rows[name], rows[reference], each.of_examples)
-            yield f"{each.line.name}: {name} minus {reference}: {sentence}"
+            yield f"{each.line.name}: {name} minus {reference}: {each}"
 
 
 def _if_several(line: ScoreComparison, first: RowScores, other: RowScores) -> ScoreComparison:
@@ -95,33 +128,25 @@ def _with_examples(
     return [replace(line, p=p) for line, p in zip(crossed, corrected, strict=True)]
 
 
-def _sentence(line: ScoreComparison, first: RowScores, other: RowScores, of_examples: float) -> str:
-    difference = f"{line.difference:+.2f}"
-    if line.p is None or line.interval is None:
-        why = line.reason or "one pretraining says nothing of others"
-        return f"{difference}; of these checkpoints alone ({why})."
-    half = (line.interval[1] - line.interval[0]) / 2
-    text = f"{difference} ± {half:.2f}, p {probability(line.p)} (corrected over the datasets)"
-    if line.p < LEVEL:
-        return f"{text}: separated."
-    several = [values for row in (first, other) if len(values := row.values(line.name)) > 1]
-    deviation = statistics.fmean(map(statistics.variance, several)) ** 0.5
-    return f"{text}: not separated; {_needed(line.difference or 0.0, deviation, of_examples)}."
+def needed(difference: float, deviation: float, of_examples: float = 0.0, tests: int = 1, there: int = 1) -> str:
+    """What would separate a difference as large as the one seen, four times in five.
 
+    The level is divided by the number of tests, which is a little stricter than Holm's rule.
 
-def _needed(difference: float, deviation: float, of_examples: float) -> str:
-    """What would separate a difference as large as the one seen, before the correction over the datasets.
-
+    :param deviation: of scores between pretrainings
     :param of_examples: variance of the difference over test examples, which no number of pretrainings makes smaller
+    :param there: pretrainings a side that did not separate it
     """
-    count = runs_needed(difference, deviation)
+    level = LEVEL / tests
+    count = runs_needed(difference, deviation, level)
     if of_examples:
-        # 2.8 standard errors are seen four times in five: error^2 = 2 deviation^2 / runs + that of the examples.
-        left = (difference / SEEN) ** 2 - of_examples
+        # So many standard errors are seen four times in five; error^2 = 2 deviation^2 / runs + that of the examples.
+        seen = NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(POWER)
+        left = (difference / seen) ** 2 - of_examples
         if left <= 0:
-            return "no number of pretrainings would, as the test examples are too few for a difference this small"
+            return "no number of pretrainings would tell one so small: too few test examples"
         more = math.ceil(2 * deviation**2 / left)
         count = None if count is None or more > MOST else max(count, more)
     if count is None:
-        return f"more than {MOST} pretrainings a side would, if the difference is as large as it looks"
-    return f"about {count} pretrainings a side would, if the difference is as large as it looks"
+        return f"more than {MOST} pretrainings a side would tell one so large"
+    return f"about {max(count, there + 1)} pretrainings a side would tell one so large"

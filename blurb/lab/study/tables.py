@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from blurb.lab.study.reading import Difference
 from blurb.lab.study.spec import Study
-from blurb.messages.text import signed
+from blurb.messages.text import probability, signed
 from blurb.results import published
 from blurb.results.decomposition import Decomposition, Part
 from blurb.results.row_scores import RowScores
@@ -91,7 +92,7 @@ def page(
     study: Study,
     lines: Sequence[Cell],
     facts: Mapping[str, Sequence[Mapping[str, Any]]],
-    read: Sequence[str],
+    differences: Mapping[str, Sequence[Difference]],
     parts_of: Mapping[str, Decomposition],
     crossed: bool = False,
 ) -> str:
@@ -106,10 +107,9 @@ def page(
         if own:
             parts += [f"## Scores by `{protocol}`", "", *_table(own, study), ""]
     parts += ["## Bits per byte of held-out text", "", *_bits(facts), ""]
-    if read:
+    if differences:
         noise = "pretrainings and test examples" if crossed else "pretrainings alone"
-        parts += [f"## Beside `{study.reference}`", "", f"The intervals are over {noise}.", ""]
-        parts += [*(f"- {sentence}" for sentence in read), ""]
+        parts += [f"## Beside `{study.reference}`", "", *_beside(differences, noise), ""]
     if parts_of:
         parts += ["## Where the differences come from", "", *_origins(study, parts_of), ""]
     return "\n".join(parts)
@@ -147,6 +147,22 @@ def _table(cells: Sequence[Cell], study: Study) -> Iterator[str]:
         figures = [str(own[name]) if name in own else "" for name in variants]
         large = [own[name].published if name in own else None for name in printed]
         yield f"| {dataset} | {' | '.join((*figures, *('' if each is None else f'{each:.2f}' for each in large)))} |"
+
+
+def _beside(differences: Mapping[str, Sequence[Difference]], noise: str) -> Iterator[str]:
+    """A line for each variant and dataset."""
+    yield (
+        f"Each variant minus it, ± half of the 95 % interval over {noise}; p is corrected over the datasets of a "
+        "variant (Holm)."
+    )
+    yield ""
+    yield "| variant | dataset | difference | p | |"
+    yield "|---|---|---:|---:|---|"
+    for name, own in differences.items():
+        for each in own:
+            half = "" if each.half is None else f" ± {each.half:.2f}"
+            p = "" if each.line.p is None else probability(each.line.p)
+            yield f"| {name} | {each.line.name} | {each.line.difference:+.2f}{half} | {p} | {each.verdict} |"
 
 
 def _origins(study: Study, parts_of: Mapping[str, Decomposition]) -> Iterator[str]:
