@@ -12,19 +12,17 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args
+from typing import Any
 
 import blurb
-from blurb import names
-from blurb.checkpoints.source import CHECKPOINT, KINDS, Source
+from blurb.checkpoints.source import Source
 from blurb.execution import allowed
 from blurb.execution.allowed import NotAllowed
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
-from blurb.execution.options import Keep
-from blurb.learners import PREFIX, in_trial, saved_models
-from blurb.messages.errors import SettingsError, StoreError, Tell, UnknownName, tell_damage
+from blurb.execution.sweep_checks import JOB_FIELDS, check_code, check_job, check_shared
+from blurb.learners import saved_models
+from blurb.messages.errors import SettingsError, StoreError, Tell, tell_damage
 from blurb.store import rescore
 from blurb.store.plugins import Typed
 from blurb.store.record import SPEC
@@ -32,28 +30,12 @@ from blurb.store.store import Store
 from blurb.store.trial import Configuration, Trial
 from blurb.system import leases
 from blurb.system.files import check_types, file_hash, read_json, write_json, writing_whole
-from blurb.training import devices, tracking
 
 SCHEMA = 1
 FOLDER = ".sweeps"
 JOBS = "jobs.json"
 SHARED: Mapping[str, type] = {"source": Source, "configuration": Configuration, "data": DataSource}
 """Fields that many jobs have in common: the file has each value once."""
-JOB_FIELDS: Mapping[str, type | tuple[type, ...]] = {
-    "device": str, "track": str, "predicted": (int, float), "keep": str, "resume": bool
-}  # fmt: skip
-"""Fields that each job has of its own, and their types."""
-TYPES: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
-    "source": {
-        "name": str, "kind": str, "location": str, "weights": str, "tokenizer": str, "parameters": int,
-        "remote_code": bool, "revision": (str, NoneType), "casing": str,
-    },
-    "configuration": {
-        "protocol": str, "protocol_hash": str, "overrides": dict, "precision": str, "suite": str, "note": str,
-    },
-    "data": {"task": str, "folder": str, "original": bool},
-}  # fmt: skip
-"""Types of what jobs share."""
 
 
 def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> tuple[Path, str]:
@@ -155,10 +137,10 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
             fix=f"use the version that wrote it ({content.get('blurb')}).",
         )
     try:
-        _check_shared(content, folder / JOBS)  # first: what is asked for depends on it
+        check_shared(content, folder / JOBS)  # first: what is asked for depends on it
         if allow is not None:
             allowed.check(folder, content, allow)
-            _check_code(folder, content)
+            check_code(folder, content)
         content["data"] = [{**each, "folder": Path(each["folder"])} for each in content["data"]]
         shared = {name: [kind(**each) for each in content[name]] for name, kind in SHARED.items()}
         plugins: Typed = {kind: {name: path and Path(path) for name, path in files.items()}
@@ -177,57 +159,12 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
         ]  # fmt: skip
         for job in filter(None, jobs):
             check_types(job.trial.content, SPEC, folder / JOBS)
-            _check_job(job)
-            if job.trial.task != job.data.task and not job.data.task.endswith(".toml"):
-                raise ValueError(f"a trial of {job.trial.task} has the data of {job.data.task}")
-            if job.trial.weights != job.source.weights:
-                raise ValueError(f"a trial of {job.source.name} has the weights of another model")
+            check_job(job)
         return jobs
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, SettingsError) as error:
         raise StoreError(
             f"{folder / JOBS} is not a valid list of trials ({error})", fix="run the command that wrote it again."
         ) from error
-
-
-def _check_shared(content: Mapping[str, Any], file: Path) -> None:
-    """Raises an error for a model, configuration or data that no command has written."""
-    for name, types in TYPES.items():
-        for each in content[name]:
-            check_types(each, types, file)
-    for source in content["source"]:
-        names.check(source["name"], "The name of a model")
-        if source["kind"] not in KINDS:
-            raise ValueError(f"{source['name']} is of the kind {source['kind']!r}")
-        if source["kind"] != CHECKPOINT and source["weights"] != f"{PREFIX}{source['location']}":
-            raise ValueError(f"the baseline {source['name']} has the weights of another model")
-
-
-def _check_job(job: Job) -> None:
-    """Raises an error for what is no device, tracker, learner or seed, or no way to keep a model."""
-    devices.check_name(job.device)
-    if job.track not in ("", *tracking.TRACKERS):
-        raise ValueError(f"there is no tracker {job.track!r}")
-    if job.keep not in get_args(Keep):
-        raise ValueError(f"there is no keep {job.keep!r}")
-    try:
-        kind = job.learner
-    except UnknownName as error:
-        raise ValueError(str(error)) from error
-    if kind.reads_checkpoint is not job.source.is_checkpoint or in_trial(kind) != job.trial.learner:
-        raise ValueError(f"{job.source.name} is not a model for the learner {kind.name!r}")
-    if job.trial.seed < 0:
-        raise ValueError(f"there is no seed {job.trial.seed}")
-
-
-def _check_code(folder: Path, content: Mapping[str, Any]) -> None:
-    """Raises a StoreError if the file of a plug-in is another than that which was allowed."""
-    for path in {path for named in content["plugins"].values() for path in named.values() if path}:
-        if Path(path).is_file() and file_hash(Path(path)) != content.get("code", {}).get(path):
-            raise StoreError(
-                f"the code of the plug-in {path} has changed since the trials were planned",
-                where=folder,
-                fix="run the command that planned them again.",
-            )
 
 
 def folders(store: Path) -> list[Path]:

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from blurb.inputs.features import Features, Ragged
-from blurb.inputs.tokenizer import SpecialTokens, Tokenizer
+from blurb.inputs.special_tokens import SpecialTokens
+from blurb.inputs.tokenizer import Tokenizer
 
 Span = tuple[int, int]
 
