@@ -52,7 +52,8 @@ def main() -> None:
     try:
         sys.exit(_run(options))
     except BlurbError as error:
-        sys.exit(f"Error: {error}")
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -73,8 +74,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.verb == "run":
         names = [parts.get(name).name for name in options.parts or parts.PARTS]
         out = (options.caller / options.out).resolve()
-        return int(not runner.run(names, options.bundle.resolve(), out, options.small, options.mps))
+        runner.run(names, options.bundle.resolve(), out, options.small, options.mps)
+        return int(not runner.are_complete(names, out))
     if options.verb == "part":
+        runner.end_with_parent()
         runner.run_part(options.parts[0], options.bundle, options.out, options.small, options.mps)
         return 0
     if options.verb == "rehearse":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.device import cards, code, page
-from benchmarks.device.results import COMPLETE, SKIPPED, read
+from benchmarks.device.results import COMPLETE, CUT, SKIPPED, read
 from blurb.messages.errors import BlurbError
 from blurb.system.files import write_whole
 
@@ -85,7 +85,7 @@ def _incomplete(content: dict[str, Any]) -> Iterator[str]:
     for name, part in content["parts"].items():
         if part["state"] == SKIPPED:
             yield f"  {name}: skipped, {part['why']}"
-        elif part["state"] != COMPLETE:
+        elif part["state"] == CUT:
             yield f"  {name}: cut off ({part['why']}); {len(part['cells'])} figures are kept"
         for cell, reason in part["told"].items():
             yield f"  {name}, {cell}: {reason}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -168,15 +169,46 @@ def test_after_its_minutes_nothing_new_begins(played: Played) -> None:
     assert list(played.found("one")["cells"]) == ["a"]
 
 
+def test_what_failed_is_tried_again_by_the_same_command(played: Played) -> None:
+    """Also an error that nobody foresaw; a part with failures is not complete, and the command says so."""
+    left = [TypeError("unexpected keyword argument"), None]
+
+    def measure() -> Figures:
+        if error := left.pop(0):
+            raise error
+        return {"s": 2}
+
+    played.part("one", Cell("bad", measure), Cell("good", gives(s=1)), Cell("large", gives(), memory=1e9))
+    (line,) = played.run()
+    assert line.startswith("one: incomplete, 1 figures, ")
+    assert "bad: failed: TypeError: unexpected keyword argument" in line
+    assert not runner.are_complete(["one"], played.back)
+    (line,) = played.run()
+    assert line.startswith("one: complete, 2 figures, ")
+    assert runner.are_complete(["one"], played.back)
+
+
+def test_another_folder_gets_what_is_complete_already(played: Played, tmp_path: Path) -> None:
+    played.part("one", Cell("x", gives(s=1)))
+    played.run()
+    played.back = tmp_path / "other"
+    assert played.run() == ["one: complete already"]
+    assert played.found("one")["cells"] == {"x": {"s": 1}}
+
+
 @pytest.mark.parametrize("changed", ["card", "commit"])
 def test_figures_of_another_card_or_commit_are_not_gone_on_from(played: Played, changed: str) -> None:
     played.part("one", Cell("a", gives(s=1)))
     played.run()
+    trial = played.bundle / "scratch" / "rows" / "DONE.json"
+    trial.parent.mkdir()
+    trial.touch()
     if changed == "card":
         played.on({**H100, "card": "NVIDIA H200"})
     else:
         (played.bundle / "manifest.json").write_text(json.dumps({"commit": "d" * 40}))
     assert played.run()[0].startswith("one: complete, 1 figures")
+    assert not trial.exists()
 
 
 def test_a_folder_that_is_no_bundle(tmp_path: Path) -> None:
@@ -221,4 +253,20 @@ def test_a_process_that_breaks_or_hangs_is_ended_and_said(
     part = Part("one", 0.01 if "sleep" in code else 1, "", lambda context: [], (), lambda found: [])
     begun = time.monotonic()
     assert runner._process(part, tmp_path, tmp_path, True, False) == said
+    assert time.monotonic() - begun < 30
+
+
+@pytest.mark.costly
+def test_a_part_ends_with_the_process_that_started_it() -> None:
+    """Which may be killed, so that it cannot end the part itself; the next call would measure beside it."""
+    part = "from benchmarks.device import runner; import time; runner.end_with_parent(); print('on'); time.sleep(60)"
+    started = f"import subprocess, sys; subprocess.Popen([sys.executable, '-uc', {part!r}], start_new_session=True)"
+    whole = f"{started}; import time; time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", whole], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "on\n"
+    process.kill()
+    begun = time.monotonic()
+    assert process.stdout.read() == ""  # until nobody has it open
+    process.wait()
     assert time.monotonic() - begun < 30
