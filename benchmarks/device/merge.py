@@ -54,7 +54,7 @@ def merge(folder: Path, root: Path = code.ROOT, rehearsal: bool = False) -> list
 def _accepted(path: Path, root: Path, rehearsal: bool) -> dict[str, Any]:
     """The content of a results file.
 
-    :raises BlurbError: if it is damaged, of a rehearsal, of a dirty tree, of other code, or measured on no card
+    :raises BlurbError: if it is damaged, a rehearsal, of a dirty tree, of other or changed code, or measured on no card
     """
     content = read(path)
     manifest = content["manifest"]
@@ -64,6 +64,8 @@ def _accepted(path: Path, root: Path, rehearsal: bool) -> dict[str, Any]:
         raise BlurbError("measured on no GPU", where=path, fix="run it where torch finds a card.")
     if manifest.get("dirty"):
         raise BlurbError("packed with changes that no commit has", where=path, fix="commit, pack and run again.")
+    if manifest.get("changed"):
+        raise BlurbError("made by code that was changed after packing", where=path, fix="unpack and run it again.")
     code.check(root, manifest, path)
     return content
 

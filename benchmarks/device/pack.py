@@ -103,6 +103,7 @@ def _fill(folder: Path, asked: Asked, dirty: bool) -> None:
         "dirty": dirty,
         "small": asked.small,
         "trees": code.trees(asked.root, commit),
+        "digest": code.digest(folder / "code"),
         "versions": _versions(asked.root / "constraints.txt"),
         "wheels": sorted(wheel.name for wheel in (folder / "wheels").iterdir()),
     }

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.device import cards, parts
+from benchmarks.device import cards, code, parts
 from benchmarks.device.cells import Cell, Context, Part, Unfinished
 from benchmarks.device.pack import MANIFEST
 from benchmarks.device.results import COMPLETE, CUT, FILE, INCOMPLETE, SKIPPED, Results, is_of, read
@@ -35,7 +35,8 @@ def run(names: Sequence[str], bundle: Path, out: Path, small: bool, mps: bool) -
     :param out: folder that gets the results, beside those in the bundle
     """
     manifest, facts = _manifest(bundle), cards.describe()
-    for sentence in cards.differences(manifest, facts):
+    changed = ["the code is not what was packed, so its results cannot be merged; unpack into an empty folder"]
+    for sentence in changed * manifest["changed"] + cards.differences(manifest, facts):
         print(f"Note: {sentence}", flush=True)
     if not is_of(bundle / "scratch" / FILE, manifest, facts["card"]):
         shutil.rmtree(bundle / "scratch", ignore_errors=True)  # trials of other code or of another card
@@ -199,7 +200,7 @@ def _manifest(bundle: Path) -> dict[str, Any]:
         raise BlurbError(
             "no bundle of benchmarks.device", where=bundle, fix="unpack one and use its run.sh."
         ) from error
-    return manifest
+    return {**manifest, "changed": manifest.get("digest") != code.digest(bundle / "code")}
 
 
 def _results(bundle: Path, out: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> Results:

@@ -93,6 +93,7 @@ def test_a_commit_beside_the_history_is_refused(root: Path, back: Path, commit: 
     ("changed", "card", "said"),
     [
         ({"dirty": True}, "NVIDIA H100", "packed with changes that no commit has"),
+        ({"changed": True}, "NVIDIA H100", "made by code that was changed after packing"),
         ({"small": True}, "NVIDIA H100", "a rehearsal, whose figures mean nothing"),
         ({}, "CPU", "measured on no GPU"),
     ],

@@ -54,6 +54,7 @@ def test_a_bundle_has_the_code_of_the_commit_and_says_which(asked: pack.Asked, r
         "dirty": False,
         "small": True,
         "trees": {name: code.git(root, "rev-parse", f"{head}:{name}") for name in ("blurb", "benchmarks")},
+        "digest": code.digest(root),
         "versions": {"torch": "2.13.0", "numpy": "2.4.6"},
         "wheels": [],
     }

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.device import cards, measure_tests, parts, runner
+from benchmarks.device import cards, code, measure_tests, parts, runner
 from benchmarks.device.cells import Cell, Context, Figures, Part, Unfinished
 from benchmarks.device.results import FILE, read
 from blurb.messages.errors import BlurbError, UnknownName
@@ -26,7 +26,8 @@ class Played:
 
     def __init__(self, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.bundle, self.back, self.patch = bundle, bundle / "back", monkeypatch
-        (bundle / "manifest.json").write_text(json.dumps({"commit": "c" * 40, "versions": {"torch": "2.13.0"}}))
+        manifest = {"commit": "c" * 40, "versions": {"torch": "2.13.0"}, "digest": code.digest(bundle / "code")}
+        (bundle / "manifest.json").write_text(json.dumps(manifest))
         self.on(H100)
         monkeypatch.setattr(parts, "PARTS", {})
         monkeypatch.setattr(runner, "_process", lambda part, *rest: runner.run_part(part.name, *rest) or "")
@@ -107,6 +108,18 @@ def test_other_versions_are_told_and_measured(played: Played, capsys: pytest.Cap
     assert read(played.back / FILE)["differences"] == [sentence]
     assert cards.differences({"versions": {"torch": "2.13.0"}}, {"torch": "2.13.0+cu130"}) == []
     assert cards.differences({"versions": {"numpy": "2"}}, {}) == ["numpy is missing here; the tests pass with 2"]
+
+
+def test_code_that_someone_changed_is_told_and_marked(played: Played, capsys: pytest.CaptureFixture[str]) -> None:
+    """What Python compiles is no change."""
+    played.part("one", Cell("x", gives()))
+    for name, changed in (("blurb/__pycache__/x.pyc", False), ("blurb/x.py", True)):
+        path = played.bundle / "code" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x = 1\n")
+        assert played.run()[0].startswith("one: complete")
+        assert read(played.back / FILE)["manifest"]["changed"] is changed
+        assert ("Note: the code is not what was packed" in capsys.readouterr().out) is changed
 
 
 def test_too_little_memory_leaves_a_figure_out(played: Played) -> None:
