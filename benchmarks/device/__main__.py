@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     packing.add_argument("--data", type=Path, help="folder in BLURB's layout")
     packing.add_argument("--wheels", type=Path, help="folder of wheels  [default: those that pip gets]")
     packing.add_argument("--python", default="3.12", help="version on the other machine  [default: 3.12]")
-    packing.add_argument("--dirty", action="store_true", help="pack changes that are not committed, for trying only")
+    packing.add_argument("--dirty", action="store_true", help="pack changes of tracked files, too, for trying only")
     packing.add_argument("--parts", action="store_true", help="split a bundle that is larger than the limit")
     packing.add_argument("--limit", type=float, default=pack.LIMIT, help="MiB  [default: %(default)s]")
     packing.add_argument("--small", action="store_true", help="for a rehearsal: demo suite, tiny encoder, no wheels")

@@ -111,9 +111,11 @@ def run_part(name: str, bundle: Path, out: Path, small: bool, mps: bool) -> None
     context = Context(bundle, small, mps, started + 60 * part.minutes)
     results = _results(bundle, out, _manifest(bundle), cards.describe())
     state, kept = CUT, results.part(name)
+    failed_before = set(kept["told"])
     kept |= {"state": CUT, "why": "it was killed", "told": {}}
     results.write()
-    why, cells = "", list(part.cells(context))
+    # What failed before comes last: after some failures the process cannot go on.
+    why, cells = "", sorted(part.cells(context), key=lambda cell: cell.name in failed_before)
     for cell in cells:
         if cell.name in kept["cells"] and not kept["cells"][cell.name].get("unfinished"):
             continue
@@ -161,6 +163,8 @@ def _measured(cell: Cell, kept: dict[str, Any], memory: float) -> str:
     except Unfinished as unfinished:
         kept["cells"][cell.name] = {**unfinished.figures, "unfinished": True}
         return str(unfinished)
+    except subprocess.TimeoutExpired:
+        kept["told"][cell.name] = "failed: the time was up"
     except Exception as error:  # noqa: BLE001  (whatever it is, the other measurements go on)
         kept["told"][cell.name] = f"failed: {type(error).__name__}: {without_folders(str(error))}"
         return "the card cannot be used any more in this process" if CUDA_ERROR in str(error) else ""

@@ -113,6 +113,14 @@ def test_parts_together_are_the_bundle(asked: pack.Asked, root: Path, tmp_path: 
     assert b"".join(piece.read_bytes() for piece in pieces) == whole.read_bytes()
 
 
+def test_nothing_of_an_earlier_bundle_stays_beside(asked: pack.Asked, root: Path, tmp_path: Path) -> None:
+    """`cat NAME*` puts together what is there."""
+    split = pack.Asked(asked.out, small=True, limit=0.0005, split=True, root=root)
+    for last in (asked, split, asked):
+        pieces = pack.pack(last)
+        assert sorted(asked.out.parent.iterdir()) == pieces
+
+
 def test_what_is_missing_is_said(asked: pack.Asked, root: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no folder with BLURB's files; give it with --data"):
         pack.pack(pack.Asked(asked.out, root=root))

@@ -141,12 +141,21 @@ def test_a_figure_that_fails_is_told_without_folders_and_the_rest_goes_on(played
     assert str(played.bundle) not in (played.back / FILE).read_text(encoding="utf-8")
 
 
+def test_a_command_that_was_cut_is_told_without_its_words(played: Played) -> None:
+    played.part("one", Cell("x", fails(subprocess.TimeoutExpired(["python", "--data", "/home/x"], 10))))
+    played.run()
+    assert played.found("one")["told"] == {"x": "failed: the time was up"}
+
+
 def test_after_an_error_of_cuda_the_part_ends_and_the_next_one_runs(played: Played) -> None:
+    """The same command first measures what came after that error."""
     played.part("one", Cell("bad", fails(RuntimeError("CUDA error: an illegal address"))), Cell("x", gives()))
     played.part("two", Cell("x", gives()))
     first, second = played.run()
     assert first.startswith("one: cut off (the card cannot be used any more in this process; the same command goes on)")
     assert second.startswith("two: complete")
+    assert played.run()[0].startswith("one: cut off")
+    assert list(played.found("one")["cells"]) == ["x"]
 
 
 def test_the_same_command_goes_on(played: Played) -> None:
@@ -171,7 +180,7 @@ def test_the_same_command_goes_on(played: Played) -> None:
     assert played.found("one")["cells"]["c"] == {"s": 3, "unfinished": True}
     (line,) = played.run()
     assert line.startswith("one: complete, 3 figures")
-    assert calls == ["a", "b", "c", "b", "c"]
+    assert calls == ["a", "b", "c", "c", "b"]
     assert played.found("one")["told"] == {}
     assert played.run() == ["one: complete already"]
 
