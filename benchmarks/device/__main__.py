@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     packing.add_argument("--data", type=Path, help="folder in BLURB's layout")
     packing.add_argument("--wheels", type=Path, help="folder of wheels  [default: those that pip gets]")
     packing.add_argument("--python", default="3.12", help="version on the other machine  [default: 3.12]")
-    packing.add_argument("--dirty", action="store_true", help="pack changes that are not committed, for trying only")
+    packing.add_argument("--dirty", action="store_true", help="pack changes of tracked files, too, for trying only")
     packing.add_argument("--parts", action="store_true", help="split a bundle that is larger than the limit")
     packing.add_argument("--limit", type=float, default=pack.LIMIT, help="MiB  [default: %(default)s]")
     packing.add_argument("--small", action="store_true", help="for a rehearsal: demo suite, tiny encoder, no wheels")
@@ -52,7 +52,8 @@ def main() -> None:
     try:
         sys.exit(_run(options))
     except BlurbError as error:
-        sys.exit(f"Error: {error}")
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -73,8 +74,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.verb == "run":
         names = [parts.get(name).name for name in options.parts or parts.PARTS]
         out = (options.caller / options.out).resolve()
-        return int(not runner.run(names, options.bundle.resolve(), out, options.small, options.mps))
+        runner.run(names, options.bundle.resolve(), out, options.small, options.mps)
+        return int(not runner.are_complete(names, out))
     if options.verb == "part":
+        runner.end_with_parent()
         runner.run_part(options.parts[0], options.bundle, options.out, options.small, options.mps)
         return 0
     if options.verb == "rehearse":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,6 +34,17 @@ def is_dirty(root: Path) -> bool:
 def trees(root: Path, commit: str) -> dict[str, str]:
     """Folder -> git's hash of its content in a commit."""
     return {folder: git(root, "rev-parse", f"{commit}:{folder}") for folder in FOLDERS}
+
+
+def digest(code: Path) -> str:
+    """A hash of the two folders as they lie in a bundle, without what Python compiles: whether someone changed them."""
+    paths = [path for folder in FOLDERS for path in sorted((code / folder).rglob("*")) if path.is_file()]
+    whole = hashlib.sha256()
+    for path in paths:
+        if "__pycache__" not in path.parts:
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            whole.update(f"{path.relative_to(code).as_posix()} {content}\n".encode())
+    return whole.hexdigest()
 
 
 def check(root: Path, manifest: Mapping[str, Any], where: Path) -> None:

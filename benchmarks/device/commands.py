@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.device.cells import Context
-from blurb import data, tasks
-from blurb.messages.errors import BlurbError, DataError
+from blurb import tasks
+from blurb.data.splits import path_of
+from blurb.messages.errors import BlurbError
 from blurb.store.record import Record
 
 ENDING = 30.0
@@ -60,10 +61,6 @@ def trials(store: Path) -> Iterator[Record]:
         yield Record(str(done.parent))
 
 
-def all_sets(folder: Path) -> str:
-    """The value of `--tasks` for all datasets at hand: BioASQ needs a registration, and may be missing."""
-    try:
-        data.read_split(tasks.get("bioasq"), folder, "test")
-    except DataError:
-        return "blurb-12"
-    return "all"
+def sets_at_hand(folder: Path) -> list[tasks.Task]:
+    """The datasets with all their files: BioASQ needs a registration, and the train set of EBM PICO may be missing."""
+    return [task for task in tasks.all() if all(path_of(task, folder, split).is_file() for split in tasks.SPLITS)]

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from benchmarks.device.cells import Cell, Context, Figures, Unfinished
 from benchmarks.device.commands import command, ended, trials
@@ -22,11 +23,11 @@ JOBS = (1, 4, 2, 8)
 """In the order of their worth: the ratio of four to one is wanted first."""
 TRIALS = 8
 CONTROL = "nvidia-cuda-mps-control"
-COLUMNS = ("at a time", "MPS", "trials", "seconds", "trials a minute", "x one at a time", "memory of the card, GiB")
+COLUMNS = ("at a time", "MPS", "trials", "seconds", "trials a minute", "x one at a time", "memory of the trials, GiB")
 NOTE = (
     "Trials of MiniLM on NCBI-disease, two epochs at the settings of `standard`. Seconds are of the whole command, "
-    "start of the workers and estimate included; the number with the most trials a minute is the one for `--jobs` on "
-    "such a card."
+    "start of the workers and estimate included, the calibration not; the number with the most trials a minute is the "
+    "one for `--jobs` on such a card."
 )
 
 
@@ -43,17 +44,16 @@ def measure(context: Context, jobs: int) -> Figures:
     count = context.pick(TRIALS, 1)
     settings = ["--tasks", "ncbi-disease", "--protocol", context.pick("standard", "smoke")]
     settings += context.pick(["--set", "epochs=2"], ["--set", "max_train=8", "--set", "max_eval=8"])
-    warm = context.work / "jobs-warm"
-    if not warm.exists() and not context.small:
-        _run(context, warm, [*settings, "--seeds", "1"])
+    settings += ["--seeds", str(count)]
+    _warm_up(context, [*settings, "--jobs", str(jobs)])
     store = context.work / "jobs"
     shutil.rmtree(store, ignore_errors=True)
     with _memory() as most:
         begun = time.perf_counter()
-        whole = _run(context, store, [*settings, "--seeds", str(count), "--jobs", str(jobs)])
+        whole = _run(context, store, [*settings, "--jobs", str(jobs)])
         seconds = time.perf_counter() - begun
     done = len(list(trials(store)))
-    figures = {"trials": done, "seconds": seconds, "memory": max(most, default=0.0)}
+    figures = {"trials": done, "seconds": seconds, "memory": max(most) - most[0] if most else 0.0}
     if not whole:
         raise Unfinished(figures)
     if done < count:
@@ -61,27 +61,37 @@ def measure(context: Context, jobs: int) -> Figures:
     return figures
 
 
-def _run(context: Context, store: os.PathLike[str], settings: Sequence[str]) -> bool:
-    from pathlib import Path
+def _warm_up(context: Context, settings: Sequence[str]) -> None:
+    """Makes features once, and rates for each number of workers: they depend on the threads that a worker has."""
+    warm = context.work / "jobs-warm"
+    if not list(trials(warm)):
+        _run(context, warm, [*settings, "--jobs", "1", "--seeds", "1"])
+    _run(context, warm, [*settings, "--dry-run"])
 
-    return ended(context, command(context, context.model("MiniLM"), Path(store), *settings))
+
+def _run(context: Context, store: Path, settings: Sequence[str]) -> bool:
+    return ended(context, command(context, context.model("MiniLM"), store, *settings))
 
 
 @contextlib.contextmanager
 def _memory() -> Iterator[list[float]]:
-    """GiB of the card that all processes use, looked at twice a second; empty without a card."""
+    """GiB of the card that all processes use, first of all before, then twice a second; empty without a card."""
     import torch
 
     seen: list[float] = []
     stop = threading.Event()
 
     def look() -> None:
-        while not stop.wait(0.5):
-            free, total = torch.cuda.mem_get_info()
-            seen.append((total - free) / 2**30)
+        free, total = torch.cuda.mem_get_info()
+        seen.append((total - free) / 2**30)
 
-    thread = threading.Thread(target=look, daemon=True)
+    def watch() -> None:
+        while not stop.wait(0.5):
+            look()
+
+    thread = threading.Thread(target=watch, daemon=True)
     if torch.cuda.is_available():
+        look()
         thread.start()
     try:
         yield seen
@@ -101,15 +111,20 @@ def _with_service(context: Context, jobs: int) -> Figures:
     folder = context.work / "mps"
     folder.mkdir(parents=True, exist_ok=True)
     names = {"CUDA_MPS_PIPE_DIRECTORY": str(folder), "CUDA_MPS_LOG_DIRECTORY": str(folder)}
-    subprocess.run([CONTROL, "-d"], env=os.environ | names, check=True, timeout=30)
     before = dict(os.environ)
+    _quit(before | names)  # one of a part that was killed
+    subprocess.run([CONTROL, "-d"], env=before | names, check=True, timeout=30)
     try:
         os.environ.update(names)  # commands that are started now use it
         return measure(context, jobs)
     finally:
         os.environ.clear()
         os.environ.update(before)
-        subprocess.run([CONTROL], input=b"quit\n", env=before | names, check=False, timeout=30)
+        _quit(before | names)
+
+
+def _quit(environment: Mapping[str, str]) -> None:
+    subprocess.run([CONTROL], input=b"quit\n", env=environment, check=False, timeout=30)
 
 
 def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:

@@ -2,49 +2,64 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from benchmarks.device.cells import Cell, Context, Figures, Unfinished
-from benchmarks.device.commands import all_sets, command, ended, trials
+from benchmarks.device.commands import command, ended, sets_at_hand, trials
 
 JOBS = 4
 COLUMNS = ("encoder", "protocol", "seed", "sets", "wall minutes", "trials, minutes", "at a time", "mean of task types")
 NOTE = (
-    "The mean of task types is that of the means of the sets that were measured, on test; it is BLURB's score where "
-    "all thirteen sets are there. MiniLM has weights in half precision, and a random encoder's scores are left out."
+    "Minutes are of all calls that a seed took, with what a call repeats of the one before. The mean of task types is "
+    "that of the means of the sets, on test, where each set at hand has the seed; it is BLURB's score where all "
+    "thirteen are there. MiniLM has weights in half precision, and a random encoder's scores are left out."
 )
 
 
-def cells(context: Context, model: str, protocol: str, seeds: int, scores: bool = True) -> Iterator[Cell]:
-    """A cell for each seed; the trials of the seeds before are in the store and cost nothing.
+def cells(context: Context, model: str, protocol: str, scores: bool = True) -> Iterator[Cell]:
+    """A cell for each seed of the protocol, with the datasets that have it; those of the seeds before cost nothing.
 
     :param scores: False where only the time means something
     """
-    for seed in range(1, context.pick(seeds, 1) + 1):
-        yield Cell(f"{model}, {protocol}, {seed}", partial(measure, context, model, protocol, seed, scores))
+    from blurb.protocols.protocol import load
+
+    seeds = {task.name: load(protocol).seeds(task) for task in sets_at_hand(context.data)}
+    seeds = context.pick(seeds, {"biosses": (1,)})
+    for seed in sorted({seed for each in seeds.values() for seed in each}):
+        names = [name for name, each in seeds.items() if seed in each]
+        yield Cell(f"{model}, {protocol}, {seed}", partial(measure, context, model, protocol, seed, names, scores))
 
 
-def measure(context: Context, model: str, protocol: str, seed: int, scores: bool) -> Figures:
-    """All sets with one more seed.
+def measure(context: Context, model: str, protocol: str, seed: int, names: Sequence[str], scores: bool) -> Figures:
+    """Datasets with one more seed.
 
     :raises Unfinished: if the time was up, with the sets so far; their trials are saved
     """
     jobs = context.pick(JOBS, 1)
-    sets = all_sets(context.data) if not context.small else "biosses"
     used = [protocol, *context.pick([], ["--set", "max_train=32", "--set", "max_eval=16", "--set", "epochs=1"])]
     store = context.work / f"rows-{model}-{protocol}"
-    options = ["--tasks", sets, "--protocol", *used, "--seeds", str(seed), "--jobs", str(jobs), "--resume-trials"]
+    options = ["--tasks", ",".join(names), "--protocol", *used, "--seeds", str(seed), "--jobs", str(jobs)]
     begun = time.perf_counter()
-    whole = ended(context, command(context, context.model(model), store, "--name", model, *options))
-    figures = {"wall": time.perf_counter() - begun, "jobs": jobs, "sets": _sets(store, seed, scores)}
+    whole = ended(context, command(context, context.model(model), store, "--name", model, *options, "--resume-trials"))
+    wall = _of_all_calls(store.with_name(f"{store.name}-{seed}.json"), time.perf_counter() - begun)
+    figures = {"wall": wall, "jobs": jobs, "asked": len(names), "sets": _sets(store, seed, scores)}
     if not whole:
         raise Unfinished(figures)
     return figures
+
+
+def _of_all_calls(path: Path, seconds: float) -> float:
+    """The seconds of this call and of those before, which the file keeps."""
+    before = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else 0.0
+    path.write_text(json.dumps(before + seconds), encoding="utf-8")
+    return float(before + seconds)
 
 
 def _sets(store: Any, seed: int, scores: bool) -> dict[str, dict[str, float | None]]:
@@ -75,15 +90,15 @@ def mean_of_types(sets: Mapping[str, Mapping[str, Any]]) -> float | None:
 
 
 def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:
-    table = []
+    table, all_sets = [], max((one["asked"] for one in found.values()), default=0)
     for name, one in found.items():
-        mean = mean_of_types(one["sets"])
+        mean = mean_of_types(one["sets"]) if len(one["sets"]) == all_sets else None
         spent = sum((each["train"] or 0) + (each["predict"] or 0) for each in one["sets"].values())
-        more = " so far" if one.get("unfinished") else ""
+        lacking = f" of {one['asked']}" if len(one["sets"]) < one["asked"] else ""
         table.append(
             (
                 *name.split(", "),
-                f"{len(one['sets'])}{more}",
+                f"{len(one['sets'])}{lacking}{' so far' if one.get('unfinished') else ''}",
                 f"{one['wall'] / 60:.1f}",
                 f"{spent / 60:.1f}",
                 str(one["jobs"]),

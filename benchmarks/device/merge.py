@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.device import cards, code, page
-from benchmarks.device.results import COMPLETE, SKIPPED, read
+from benchmarks.device.results import COMPLETE, CUT, SKIPPED, read
 from blurb.messages.errors import BlurbError
 from blurb.system.files import write_whole
 
@@ -36,8 +36,12 @@ def merge(folder: Path, root: Path = code.ROOT, rehearsal: bool = False) -> list
         merged += 1
         target = root / "docs" / "results" / "device" / f"{cards.slug(content['card']['card'])}.json"
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, (json.dumps(_together(target, content), indent=1) + "\n").encode())
+        before = read(target) if target.is_file() else None
+        write_whole(target, (json.dumps(_together(before, content), indent=1) + "\n").encode())
         lines.append(f"{path.name}: {content['card']['card']}, commit {content['manifest']['commit'][:8]}")
+        if before and (why := _other(before, content)):
+            commit = before["manifest"]["commit"][:8]
+            lines.append(f"  the figures of commit {commit} on such a card made room: {why}")
         lines += list(_incomplete(content))
     if not merged:
         raise BlurbError("Nothing was merged.\n" + "\n".join(lines))
@@ -50,7 +54,7 @@ def merge(folder: Path, root: Path = code.ROOT, rehearsal: bool = False) -> list
 def _accepted(path: Path, root: Path, rehearsal: bool) -> dict[str, Any]:
     """The content of a results file.
 
-    :raises BlurbError: if it is damaged, of a rehearsal, of a dirty tree, of other code, or measured on no card
+    :raises BlurbError: if it is damaged, a rehearsal, of a dirty tree, of other or changed code, or measured on no card
     """
     content = read(path)
     manifest = content["manifest"]
@@ -60,24 +64,41 @@ def _accepted(path: Path, root: Path, rehearsal: bool) -> dict[str, Any]:
         raise BlurbError("measured on no GPU", where=path, fix="run it where torch finds a card.")
     if manifest.get("dirty"):
         raise BlurbError("packed with changes that no commit has", where=path, fix="commit, pack and run again.")
+    if manifest.get("changed"):
+        raise BlurbError("made by code that was changed after packing", where=path, fix="unpack and run it again.")
     code.check(root, manifest, path)
     return content
 
 
-def _together(target: Path, new: dict[str, Any]) -> dict[str, Any]:
+def _other(old: dict[str, Any], new: dict[str, Any]) -> str:
+    """What differs between two files of a card, so that their figures cannot stand together; else an empty text."""
+    if old["manifest"]["trees"] != new["manifest"]["trees"]:
+        return "they are of other code"
+    facts = {**old["card"], **new["card"]}
+    changed = [name for name in facts if old["card"].get(name) != new["card"].get(name)]
+    return f"they are of another machine ({', '.join(changed)})" if changed else ""
+
+
+def _together(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
     """The parts that a card has, and the new ones; figures of other code, or of other libraries, make room."""
-    if not target.is_file():
-        return new
-    old = read(target)
-    if old["manifest"]["trees"] != new["manifest"]["trees"] or old["card"] != new["card"]:
+    if old is None or _other(old, new):
         return new
     parts = dict(old["parts"])
     for name, part in new["parts"].items():
-        before = parts.get(name)
-        if before is None or before["state"] != COMPLETE or part["state"] == COMPLETE:
-            cells = {**(before["cells"] if before else {}), **part["cells"]}
-            parts[name] = {**part, "cells": cells}
+        parts[name] = _added(parts[name], part) if name in parts else part
     return {**new, "parts": parts}
+
+
+def _added(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The newer figures of a part beside the older ones; one that was not finished replaces none that was."""
+    if old["state"] == COMPLETE and new["state"] != COMPLETE:
+        return old
+    cells = dict(old["cells"])
+    for name, one in new["cells"].items():
+        if name not in cells or cells[name].get("unfinished") or not one.get("unfinished"):
+            cells[name] = one
+    told = {name: why for name, why in {**old["told"], **new["told"]}.items() if name not in cells}
+    return {**new, "cells": cells, "told": told}
 
 
 def _incomplete(content: dict[str, Any]) -> Iterator[str]:
@@ -85,7 +106,7 @@ def _incomplete(content: dict[str, Any]) -> Iterator[str]:
     for name, part in content["parts"].items():
         if part["state"] == SKIPPED:
             yield f"  {name}: skipped, {part['why']}"
-        elif part["state"] != COMPLETE:
+        elif part["state"] == CUT:
             yield f"  {name}: cut off ({part['why']}); {len(part['cells'])} figures are kept"
         for cell, reason in part["told"].items():
             yield f"  {name}, {cell}: {reason}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import shutil
 import tarfile
@@ -30,7 +29,7 @@ class Asked:
     :param data: folder in BLURB's layout; None only for a rehearsal
     :param wheels: folder of wheels that are at hand; None asks pip
     :param python: version of Python on the other machine
-    :param dirty: changes that are not committed travel, too, and results of them cannot be merged
+    :param dirty: changes of tracked files travel uncommitted, too, and results of them cannot be merged
     :param split: a bundle above the limit becomes several files
     :param small: a rehearsal: synthetic data, a tiny encoder and no wheels
     """
@@ -103,6 +102,7 @@ def _fill(folder: Path, asked: Asked, dirty: bool) -> None:
         "dirty": dirty,
         "small": asked.small,
         "trees": code.trees(asked.root, commit),
+        "digest": code.digest(folder / "code"),
         "versions": _versions(asked.root / "constraints.txt"),
         "wheels": sorted(wheel.name for wheel in (folder / "wheels").iterdir()),
     }
@@ -152,8 +152,13 @@ def _add(bundle: tarfile.TarFile, path: Path, name: str) -> None:
 
 
 def _place(whole: Path, asked: Asked) -> list[Path]:
-    """Moves the bundle to its place, cut into files below the limit if it must be."""
+    """Moves the bundle to its place, cut into files below the limit if it must be.
+
+    Those of an earlier bundle go: `cat NAME*` would put the two together.
+    """
     asked.out.parent.mkdir(parents=True, exist_ok=True)
+    for old in (asked.out, *asked.out.parent.glob(f"{asked.out.name}.[0-9][0-9]")):
+        old.unlink(missing_ok=True)
     size = int(asked.limit * MIB)
     if whole.stat().st_size <= size:
         shutil.move(whole, asked.out)
@@ -162,6 +167,6 @@ def _place(whole: Path, asked: Asked) -> list[Path]:
     with whole.open("rb") as file:
         for number, piece in enumerate(iter(lambda: file.read(size), b"")):
             path = asked.out.with_name(f"{asked.out.name}.{number:02d}")
-            shutil.copyfileobj(io.BytesIO(piece), path.open("wb"))
+            path.write_bytes(piece)
             written.append(path)
     return written

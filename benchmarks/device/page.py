@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.device import parts
 from benchmarks.device.cells import Part
-from benchmarks.device.results import COMPLETE, SKIPPED, read
+from benchmarks.device.results import COMPLETE, CUT, SKIPPED, read
 from blurb.messages.errors import BlurbError
 
 BEGIN = "<!-- device figures: `python -m benchmarks.device merge` writes what is between these marks -->"
@@ -75,7 +75,7 @@ def _told(card: str, measured: Mapping[str, Any]) -> Iterator[str]:
     """What a reader must know of a part that lacks something."""
     if measured["state"] == SKIPPED:
         yield f"* {card}: not measured, {measured['why']}"
-    elif measured["state"] != COMPLETE:
+    elif measured["state"] == CUT:
         yield f"* {card}: cut off ({measured['why']}); the lines above are what was measured before."
     for name, reason in measured["told"].items():
         yield f"* {card}, {name}: {reason}"

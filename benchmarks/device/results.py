@@ -20,7 +20,8 @@ from blurb.system.files import write_whole
 
 KIND, VERSION = "blurb device results", 1
 FILE = "device.json"
-COMPLETE, CUT, SKIPPED = "complete", "cut off", "skipped"
+COMPLETE, INCOMPLETE, CUT, SKIPPED = "complete", "incomplete", "cut off", "skipped"
+"""Incomplete is a part that ended by itself, with measurements that failed: the next call tries these again."""
 
 
 class Results:
@@ -35,9 +36,9 @@ class Results:
         self, paths: tuple[Path, ...], manifest: Mapping[str, Any], card: Mapping[str, Any], differences: list[str]
     ) -> None:
         self.paths = paths
-        kept = read(paths[0]) if paths[0].is_file() else {}
-        same = kept.get("manifest") == dict(manifest) and kept.get("card", {}).get("card") == card["card"]
-        self.parts: dict[str, dict[str, Any]] = kept["parts"] if same else {}
+        self.parts: dict[str, dict[str, Any]] = (
+            read(paths[0])["parts"] if is_of(paths[0], manifest, card["card"]) else {}
+        )
         self.head = {
             "kind": KIND,
             "version": VERSION,
@@ -60,6 +61,12 @@ class Results:
         for path in self.paths:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, content.encode())
+
+
+def is_of(path: Path, manifest: Mapping[str, Any], card: str) -> bool:
+    """Whether a file is there and of this code and card."""
+    kept = read(path) if path.is_file() else {}
+    return kept.get("manifest") == dict(manifest) and kept.get("card", {}).get("card") == card
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -7,35 +7,26 @@ import gc
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.device import cards, parts
+from benchmarks.device import cards, code, parts
 from benchmarks.device.cells import Cell, Context, Part, Unfinished
 from benchmarks.device.pack import MANIFEST
-from benchmarks.device.results import COMPLETE, CUT, FILE, SKIPPED, Results
+from benchmarks.device.results import COMPLETE, CUT, FILE, INCOMPLETE, SKIPPED, Results, is_of, read
 from blurb.messages.errors import BlurbError
 
 GRACE = 45.0
 """Seconds that a part has beyond its minutes before it is killed."""
 CUDA_ERROR = "CUDA error"
 """In the message of an error after which a process cannot use its card any more."""
-ERRORS = (
-    BlurbError,
-    RuntimeError,
-    OSError,
-    ValueError,
-    KeyError,
-    AssertionError,
-    ImportError,
-    subprocess.SubprocessError,
-)
-"""What one measurement may fail with while the others go on."""
 
 
 def run(names: Sequence[str], bundle: Path, out: Path, small: bool, mps: bool) -> list[str]:
@@ -44,13 +35,17 @@ def run(names: Sequence[str], bundle: Path, out: Path, small: bool, mps: bool) -
     :param out: folder that gets the results, beside those in the bundle
     """
     manifest, facts = _manifest(bundle), cards.describe()
-    for sentence in cards.differences(manifest, facts):
+    changed = ["the code is not what was packed, so its results cannot be merged; unpack into an empty folder"]
+    for sentence in changed * manifest["changed"] + cards.differences(manifest, facts):
         print(f"Note: {sentence}", flush=True)
+    if not is_of(bundle / "scratch" / FILE, manifest, facts["card"]):
+        shutil.rmtree(bundle / "scratch", ignore_errors=True)  # trials of other code or of another card
     lines = []
     for name in names:
         part, started = parts.get(name), time.monotonic()
         results = _results(bundle, out, manifest, facts)
         if results.is_complete(name):
+            results.write()  # `out` may be another one
             lines.append(f"{name}: complete already")
         elif not small and (why := cards.lacks_gpu(facts)):
             _end(results, name, SKIPPED, why, started)
@@ -64,6 +59,12 @@ def run(names: Sequence[str], bundle: Path, out: Path, small: bool, mps: bool) -
             results.write()
         print(lines[-1], flush=True)
     return lines
+
+
+def are_complete(names: Sequence[str], out: Path) -> bool:
+    """Whether nothing of some parts is left to measure."""
+    found = read(out / FILE)["parts"]
+    return all(found[name]["state"] == COMPLETE for name in names)
 
 
 def _line(name: str, part: Mapping[str, Any], seconds: float) -> str:
@@ -110,22 +111,42 @@ def run_part(name: str, bundle: Path, out: Path, small: bool, mps: bool) -> None
     context = Context(bundle, small, mps, started + 60 * part.minutes)
     results = _results(bundle, out, _manifest(bundle), cards.describe())
     state, kept = CUT, results.part(name)
+    failed_before = set(kept["told"])
     kept |= {"state": CUT, "why": "it was killed", "told": {}}
     results.write()
-    why = ""
-    for cell in part.cells(context):
+    # What failed before comes last: after some failures the process cannot go on.
+    why, cells = "", sorted(part.cells(context), key=lambda cell: cell.name in failed_before)
+    for cell in cells:
         if cell.name in kept["cells"] and not kept["cells"][cell.name].get("unfinished"):
             continue
         if time.monotonic() > context.deadline:
             why = "the time was up"
             break
-        if why := _measured(cell, kept, float(results.head["card"]["memory"])):
+        if why := _measured(cell, kept, _memory(results)):
             break
         results.write()
         print(f"  {name}: {cell.name}", flush=True)
     else:
-        state = COMPLETE
+        failed = any(cell.name not in kept["cells"] and cell.memory <= _memory(results) for cell in cells)
+        state = INCOMPLETE if failed else COMPLETE
     _end(results, name, state, why, started)
+
+
+def _memory(results: Results) -> float:
+    """GiB of the card."""
+    return float(results.head["card"]["memory"])
+
+
+def end_with_parent() -> None:
+    """Ends the group of this process with the process that started it: the next call must not share the card."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os.killpg(0, signal.SIGTERM)  # a fine-tuning saves itself
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _measured(cell: Cell, kept: dict[str, Any], memory: float) -> str:
@@ -142,7 +163,9 @@ def _measured(cell: Cell, kept: dict[str, Any], memory: float) -> str:
     except Unfinished as unfinished:
         kept["cells"][cell.name] = {**unfinished.figures, "unfinished": True}
         return str(unfinished)
-    except ERRORS as error:
+    except subprocess.TimeoutExpired:
+        kept["told"][cell.name] = "failed: the time was up"
+    except Exception as error:  # noqa: BLE001  (whatever it is, the other measurements go on)
         kept["told"][cell.name] = f"failed: {type(error).__name__}: {without_folders(str(error))}"
         return "the card cannot be used any more in this process" if CUDA_ERROR in str(error) else ""
     finally:
@@ -181,7 +204,7 @@ def _manifest(bundle: Path) -> dict[str, Any]:
         raise BlurbError(
             "no bundle of benchmarks.device", where=bundle, fix="unpack one and use its run.sh."
         ) from error
-    return manifest
+    return {**manifest, "changed": manifest.get("digest") != code.digest(bundle / "code")}
 
 
 def _results(bundle: Path, out: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> Results:

@@ -93,6 +93,7 @@ def test_a_commit_beside_the_history_is_refused(root: Path, back: Path, commit: 
     ("changed", "card", "said"),
     [
         ({"dirty": True}, "NVIDIA H100", "packed with changes that no commit has"),
+        ({"changed": True}, "NVIDIA H100", "made by code that was changed after packing"),
         ({"small": True}, "NVIDIA H100", "a rehearsal, whose figures mean nothing"),
         ({}, "CPU", "measured on no GPU"),
     ],
@@ -170,14 +171,29 @@ def test_parts_of_one_card_add_up_over_calls(root: Path, back: Path) -> None:
     assert stored(root)["parts"]["jobs"]["cells"]["1"]["seconds"] == 120
 
 
-def test_figures_of_other_libraries_replace_all_of_a_card(root: Path, back: Path) -> None:
+def test_a_figure_that_was_not_finished_replaces_none_that_was(root: Path, back: Path) -> None:
+    """Calls on two machines, each of which began anew: nothing of the first is lost."""
+    first, later = results(root), results(root)
+    first["parts"] = {"jobs": part({"1": trials(120)}, CUT, "killed", **{"4": "failed: OSError: x", "8": "failed: y"})}
+    later["parts"] = {"jobs": part({"1": {**trials(60), "unfinished": True}, "4": trials(48)}, CUT, "killed")}
+    for content in (first, later):
+        put(back, content)
+        merge(back, root)
+    jobs = stored(root)["parts"]["jobs"]
+    assert jobs["cells"] == {"1": trials(120), "4": trials(48)}
+    assert jobs["told"] == {"8": "failed: y"}
+
+
+def test_figures_of_other_libraries_replace_all_of_a_card_and_that_is_told(root: Path, back: Path) -> None:
     put(back, results(root))
     merge(back, root)
     later = results(root)
     later["card"]["torch"] = "2.13.0"
     later["parts"] = {"resume": part({})}
     put(back, later)
-    merge(back, root)
+    head = later["manifest"]["commit"][:8]
+    told = f"  the figures of commit {head} on such a card made room: they are of another machine (torch)"
+    assert merge(back, root)[1:] == [told]
     assert stored(root)["parts"].keys() == {"resume"}
 
 

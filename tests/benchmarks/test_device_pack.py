@@ -54,6 +54,7 @@ def test_a_bundle_has_the_code_of_the_commit_and_says_which(asked: pack.Asked, r
         "dirty": False,
         "small": True,
         "trees": {name: code.git(root, "rev-parse", f"{head}:{name}") for name in ("blurb", "benchmarks")},
+        "digest": code.digest(root),
         "versions": {"torch": "2.13.0", "numpy": "2.4.6"},
         "wheels": [],
     }
@@ -112,6 +113,14 @@ def test_parts_together_are_the_bundle(asked: pack.Asked, root: Path, tmp_path: 
     assert b"".join(piece.read_bytes() for piece in pieces) == whole.read_bytes()
 
 
+def test_nothing_of_an_earlier_bundle_stays_beside(asked: pack.Asked, root: Path, tmp_path: Path) -> None:
+    """`cat NAME*` puts together what is there."""
+    split = pack.Asked(asked.out, small=True, limit=0.0005, split=True, root=root)
+    for last in (asked, split, asked):
+        pieces = pack.pack(last)
+        assert sorted(asked.out.parent.iterdir()) == pieces
+
+
 def test_what_is_missing_is_said(asked: pack.Asked, root: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no folder with BLURB's files; give it with --data"):
         pack.pack(pack.Asked(asked.out, root=root))
@@ -157,3 +166,44 @@ def test_minilm_is_halved_and_its_card_says_so(minilm: Path, tmp_path: Path) -> 
         assert half[name].dtype == torch.float16
         assert torch.allclose(half[name].float(), whole[name], rtol=1e-3, atol=1e-6)
     assert "16-bit" in (tmp_path / "half" / "README.md").read_text(encoding="utf-8")
+
+
+def started(asked: pack.Asked, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What run.sh of an unpacked bundle says and starts, with a Python that only prints what it is asked."""
+    (folder / "bin").mkdir()
+    for name, text in {
+        "python": 'case "$*" in *importlib*) exit 1;; *"pip install"*) echo "wheel is not supported"; exit 1;; esac\n'
+        'echo "$CUDA_VISIBLE_DEVICES $PYTHONPATH $*"',
+        "nvidia-smi": 'echo "GPU 0: NVIDIA H100"; echo "GPU 1: NVIDIA H100"',
+    }.items():
+        (folder / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / "bin" / name).chmod(0o755)
+    with tarfile.open(pack.pack(asked)[0]) as bundle:
+        bundle.extractall(folder, filter="data")
+    path = f"{folder / 'bin'}:/usr/bin:/bin"
+    command = [str(folder / "blurb-device" / "run.sh"), "quick"]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, env={"PATH": path, "PYTHON": "python", **environment}
+    )
+
+
+@pytest.mark.parametrize(("visible", "used"), [({}, "0"), ({"CUDA_VISIBLE_DEVICES": "1,0"}, "1")])
+def test_of_two_cards_one_is_used_and_that_is_told(
+    asked: pack.Asked, tmp_path: Path, visible: dict[str, str], used: str
+) -> None:
+    """The recipe would divide its batches among the cards that it sees."""
+    note, command = started(asked, tmp_path, **visible).stdout.splitlines()
+    assert note == f"Note: of 2 cards only one is used (CUDA_VISIBLE_DEVICES={used})"
+    assert command.startswith(f"{used} ")
+
+
+def test_a_wheel_that_cannot_be_installed_is_told_and_tried_again(asked: pack.Asked, tmp_path: Path) -> None:
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / "dill-0.4.1-cp399-none-any.whl").write_bytes(b"wheel")
+    (tmp_path / "BLURB").mkdir()
+    whole = {"out": asked.out, "root": asked.root, "data": tmp_path / "BLURB", "wheels": tmp_path / "wheels"}
+    (tmp_path / "BLURB" / "x.tsv").touch()
+    _, note, command = started(pack.Asked(**whole), tmp_path).stdout.splitlines()
+    assert note == "Note: cannot install dill-0.4.1-cp399-none-any.whl: wheel is not supported"
+    assert f"{tmp_path}/blurb-device/site.new -m benchmarks.device run" in command
+    assert not (tmp_path / "blurb-device" / "site").exists()

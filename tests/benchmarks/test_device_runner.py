@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.device import cards, measure_tests, parts, runner
+from benchmarks.device import cards, code, measure_tests, parts, runner
 from benchmarks.device.cells import Cell, Context, Figures, Part, Unfinished
 from benchmarks.device.results import FILE, read
 from blurb.messages.errors import BlurbError, UnknownName
@@ -25,7 +26,8 @@ class Played:
 
     def __init__(self, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.bundle, self.back, self.patch = bundle, bundle / "back", monkeypatch
-        (bundle / "manifest.json").write_text(json.dumps({"commit": "c" * 40, "versions": {"torch": "2.13.0"}}))
+        manifest = {"commit": "c" * 40, "versions": {"torch": "2.13.0"}, "digest": code.digest(bundle / "code")}
+        (bundle / "manifest.json").write_text(json.dumps(manifest))
         self.on(H100)
         monkeypatch.setattr(parts, "PARTS", {})
         monkeypatch.setattr(runner, "_process", lambda part, *rest: runner.run_part(part.name, *rest) or "")
@@ -108,6 +110,18 @@ def test_other_versions_are_told_and_measured(played: Played, capsys: pytest.Cap
     assert cards.differences({"versions": {"numpy": "2"}}, {}) == ["numpy is missing here; the tests pass with 2"]
 
 
+def test_code_that_someone_changed_is_told_and_marked(played: Played, capsys: pytest.CaptureFixture[str]) -> None:
+    """What Python compiles is no change."""
+    played.part("one", Cell("x", gives()))
+    for name, changed in (("blurb/__pycache__/x.pyc", False), ("blurb/x.py", True)):
+        path = played.bundle / "code" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x = 1\n")
+        assert played.run()[0].startswith("one: complete")
+        assert read(played.back / FILE)["manifest"]["changed"] is changed
+        assert ("Note: the code is not what was packed" in capsys.readouterr().out) is changed
+
+
 def test_too_little_memory_leaves_a_figure_out(played: Played) -> None:
     played.on({**H100, "memory": 16.0})
     played.part(
@@ -127,12 +141,21 @@ def test_a_figure_that_fails_is_told_without_folders_and_the_rest_goes_on(played
     assert str(played.bundle) not in (played.back / FILE).read_text(encoding="utf-8")
 
 
+def test_a_command_that_was_cut_is_told_without_its_words(played: Played) -> None:
+    played.part("one", Cell("x", fails(subprocess.TimeoutExpired(["python", "--data", "/home/x"], 10))))
+    played.run()
+    assert played.found("one")["told"] == {"x": "failed: the time was up"}
+
+
 def test_after_an_error_of_cuda_the_part_ends_and_the_next_one_runs(played: Played) -> None:
+    """The same command first measures what came after that error."""
     played.part("one", Cell("bad", fails(RuntimeError("CUDA error: an illegal address"))), Cell("x", gives()))
     played.part("two", Cell("x", gives()))
     first, second = played.run()
     assert first.startswith("one: cut off (the card cannot be used any more in this process; the same command goes on)")
     assert second.startswith("two: complete")
+    assert played.run()[0].startswith("one: cut off")
+    assert list(played.found("one")["cells"]) == ["x"]
 
 
 def test_the_same_command_goes_on(played: Played) -> None:
@@ -157,7 +180,7 @@ def test_the_same_command_goes_on(played: Played) -> None:
     assert played.found("one")["cells"]["c"] == {"s": 3, "unfinished": True}
     (line,) = played.run()
     assert line.startswith("one: complete, 3 figures")
-    assert calls == ["a", "b", "c", "b", "c"]
+    assert calls == ["a", "b", "c", "c", "b"]
     assert played.found("one")["told"] == {}
     assert played.run() == ["one: complete already"]
 
@@ -168,15 +191,46 @@ def test_after_its_minutes_nothing_new_begins(played: Played) -> None:
     assert list(played.found("one")["cells"]) == ["a"]
 
 
+def test_what_failed_is_tried_again_by_the_same_command(played: Played) -> None:
+    """Also an error that nobody foresaw; a part with failures is not complete, and the command says so."""
+    left = [TypeError("unexpected keyword argument"), None]
+
+    def measure() -> Figures:
+        if error := left.pop(0):
+            raise error
+        return {"s": 2}
+
+    played.part("one", Cell("bad", measure), Cell("good", gives(s=1)), Cell("large", gives(), memory=1e9))
+    (line,) = played.run()
+    assert line.startswith("one: incomplete, 1 figures, ")
+    assert "bad: failed: TypeError: unexpected keyword argument" in line
+    assert not runner.are_complete(["one"], played.back)
+    (line,) = played.run()
+    assert line.startswith("one: complete, 2 figures, ")
+    assert runner.are_complete(["one"], played.back)
+
+
+def test_another_folder_gets_what_is_complete_already(played: Played, tmp_path: Path) -> None:
+    played.part("one", Cell("x", gives(s=1)))
+    played.run()
+    played.back = tmp_path / "other"
+    assert played.run() == ["one: complete already"]
+    assert played.found("one")["cells"] == {"x": {"s": 1}}
+
+
 @pytest.mark.parametrize("changed", ["card", "commit"])
 def test_figures_of_another_card_or_commit_are_not_gone_on_from(played: Played, changed: str) -> None:
     played.part("one", Cell("a", gives(s=1)))
     played.run()
+    trial = played.bundle / "scratch" / "rows" / "DONE.json"
+    trial.parent.mkdir()
+    trial.touch()
     if changed == "card":
         played.on({**H100, "card": "NVIDIA H200"})
     else:
         (played.bundle / "manifest.json").write_text(json.dumps({"commit": "d" * 40}))
     assert played.run()[0].startswith("one: complete, 1 figures")
+    assert not trial.exists()
 
 
 def test_a_folder_that_is_no_bundle(tmp_path: Path) -> None:
@@ -221,4 +275,20 @@ def test_a_process_that_breaks_or_hangs_is_ended_and_said(
     part = Part("one", 0.01 if "sleep" in code else 1, "", lambda context: [], (), lambda found: [])
     begun = time.monotonic()
     assert runner._process(part, tmp_path, tmp_path, True, False) == said
+    assert time.monotonic() - begun < 30
+
+
+@pytest.mark.costly
+def test_a_part_ends_with_the_process_that_started_it() -> None:
+    """Which may be killed, so that it cannot end the part itself; the next call would measure beside it."""
+    part = "from benchmarks.device import runner; import time; runner.end_with_parent(); print('on'); time.sleep(60)"
+    started = f"import subprocess, sys; subprocess.Popen([sys.executable, '-uc', {part!r}], start_new_session=True)"
+    whole = f"{started}; import time; time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", whole], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "on\n"
+    process.kill()
+    begun = time.monotonic()
+    assert process.stdout.read() == ""  # until nobody has it open
+    process.wait()
     assert time.monotonic() - begun < 30
