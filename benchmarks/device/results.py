@@ -82,4 +82,6 @@ def read(path: Path) -> dict[str, Any]:
         raise BlurbError("no results of benchmarks.device", where=path)
     if content.get("version") != VERSION:
         raise BlurbError(f"version {content.get('version')} of the results, not {VERSION}", where=path)
+    if lacking := [name for name in ("manifest", "card", "parts") if not isinstance(content.get(name), dict)]:
+        raise BlurbError(f"lacks its {' and '.join(lacking)}", where=path, fix="copy it again.")
     return content

@@ -109,6 +109,7 @@ def test_what_means_nothing_is_refused(root: Path, back: Path, changed: dict[str
     [
         ('{"kind": "blurb dev', "cannot be read as JSON; copy it again"),
         ("[]", "no results of benchmarks.device"),
+        ('{"kind": "blurb device results", "version": 1, "card": {}}', "lacks its manifest and parts; copy it again"),
         ('{"kind": "blurb device results", "version": 9}', "version 9 of the results, not 1"),
     ],
 )
