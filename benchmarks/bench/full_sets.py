@@ -66,14 +66,19 @@ def _set(source: Source, task: tasks.Task, folder: Path, precision: str, count: 
         source, task, precision, batch_size=BATCH, epochs=1, select="best", max_updates=0, dev_sample=0
     )
     units = {name: Subset(rows, key(rows)) for name, rows in splits.items()}
-    ends: list[float] = []
-    learner.fit(units["train"], units["dev"], 1, lambda *_: ends.append(time.perf_counter()))
+    steps, ends = -(-len(splits["train"]) // BATCH), list[float]()
+
+    def stamp(*_: object) -> None:
+        if len(ends) in (0, steps - 1):  # a GPU is waited for where seconds are counted, and nowhere else
+            wait()
+        ends.append(time.perf_counter())
+
+    learner.fit(units["train"], units["dev"], 1, stamp)
     wait()
     begun = time.perf_counter()
     learner.predict(units["test"])
     predicting = time.perf_counter() - begun
     lengths = learner.formulation.features(splits["train"], learner.tokenizer, learner.limit).ids.lengths
-    steps = len(ends)
     training = (ends[-1] - ends[0]) * steps / max(1, steps - 1)  # the first step has no beginning of its own
     return {
         "examples": len(splits["train"]),
