@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import math
 from collections.abc import Callable
@@ -172,3 +173,21 @@ def test_the_second_family_counts_pairs_of_variants() -> None:
     shown = [(line["protocol"], line["measure"], line["pairs"], line["right"]) for line in found]
     assert shown == [*right, *right]  # of the dataset, and of all
     assert [line["dataset"] for line in found] == ["gad"] * 3 + ["all"] * 3
+
+
+def test_the_docs_have_the_decision_accuracy_of_the_lab() -> None:
+    """The tables of `docs/protocols.md` are the sums of `lab.csv`, in the order of their columns."""
+    page = (RESULTS.parents[1] / "protocols.md").read_text(encoding="utf-8")
+    with (RESULTS / "lab.csv").open(encoding="utf-8") as file:
+        lines = {
+            (line["family"], line["protocol"], line["measure"]): line
+            for line in csv.DictReader(file)
+            if line["dataset"] == "all"
+        }
+    columns = (("sketch", "score"), ("sketch", "loss"), ("quick", "loss"), ("probe", "score"))
+    for family in ("checkpoints", "variants"):
+        for end in ("_holm", ""):
+            own = [lines[family, *column] for column in columns]
+            counts = [(int(line[f"right{end}"]), int(line[f"pairs{end}"])) for line in own]
+            cells = " | ".join(f"{right} ({100 * right / pairs:.0f} %)" for right, pairs in counts)
+            assert f" | {cells} |\n" in page
