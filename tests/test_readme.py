@@ -5,6 +5,7 @@ The wheel job runs this file without the package beside it, so that `blurb` is t
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 import shutil
@@ -98,3 +99,22 @@ def test_the_journeys_are_there() -> None:
     assert len(journeys()) == 3
     with pytest.raises(SettingsError):
         CliRunner().invoke(cli, ["run", "scratch:tiny"], catch_exceptions=False)
+
+
+def test_the_figures_of_the_miniature_are_those_of_the_committed_study() -> None:
+    text = " ".join(README.read_text(encoding="utf-8").split())
+    study = README.parent / "docs" / "results" / "lab" / "vocabulary-and-masking" / "study.csv"
+    with study.open(encoding="utf-8") as file:
+        cells = {(line["protocol"], line["dataset"], line["variant"]): line for line in csv.DictReader(file)}
+    own, general, untrained = (
+        cells["quick", "ncbi-disease", name] for name in ("own-whole-word", "general-sub-token", "untrained")
+    )
+    means = [round(float(cell["mean"])) for cell in (own, general, untrained)]
+    assert (
+        "has {} on NCBI-disease with its text's own vocabulary and whole words masked, {} with neither, {} ".format(
+            *means
+        )
+        in text
+    )
+    count = {"2": "two", "3": "three"}[min(own["pretrainings"], general["pretrainings"])]
+    assert f"These are {count} pretrainings each" in text
