@@ -21,6 +21,8 @@ from tests import tour
 from tests.conftest import ROOT
 
 RESULTS = ROOT / "docs" / "results" / "baselines" / "leaderboard.csv"
+STUDY = ROOT / "docs" / "results" / "lab" / "vocabulary-and-masking"
+CELL = ("quick", "ncbi-disease")
 TEXT = {cell["id"]: tour.text(cell) for cell in tour.cells("lesson", "markdown")}
 SECTIONS = 9
 """Numbered sections before the exercise."""
@@ -150,12 +152,23 @@ def test_the_figures_are_the_committed_ones() -> None:
 
 
 def test_figures_in_sentences_are_those_of_the_tables() -> None:
-    """A score (two digits behind the point) that a sentence names is in a table of the lesson, or in docs/lab.md."""
+    """A score (two digits behind the point) in a sentence is in a table of the lesson, or in the lab's study."""
     known = {value for _, _, value in tables()} | {"55.20"}  # PubMedQA's constant answer, as `baseline:constant` has it
-    lab = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
+    study = (STUDY / "README.md").read_text(encoding="utf-8")
     for name, text in TEXT.items():
         for figure in re.findall(r"(?<![\d.-])\d\d\.\d\d(?!\d)", text):
-            assert figure in known or (name == "lesson-lab-study" and figure in lab), (name, figure)
+            assert figure in known or (name == "lesson-lab-study" and figure in study), (name, figure)
+
+
+def test_the_table_of_the_study_is_the_committed_one() -> None:
+    with (STUDY / "study.csv").open(encoding="utf-8") as lines:
+        cells = {row["variant"]: row for row in csv.DictReader(lines) if (row["protocol"], row["dataset"]) == CELL}
+    bits = dict(re.findall(r"^\| ([\w-]+) \| (\d\.\d{3}) \|", (STUDY / "README.md").read_text("utf-8"), re.MULTILINE))
+    variants = ("untrained", "general-sub-token", "own-whole-word")
+    expected = [f" | {cells[name]['pretrainings']} | {cells[name]['mean']} | {bits[name]} |" for name in variants]
+    expected.append(f" | | {cells['baseline:bigrams']['mean']} | |")
+    body = TEXT["lesson-lab-study"].split("|---|---:|---:|---:|\n")[1].splitlines()[:4]
+    assert [line[line.index(" | ") :] for line in body] == expected
 
 
 def test_the_rule_of_1500_is_that_of_the_page_of_baselines() -> None:
