@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from blurb.regression import Decision
     from blurb.results.row_scores import RowScores
 
+REDRAWN = 30.0
+"""Seconds between two pictures while more checkpoints wait."""
+
 
 @click.command(name="watch")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN_DIR...")
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--idle", default="2h", show_default=True, metavar="TIME",
               help="A run without a new checkpoint for so long has ended.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="series", show_default=True,
-              help="Folder of table, picture and page, written after each checkpoint.")  # fmt: skip
+              help="Folder of table, picture and page, written as checkpoints are scored.")  # fmt: skip
 @click.option("--check", metavar="ROW", shell_complete=_complete.rows_anywhere,
               help="Compare each checkpoint with this baseline, as blurb check does.")  # fmt: skip
 @click.option("--rules", type=click.Path(path_type=Path), help="Rules for --check.  [default: blurb-check.toml]")
@@ -57,6 +62,7 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
 
     picture = find_spec("matplotlib") is not None
     codes: list[int] = []
+    drawn = [-math.inf]
     if given["check"] is not None:
         gate()
 
@@ -74,7 +80,10 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
             codes.append(decision.exit_code)
             why = grouped((finding.name, "; ".join(finding.reasons)) for finding in decision.findings)
             click.echo(" ".join([f"{row.model}: {decision.outcome.words}.", *why]))
-        series.write(out, picture)
+        # Of many that are scored already, as after a kill, each would wait for seconds of drawing.
+        if row.model == series.scored[-1].step.name or time.monotonic() - drawn[-1] > REDRAWN:
+            series.write(out, picture)
+            drawn.append(time.monotonic())
 
     checkpoints = watch(list(runs), seen=seen, **given)
     for note in checkpoints.notes:

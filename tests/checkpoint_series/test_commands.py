@@ -14,6 +14,7 @@ from blurb.checkpoint_series.curves import Scored
 from blurb.checkpoint_series.series import Series
 from blurb.checkpoint_series.steps import Step
 from tests import checkpoints
+from tests.checkpoint_series.test_series import made_row
 from tests.cli.in_process import blurb as command
 
 pytestmark = pytest.mark.costly
@@ -98,6 +99,25 @@ def test_a_watch_of_checkpoints_that_failed_is_no_success(
     monkeypatch.setattr(Series, "write", lambda series, out, picture: [])
     found = command(["watch", "a", "--tasks", "gad", *more], tmp_path)
     assert (found[0], "out of memory" in found[2]) == (code, True)
+
+
+def test_a_watch_of_checkpoints_that_are_scored_already_draws_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first at once, as scoring may take hours, and the last of those that wait; the end writes once more."""
+    steps = [Scored(Step("a", step, "a"), made_row(f"a@{step}", {"gad": [50.0]})) for step in range(1, 6)]
+    series, writes = Series(tuple(steps), ("gad",), "sketch"), []
+
+    def watch(runs: list[str], seen: Callable[..., None], **given: object) -> Series:
+        for each in steps:
+            seen(series, each.row, None)
+            writes.append(f"after {each.step.step}")
+        return series
+
+    monkeypatch.setattr("blurb.api.following.watch", watch)
+    monkeypatch.setattr(Series, "write", lambda series, out, picture: writes.append("written") or [])
+    assert command(["watch", "a", "--tasks", "gad"], tmp_path)[0] == 0
+    assert writes == ["written", *(f"after {step}" for step in range(1, 5)), "written", "after 5", "written"]
 
 
 def test_options_of_a_check_need_a_check(run: Path, tmp_path: Path) -> None:
