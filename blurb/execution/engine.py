@@ -60,6 +60,8 @@ class Engine:
     """Whether the constructor takes options that it does not name, as texts."""
     options_hint = ""
     """A sentence for people who gave an option that there is not."""
+    without_jobs = ""
+    """What says how many trials run at a time in the place of `--jobs`, where that says nothing."""
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch

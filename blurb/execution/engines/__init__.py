@@ -23,7 +23,8 @@ def parse(text: str, launch: Launch) -> Engine:
     """The engine that a person typed, with its options.
 
     :raises UnknownName: if there is no such engine, or it has no such option
-    :raises SettingsError: if an option is not `key=value`, is given twice or has a wrong value
+    :raises SettingsError: if an option is not `key=value`, is given twice or has a wrong value, or there is a number of
+        trials at a time that the engine does not ask
     """
     from blurb.execution.engine import Engine
     from blurb.heads import _spec
@@ -32,6 +33,11 @@ def parse(text: str, launch: Launch) -> Engine:
     kind, options = _spec.parse(engines, text)
     if not issubclass(kind, Engine):
         raise SettingsError(f"The engine '{text}' is no subclass of blurb.execution.engine.Engine.")
+    if launch.workers > 1 and kind.without_jobs:
+        raise SettingsError(
+            f"--jobs is of trials on this machine, and says nothing to --engine {text}",
+            fix=f"leave it out; {kind.without_jobs}.",
+        )
     engine: Engine = kind(launch, **options)
     return engine
 

@@ -43,6 +43,7 @@ class RayEngine(Engine):
     """
 
     summary = "as tasks of a Ray cluster, or of Ray on this machine"
+    without_jobs = "as many run at a time as the cluster has room for, by ray,cpus=N,gpus=N of each"
 
     def __init__(
         self, launch: Launch, address: str = "", cpus: float = 1.0, gpus: float | str = "", retries: int = 3

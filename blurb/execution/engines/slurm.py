@@ -50,6 +50,7 @@ class SlurmEngine(Engine):
     summary = "as array jobs of Slurm; options that it does not know go to sbatch"
     hands_over = True
     other_options = True
+    without_jobs = "slurm,at_once=N is the number of jobs that run at a time"
 
     def __init__(
         self,

@@ -136,6 +136,13 @@ def test_what_cannot_be_an_engine(text: str, kind: type[BlurbError], told: str) 
     assert told in str(error.value)
 
 
+@pytest.mark.parametrize("text", ["ray,cpus=2", "slurm"])
+def test_a_number_of_trials_at_a_time_that_an_engine_does_not_ask_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match=rf"--jobs .* says nothing to --engine {text}; leave it out; "):
+        engines.parse(text, Launch(workers=2))
+    assert engines.parse(text, Launch()).launch.workers == 1
+
+
 def test_texts_and_their_options() -> None:
     ray = engines.parse("ray,address=auto,gpus=0.5,retries=1", Launch())
     assert isinstance(ray, RayEngine)
