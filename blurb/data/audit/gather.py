@@ -73,7 +73,14 @@ def gather(
                 split: read(task, rows) for split, rows in splits.items() if rows[0].keys() & {"tokens", "head"}
             }
         corpora.append(Corpus(task, splits, originals, readings, headers, files))
+    if nameless := [corpus.task.name for corpus in corpora if corpus.splits and not _names_documents(corpus)]:
+        notes.append(f"Documents are not compared where the files do not name them: {', '.join(nameless)}.")
     return corpora, unreadable, notes
+
+
+def _names_documents(corpus: Corpus) -> bool:
+    """Whether documents are known, from the files or from the original release; LinkBERT's files name none."""
+    return bool(corpus.headers) or any(row.get("doc_id") for rows in corpus.splits.values() for row in rows)
 
 
 def _headers(task: Task, raw: Path | None) -> dict[str, list[str]]:
