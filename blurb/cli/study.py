@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from blurb.cli._written import can_draw, list_written
+
 
 @click.command(name="study")
 @click.argument("file", type=click.Path())
@@ -33,9 +35,8 @@ def command(
     vocabulary-and-masking. Start the same command in several processes or on several machines to share the parts.
     docs/lab.md has an example with its result.
     """
-    from importlib.util import find_spec
-
     from blurb.api.studying import missing_parts, study
+    from blurb.lab.study.findings import PICTURE
     from blurb.messages.text import duration
 
     if threads is not None:
@@ -57,5 +58,4 @@ def command(
         return
     for sentence in findings.reading():
         click.echo(sentence)
-    for path in findings.write(picture=find_spec("matplotlib") is not None):
-        click.echo(f"Wrote {path}", err=True)
+    list_written(findings.write(picture=can_draw()), PICTURE)
