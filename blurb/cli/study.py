@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -52,7 +51,7 @@ def command(
         return
     findings = study(
         file, output, data=data, raw=raw, suite=suite, hours=hours, run=not read,
-        progress=sys.stderr.isatty(), told=lambda text: click.echo(text, err=True),
+        told=lambda text: click.echo(text, err=True),
     )  # fmt: skip
     if hours is not None and not findings.first:  # no time for a single part, as was told
         return
