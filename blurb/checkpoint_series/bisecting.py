@@ -44,6 +44,7 @@ class Bisection:
     :param measure: what decided: the score, or the loss of the head on dev
     :param error: upper bound of the probability that any answer was wrong; None with one fine-tuning each
     :param failed: steps that could not be scored
+    :param asked: the error that the search was to hold
     """
 
     first_bad: int | None
@@ -53,6 +54,7 @@ class Bisection:
     drop: float
     error: float | None
     failed: tuple[int, ...] = ()
+    asked: float = ERROR
 
     def __str__(self) -> str:
         count = plural(len(self.looks), "checkpoint")
@@ -62,13 +64,19 @@ class Bisection:
                 f"asked size to look for ({count} scored)."
             )
         bound = "not known, with one fine-tuning each"
+        more = ""
         if self.error is not None:
             bound = f"at most {max(self.error, 0.001):.1%}"  # no model of noise is known to a thousandth
+            if self.error > self.asked:
+                more = (
+                    f" {self.asked:.1%} was asked for, and {MOST} fine-tunings of a checkpoint, the most there are, do "
+                    "not hold it: take a dataset that sees the fall better (blurb series) or a dearer protocol."
+                )
         lost = f" Step {', '.join(map(str, self.failed))} could not be scored." if self.failed else ""
         return (
             f"The first bad checkpoint is step {self.first_bad}, after step {self.last_good} "
             f"({self.drop:+.2f} points at the end; {count} scored, judged by the {self.measure}). If there is one "
-            f"change, the probability of a wrong answer is {bound}.{lost}"
+            f"change, the probability of a wrong answer is {bound}.{more}{lost}"
         )
 
 
@@ -95,16 +103,15 @@ def bisect(
         raise SettingsError("A search needs at least two checkpoints.")
     there = list(steps)
     good, bad = _end(evaluate, there[0], seeds), _end(evaluate, there[-1], seeds)
-    change = statistics.fmean(bad[SCORE]) - statistics.fmean(good[SCORE])
     measure = _sharpest(good, bad)
-    if -change < drop:
-        looks = _looks(there, good, bad, SCORE, False)
-        return Bisection(None, there[0], looks, SCORE, change, None)
+    if _change(good, bad) > -drop:
+        return _nothing(there, good, bad)
     decisions = math.ceil(math.log2(max(2, len(there) - 1)))
     runs, bound = _runs(good[measure], bad[measure], decisions, error)
     if runs > seeds:  # both ends are half of every answer
         good, bad = _end(evaluate, there[0], runs), _end(evaluate, there[-1], runs)
-        change = statistics.fmean(bad[SCORE]) - statistics.fmean(good[SCORE])
+        if _change(good, bad) > -drop:  # the first runs alone had it
+            return _nothing(there, good, bad)
     ends = statistics.fmean(good[measure]), statistics.fmean(bad[measure])
     middle = sum(ends) / 2
     looks_so_far, failed = list(_looks(there, good, bad, measure, True)), []
@@ -120,7 +127,16 @@ def bisect(
         is_bad = (mean > middle) == (ends[1] > ends[0])
         looks_so_far.append(Look(there[place], mean, len(values[measure]), is_bad))
         low, high = (low, place) if is_bad else (place, high)
-    return Bisection(there[high], there[low], tuple(looks_so_far), measure, change, bound, tuple(failed))
+    change = _change(good, bad)
+    return Bisection(there[high], there[low], tuple(looks_so_far), measure, change, bound, tuple(failed), error)
+
+
+def _change(good: Values, bad: Values) -> float:
+    return statistics.fmean(bad[SCORE]) - statistics.fmean(good[SCORE])
+
+
+def _nothing(steps: Sequence[int], good: Values, bad: Values) -> Bisection:
+    return Bisection(None, steps[0], _looks(steps, good, bad, SCORE, False), SCORE, _change(good, bad), None)
 
 
 def _end(evaluate: Evaluate, step: int, seeds: int) -> Values:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 UNKNOWN = "–"
 
 
-def text(series: Series) -> str:
+def text(series: Series, picture: bool = True) -> str:
     """Picture, sentences, how well each set sees the runs change, the scores, and what is left out."""
-    parts = [f"# {', '.join(series.runs)}", "", *_head(series), "", "![The curves](series.png)", ""]
+    parts = [f"# {', '.join(series.runs)}", "", *_head(series), ""]
+    parts += ["![The curves](series.png)", ""] if picture else []
     parts += [*(f"- {sentence}" for sentence in series.reading()), ""]
     parts += ["## Signal and noise", "", *_signal(series), ""]
     parts += ["## Scores", "", *_scores(series), ""]

@@ -117,9 +117,9 @@ class Series:
         series.write(shown, Path(path), self.split, self.beside)
         return None
 
-    def markdown(self) -> str:
-        """The page of the series."""
-        return page.text(self)
+    def markdown(self, picture: bool = True) -> str:
+        """The page of the series, with a link to the picture beside it or without."""
+        return page.text(self, picture)
 
     def write(self, folder: Path, picture: bool = True) -> list[Path]:
         """Writes table, page and picture; returns what was written.
@@ -136,7 +136,7 @@ class Series:
         write_whole(folder / TABLE, text.getvalue().encode())
         if picture:
             self.plot(folder / PICTURE)
-        write_whole(folder / PAGE, self.markdown().encode())
+        write_whole(folder / PAGE, self.markdown(picture).encode())
         return [folder / name for name in (PAGE, TABLE, *([PICTURE] if picture else []))]
 
     def __repr__(self) -> str:

@@ -171,7 +171,7 @@ def _explain(decision: Decision, candidate: str, baseline: str, output: Path) ->
 
 def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     """Prints the score first, then the datasets, then the examples with more mistakes."""
-    from blurb.messages.text import grouped, plural, signed
+    from blurb.messages.text import grouped, signed
     from blurb.regression import Outcome, table
     from blurb.results.comparison import PAIRED
 
@@ -198,8 +198,7 @@ def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     for finding in decision.findings:
         if not finding.worse and not finding.better:
             continue
-        worse = plural(len(finding.worse), "example")
-        click.echo(f"{finding.name}: {worse} with more mistakes, {len(finding.better):,} with fewer.")
+        click.echo(f"{finding.name}: {table.changed(finding)}.")
         for unit, change in finding.worse[: table.SHOWN]:
             click.echo(f"  {unit}  {signed(change, 1)}")
     if given is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ from blurb.terminal.output import show
 if TYPE_CHECKING:
     from blurb.planning.seeds import SeedLine
 
+FEW = 4
+"""Degrees of freedom of five runs; docs/seeds.md says what fewer cost."""
 TITLES = ("dataset", "sd", "df", "seeds", "there", "time", "detectable")
 
 
@@ -78,6 +80,8 @@ def command(
     show(titles, [tuple(line[place] for place in known) for line in cells], "table", numbers=titles[1:])
     for text in grouped((line["name"], line["reason"]) for line in planned.lines):
         click.echo(text)
+    for text in _of_deviations(planned.lines, detect, sd):
+        click.echo(text)
     _explain(planned.lines, detect, power)
 
 
@@ -92,6 +96,19 @@ def _cells(line: SeedLine) -> tuple[str, ...]:
         f"{line['seeds_there']}", "" if line["seconds"] is None else duration(line["seconds"]),
         number(line["detectable"]),
     )  # fmt: skip
+
+
+def _of_deviations(lines: Sequence[SeedLine], detect: float | None, sd: float | None) -> Iterator[str]:
+    """Where runs tell the deviation and not --sd; and where they are so few that this is what the seeds pay for."""
+    runs = {line["name"]: line["degrees_of_freedom"] for line in lines if line["degrees_of_freedom"] is not None}
+    if sd is not None and runs:
+        yield f"{', '.join(runs)}: --sd {sd:g} is not used, as there are runs that tell the deviation."
+    few = [name for name, degrees in runs.items() if degrees < FEW]
+    if few and detect is not None:
+        yield (
+            f"{', '.join(few)}: few runs tell the deviation (df), which asks for more seeds. Run five seeds of the "
+            "row, or name more rows with --against, and plan again."
+        )
 
 
 def _explain(lines: Sequence[SeedLine], detect: float | None, power: float) -> None:

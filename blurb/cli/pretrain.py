@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -107,9 +107,11 @@ def command(
     if dry_run:
         click.echo(f"{recipe.words:,} words are {recipe.words / corpus.words:.1f} times the text.")
         return
-    folder = pretrain(out, corpus, recipe, about, progress=sys.stderr.isatty(), every=every)
+    folder = pretrain(out, corpus, recipe, about, every=every)
     bits = read_json(folder / ABOUT)["bits per byte"]
     click.echo(
         f"Encoder: {folder}   bits per byte {bits['model']:.3f} "
         f"(frequencies {bits['frequencies']:.3f}, bigrams {bits['pairs']:.3f})"
     )
+    score = f"blurb run {quote(str(folder))} --name {quote(out.resolve().name)}"
+    click.echo(f"Score it: {score} --protocol quick{'' if data is None else f' --data {quote(str(data))}'}", err=True)

@@ -10,6 +10,7 @@ import click
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY
 from blurb.cli._options import trials
+from blurb.cli._written import can_draw, list_written
 from blurb.tasks import SCORED
 
 
@@ -37,16 +38,14 @@ def command(runs: tuple[str, ...], out: Path, read: bool, **given: Any) -> None:
     Hub. A checkpoint is the row run@step; what is scored is not scored again. Half-copied checkpoints, two of one step
     and those of an attempt that was given up are told and left out. See docs/series.md.
     """
-    from importlib.util import find_spec
-
     from blurb.api.following import series
+    from blurb.checkpoint_series.series import PICTURE
 
     checkpoints = series(list(runs), run=not read, progress=True, **given)
     for note in checkpoints.notes:
         click.secho(note, fg="yellow", err=True)
-    written = checkpoints.write(out, picture=find_spec("matplotlib") is not None)
+    written = checkpoints.write(out, picture=can_draw())
     for sentence in checkpoints.reading():
         click.echo(sentence)
-    for path in written:
-        click.echo(f"Wrote {path}", err=True)
+    list_written(written, PICTURE)
     raise SystemExit(PARTLY if checkpoints.failed else 0)

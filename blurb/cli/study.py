@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
+
+from blurb.cli._written import can_draw, list_written
 
 
 @click.command(name="study")
@@ -33,9 +34,8 @@ def command(
     vocabulary-and-masking. Start the same command in several processes or on several machines to share the parts.
     docs/lab.md has an example with its result.
     """
-    from importlib.util import find_spec
-
     from blurb.api.studying import missing_parts, study
+    from blurb.lab.study.findings import PICTURE
     from blurb.messages.text import duration
 
     if threads is not None:
@@ -51,11 +51,10 @@ def command(
         return
     findings = study(
         file, output, data=data, raw=raw, suite=suite, hours=hours, run=not read,
-        progress=sys.stderr.isatty(), told=lambda text: click.echo(text, err=True),
+        told=lambda text: click.echo(text, err=True),
     )  # fmt: skip
     if hours is not None and not findings.first:  # no time for a single part, as was told
         return
     for sentence in findings.reading():
         click.echo(sentence)
-    for path in findings.write(picture=find_spec("matplotlib") is not None):
-        click.echo(f"Wrote {path}", err=True)
+    list_written(findings.write(picture=can_draw()), PICTURE)

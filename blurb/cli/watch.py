@@ -12,6 +12,7 @@ import click
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate
 from blurb.cli._options import trials
+from blurb.cli._written import can_draw, list_written
 from blurb.tasks import SCORED
 
 if TYPE_CHECKING:
@@ -55,12 +56,11 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
     scored, or nothing new comes for --idle. What is scored is not scored again: start it again after a kill. Exit code
     with --check: 1 if any checkpoint is a regression, 2 if any failed or cannot be judged, as of blurb check.
     """
-    from importlib.util import find_spec
-
     from blurb.api.following import watch
+    from blurb.checkpoint_series.series import PICTURE
     from blurb.messages.text import grouped
 
-    picture = find_spec("matplotlib") is not None
+    picture = can_draw()
     codes: list[int] = []
     drawn = [-math.inf]
     if given["check"] is not None:
@@ -90,8 +90,7 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
         click.secho(note, fg="yellow", err=True)
     for sentence in checkpoints.reading():
         click.echo(sentence)
-    for path in checkpoints.write(out, picture):
-        click.echo(f"Wrote {path}", err=True)
+    list_written(checkpoints.write(out, picture), PICTURE)
     if given["check"] is None:
         raise SystemExit(PARTLY if checkpoints.failed else 0)
     raise SystemExit(PARTLY if PARTLY in codes else max(codes, default=UNKNOWN))

@@ -138,12 +138,21 @@ class _Figure:
         return Measurement(len(self.text), len(self.text))
 
 
+def has_skill(row: RankedRow) -> bool:
+    """Whether the table of datasets has per cent beside a score of the row."""
+    return any(_skill(row, name) is not None for name in row.values)
+
+
+def _skill(row: RankedRow, name: str) -> float | None:
+    return None if row.synthetic or row.capped else skill(name, row.values[name])
+
+
 def _with_skill(row: RankedRow, name: str) -> str:
     """`76.31   88 %`."""
     if name not in row.values:
         return ""
-    part = None if row.synthetic or row.capped else skill(name, row.values[name])
-    return f"{row.values[name]:.2f}" + ("" if part is None else f"{part:5.0f} %")
+    part = _skill(row, name)
+    return f"{row.values[name]:.2f}" + ("" if part is None else f"{round(part):5d} %")
 
 
 def _with_interval(row: RankedRow, name: str) -> str:

@@ -37,8 +37,8 @@ class Finding(TypedDict):
     p_drop: Annotated[Probability | None, "one-sided p of a drop, corrected over all comparisons; null if unknown"]
     baseline_runs: Annotated[Count, "runs of the baseline"]
     candidate_runs: Annotated[Count, "runs of the candidate"]
-    worse: Annotated[list[Change], "of a regression: examples with more mistakes than before"]
-    better: Annotated[list[Change], "of a regression: examples with fewer mistakes"]
+    worse: Annotated[list[Change], "of a regression: examples worse by half a mistake a run or more"]
+    better: Annotated[list[Change], "of a regression: examples better by as much"]
 
 
 class Turn(TypedDict):

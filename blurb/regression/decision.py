@@ -37,7 +37,7 @@ class DatasetDecision:
 
     :param p_drop: one-sided p-value of a drop, corrected over all comparisons; None if unknown
     :param reasons: why it is not a pass
-    :param worse: examples with more mistakes than before and the change per run, for regressions with predictions
+    :param worse: examples worse by half a mistake a run or more, with the change, for regressions with predictions
     :param better: the same for examples with fewer mistakes
     :param hint: what to know of a pass
     """

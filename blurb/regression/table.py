@@ -32,15 +32,19 @@ def cells(finding: DatasetDecision) -> tuple[str, ...]:
     )
 
 
+def changed(finding: DatasetDecision) -> str:
+    """How many examples became worse and better, and by how much at least: a smaller change is in neither number."""
+    return (
+        f"{plural(len(finding.worse), 'example')} worse by half a mistake a run or more, "
+        f"{len(finding.better):,} better by as much"
+    )
+
+
 def flipped(finding: DatasetDecision) -> str:
     """How many examples changed, and the worst of them."""
     listed = ", ".join(f"`{unit}` {change:+.1f}" for unit, change in finding.worse[:SHOWN])
     rest = f" and {len(finding.worse) - SHOWN} more" if len(finding.worse) > SHOWN else ""
-    return (
-        f"{plural(len(finding.worse), 'example')} with more mistakes than before, {len(finding.better)} with fewer"
-        + (f"; worst: {listed}{rest}" if finding.worse else "")
-        + "."
-    )
+    return changed(finding) + (f"; worst: {listed}{rest}" if finding.worse else "") + "."
 
 
 def figures(finding: DatasetDecision) -> str:

@@ -69,6 +69,22 @@ def test_nothing_is_looked_for_where_nothing_dropped() -> None:
     assert "no drop of the asked size" in str(found)
 
 
+def test_a_drop_that_further_fine_tunings_take_back_is_none() -> None:
+    """Three of each end fall by 4.5 points, and the others that the error asks for rise."""
+    first, last = [80.0, 81.0, 79.0, *[80.0] * 17], [75.5, 76.5, 74.5, *[90.0] * 17]
+    answer = bisect(STEPS, lambda step, runs: {"score": (first if step == STEPS[0] else last)[:runs]}, drop=1.0)
+    assert answer.first_bad is None
+    assert {look.step for look in answer.looks} == {STEPS[0], STEPS[-1]}
+    assert min(look.runs for look in answer.looks) > 3
+    assert answer.drop > 0
+
+
+def test_an_error_that_is_not_held_is_told() -> None:
+    for error, told in ((0.838, True), (0.05, False), (None, False)):
+        text = str(Bisection(2_000, 1_000, (), "score", -3.0, error))
+        assert ("5.0% was asked for, and 20 fine-tunings of a checkpoint" in text) is told
+
+
 def test_a_checkpoint_that_cannot_be_scored_is_gone_round() -> None:
     inner, looked = _run(40)
 

@@ -14,8 +14,9 @@ import pytest
 
 from blurb.checkpoint_series import conduct
 from blurb.checkpoint_series.curves import Scored
-from blurb.checkpoint_series.series import Series
+from blurb.checkpoint_series.series import PICTURE, Series
 from blurb.checkpoint_series.steps import Step
+from blurb.cli._written import list_written
 from blurb.messages.errors import BlurbError
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
@@ -124,6 +125,21 @@ def test_the_page_says_what_has_no_score(tmp_path: Path) -> None:
     assert "24 checkpoints of 2 runs, 20 of them scored by `sketch`" in page
     assert "a: 2 checkpoints of 12 without scores: step 400, 500." in page
     assert "| a | 400 | 4,000 | – | – | – | 1.850 |" in page
+
+
+def test_the_page_has_no_link_to_a_picture_that_was_not_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for picture, said in (
+        (True, ""),
+        (False, "No series.png: it needs Matplotlib (pip install 'blurb-bench[plots]').\n"),
+    ):
+        folder = tmp_path / str(picture)
+        list_written(_series().write(folder, picture), PICTURE)
+        assert ("](series.png)" in (folder / "README.md").read_text()) is picture is (folder / PICTURE).is_file()
+        assert capsys.readouterr().err.partition("series.csv\n")[2] == (
+            f"Wrote {folder / PICTURE}\n" if picture else said
+        )
 
 
 def test_the_picture_breaks_at_holes(tmp_path: Path) -> None:

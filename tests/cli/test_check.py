@@ -72,7 +72,7 @@ def test_a_planted_drop_is_a_regression_with_its_units(blurb: Callable[..., Resu
     assert all(re.match(r"baseline \d+\.\d\d, candidate \d+\.\d\d, difference [-+]?\d", text) for text in figures)
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("14", "1", "0")
     (failure,) = root.iter("failure")
-    assert "examples with more mistakes" in str(failure.text)
+    assert "worse by half a mistake a run or more" in str(failure.text)
     assert "## blurb check: regression" in summary.read_text()
 
 

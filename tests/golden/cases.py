@@ -412,6 +412,7 @@ PLAN = of(["old", "fell", "once", *PROBES], [
     Case("plan/afford", [
         "plan --against old --detect 3 --seeds 5 --output today --tasks gad,hoc --split dev",
         "plan --against once --detect 1.5 --sd 0.7 --power 0.9 --output today --tasks gad",
+        "plan --against old --detect 3 --sd 0.7 --output today --tasks gad",
         "plan --against once --seeds 3 --output today --tasks gad",
         "plan --against old --seeds 3 --level 0.01 --output today --tasks gad",
     ]),

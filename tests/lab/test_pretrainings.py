@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -135,7 +136,12 @@ def test_a_pretraining_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert code == 0, err
     vocabularies = [(tmp_path / name / "model" / "tokenizer.json").read_bytes() for name in ("out", "more")]
     assert vocabularies[0] == vocabularies[1]
-    assert "bits per byte" in out
+    assert re.fullmatch(r"Encoder: more/model   bits per byte [^\n]+\n", out)
+    updates = json.loads((tmp_path / "more" / "model" / "pretraining.json").read_text())["seen"]["updates"]
+    lines = [line for line in err.splitlines() if line.startswith("update ")]
+    assert re.fullmatch(rf"update 1 of {updates}: loss \d+\.\d{{3}}; about \d+ s left", lines[0])
+    assert re.fullmatch(rf"update {updates} of {updates}: loss \d+\.\d{{3}}", lines[-1])
+    assert f"Score it: blurb run more/model --name more --protocol quick --data {data[1]}" in err
 
 
 @pytest.mark.parametrize(

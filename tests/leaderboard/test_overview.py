@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from blurb.cli import cli
-from blurb.leaderboard.overview import beside_means, datasets, overview, without_means
+from blurb.leaderboard.overview import beside_means, datasets, has_skill, overview, without_means
 from blurb.leaderboard.ranking import RankedRow, in_parts, of_row
 from blurb.results import published
 from blurb.store import planned_rows as rows
@@ -63,6 +63,12 @@ def test_datasets_have_scores_and_skill(width: int) -> None:
     assert text.count("77.00   33 %") == 7  # (77.00 - 72.76) / (85.44 - 72.76)
     assert text.count("77.00") == 8
     assert "my-task" in text
+    assert [has_skill(row) for row in rows[:2]] == [True, False]
+
+
+def test_just_below_the_floor_is_no_minus_zero() -> None:
+    text = printed(*datasets([RankedRow("m", {"gad": 72.75})], 80), width=80)
+    assert "72.75    0 %" in text
 
 
 def test_figures_that_no_mean_has_are_known() -> None:

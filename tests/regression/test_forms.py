@@ -214,7 +214,7 @@ def test_the_units_that_fell_most_are_listed_and_the_rest_are_counted() -> None:
         assert "2 more" in text
     few = of(DatasetDecision(line("gad"), REGRESSION, 0.004, ("fell",), units(1)))
     assert "more\n" not in markdown.write(few)
-    assert "1 example with" in markdown.write(few)
+    assert "1 example worse by" in markdown.write(few)
 
 
 def test_github_gets_an_error_a_regression_and_a_warning_for_what_is_open() -> None:

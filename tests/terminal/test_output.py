@@ -49,7 +49,7 @@ def test_one_of_a_thing_is_singular_and_p_has_three_digits() -> None:
     finding = DatasetDecision(
         ScoreComparison("gad", 1, 0, (3, 3), Comparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)]
     )
-    assert table.flipped(finding).startswith("1 example with more mistakes than before, 0 with fewer")
+    assert table.flipped(finding).startswith("1 example worse by half a mistake a run or more, 0 better by as much")
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

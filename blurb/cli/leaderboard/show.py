@@ -166,6 +166,8 @@ def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: 
     shown = own if with_datasets or len(alone) == len(ranks) else alone if len(alone) <= FEW else []
     for table in overview.datasets(shown, out.width):
         out.print(table)
+    if any(map(overview.has_skill, shown)):
+        say("Per cent: skill, which is 0 at the best simple baseline and 100 at the best published score.")
     if any(overview.beside_means(entry) and entry not in shown for entry in own):
         say("Some datasets are in none of these means; --datasets shows them.")
     for text in grouped((ranked.entry.name, _words(ranked.entry, column)) for ranked in ranks):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +13,13 @@ from typing import Any
 
 import torch
 from torch.utils.data import SequentialSampler
-from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from blurb.checkpoints.transformers_log import errors_alone
 from blurb.lab.pretraining.inputs import Inputs
 from blurb.lab.pretraining.objective import loss
 from blurb.messages.errors import Notice
+from blurb.messages.text import duration
 from blurb.system.files import damage, read_json, seal, write_json
 
 CHECKPOINTS = "checkpoints"
@@ -95,6 +97,20 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
                 seal(path)
 
 
+class _Progress(TrainerCallback):  # type: ignore[misc]
+    """A line to stderr for each logged loss; the epochs in the Trainer's own are of the budget, not of the text."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.begun, self.first = time.monotonic(), state.global_step
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any) -> None:
+        done, open_ = state.global_step - self.first, state.max_steps - state.global_step
+        if logs is not None and "loss" in logs and done:
+            left = f"; about {duration((time.monotonic() - self.begun) / done * open_)} left" if open_ else ""
+            text = f"update {state.global_step:,} of {state.max_steps:,}: loss {float(logs['loss']):.3f}{left}"
+            print(text, file=sys.stderr, flush=True)
+
+
 class _Pretraining(Trainer):  # type: ignore[misc]
     """The loss at the predicted places, and the order of the inputs, which have drawn everything themselves."""
 
@@ -122,6 +138,7 @@ def train(
 
     :param folder: of the checkpoints
     :param measure: bits per byte of the encoder on held-out text, written beside each checkpoint that stays
+    :param progress: whether losses and the time that is left are told on stderr, a hundred times
     :param callbacks: of the Trainer, beside that which saves
     :param every: updates between further checkpoints that stay; 0 for none but the logarithmic ones
     :param bf16: whether products are in bf16; weights and moments are always fp32
@@ -144,7 +161,7 @@ def train(
         save_strategy="no",
         logging_steps=max(1, updates // 100),
         report_to="none",
-        disable_tqdm=not progress,
+        disable_tqdm=True,
         remove_unused_columns=False,
         dataloader_drop_last=True,
         seed=recipe.seed,
@@ -157,9 +174,10 @@ def train(
         args=arguments,
         train_dataset=inputs,
         processing_class=inputs.tokenizer,
-        callbacks=[saving, *callbacks],
+        callbacks=[saving, *([_Progress()] if progress else []), *callbacks],
         data_collator=collate,
     )
+    trainer.remove_callback(PrinterCallback)
     with errors_alone():  # the decoder's weights are those of the embeddings, and are not stored twice
         trainer.train(resume_from_checkpoint=None if last is None else str(last))
     return saving.seconds
