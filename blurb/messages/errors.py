@@ -45,6 +45,10 @@ class BlurbError(Exception):
         return f"{text} {self.fix}" if text.endswith((".", "?", "!")) else f"{text}; {self.fix}"
 
 
+LISTED = 20
+"""Names that an error lists at most."""
+
+
 class UnknownName(BlurbError, KeyError):
     """A task, head, protocol or setting that does not exist."""
 
@@ -60,7 +64,9 @@ class UnknownName(BlurbError, KeyError):
         alike = [each for each in names if each.lower() == name.lower()]  # of CRF, no letter is that of crf
         close = [meant] if meant else alike or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean '{close[0]}'?" if close else ""
-        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {', '.join(names) or 'none'}.{how}")
+        more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+        listed = ", ".join(names[:LISTED]) or "none"
+        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {listed}{more}.{how}")
 
 
 class DataError(BlurbError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -99,11 +100,25 @@ def pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:
         return rows[0]
     fits = [row for row in rows if row.name == wanted] or [row for row in rows if row.model == wanted]
     if not fits:
-        known = [*dict.fromkeys(row.model for row in rows), *(row.name for row in rows)]
-        raise UnknownName(f"row (in {where})", wanted, known)
+        raise unknown(rows, wanted, f"row (in {where})")
     if len(fits) > 1:
         raise SettingsError(f"{where} has several rows of {wanted}", fix=f"choose one: {_listed(fits)}.")
     return fits[0]
+
+
+def unknown(rows: Sequence[RowScores], wanted: str, kind: str = "row") -> UnknownName:
+    """The error for a name that no row has; it lists models, and of a model with several rows their names, too."""
+    models = Counter(row.model for row in rows)
+    known = [*models, *(row.name for row in rows if models[row.model] > 1)]
+    how = f" {wanted} is a folder: blurb run makes the row of a checkpoint." if _is_folder(wanted) else ""
+    return UnknownName(kind, wanted, known, how=how)
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except OSError:  # longer than a path can be
+        return False
 
 
 def trial(reference: str, store: Path, task: str | None = None, seed: int | None = None) -> Record:

@@ -39,6 +39,12 @@ def test_an_unknown_name_shows_no_repr_as_of_a_key_error() -> None:
     )
 
 
+def test_of_very_many_names_twenty_are_listed_and_the_closest_is_still_suggested() -> None:
+    error = str(UnknownName("row", "run@99O", [f"run@{step}" for step in range(0, 1000, 10)]))
+    assert "Did you mean 'run@990'? Available: run@0, " in error
+    assert error.endswith(", run@190 and 80 more.")
+
+
 @pytest.mark.parametrize(
     ("error", "problem"),
     [

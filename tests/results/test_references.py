@@ -239,3 +239,18 @@ def test_trials_of_other_rows_are_not_read(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(Index, "look", spied)
     assert named("org/b quick lr=0.001 bf16").run_counts == [2]
     assert {key.partition("/")[0] for key in asked} == {"org-b"}
+
+
+def test_a_name_that_no_row_has_lists_each_row_once() -> None:
+    """Of a model with several rows the model and their names, as both may be typed; of any other the model."""
+    told = str(refused("wrong"))
+    several = [row.name for row in from_store.read(Store(Path("runs"))) if row.model == "org/b"]
+    assert told.endswith(f"Available: {', '.join(['a', 'org/b', *several])}.")
+    assert len(several) == 2
+
+
+def test_a_checkpoint_that_was_never_scored_is_told_apart_from_a_typing_error() -> None:
+    Path("encoder").mkdir(exist_ok=True)
+    (Path("encoder") / "config.json").write_text("{}", encoding="utf-8")
+    assert "encoder is a folder: blurb run makes the row of a checkpoint." in str(refused("encoder"))
+    assert "is a folder" not in str(refused("wrong"))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from blurb import names
 from blurb.export.row_files import Party
-from blurb.messages.errors import SettingsError, StoreError, UnknownName
+from blurb.messages.errors import SettingsError, StoreError
 from blurb.results import from_store
+from blurb.results.references import unknown
 from blurb.results.row_scores import DEMO, RowScores
 from blurb.store.store import Store
 from blurb.tasks import Task
@@ -89,8 +90,7 @@ def _fitting(there: Sequence[RowScores], name: str) -> list[RowScores]:
     fits = [row for row in there if row.name == name] or [row for row in there if row.model == name]
     fits = fits or [row for row in there if (names.run_and_step(row.model) or ("", 0))[0] == name]
     if not fits:
-        known = [*dict.fromkeys(row.model for row in there), *(row.name for row in there)]
-        raise UnknownName("row in the store", name, known)
+        raise unknown(there, name, "row in the store")
     return fits
 
 
