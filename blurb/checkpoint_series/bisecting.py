@@ -103,15 +103,15 @@ def bisect(
         raise SettingsError("A search needs at least two checkpoints.")
     there = list(steps)
     good, bad = _end(evaluate, there[0], seeds), _end(evaluate, there[-1], seeds)
-    measure = _sharpest(good, bad)
-    if _change(good, bad) > -drop:
-        return _nothing(there, good, bad)
     decisions = math.ceil(math.log2(max(2, len(there) - 1)))
-    runs, bound = _runs(good[measure], bad[measure], decisions, error)
-    if runs > seeds:  # both ends are half of every answer
-        good, bad = _end(evaluate, there[0], runs), _end(evaluate, there[-1], runs)
-        if _change(good, bad) > -drop:  # the first runs alone had it
+    while True:
+        if _change(good, bad) > -drop:  # perhaps the first runs alone had a drop
             return _nothing(there, good, bad)
+        measure = _sharpest(good, bad)
+        runs, bound = _runs(good[measure], bad[measure], decisions, error)
+        if runs <= len(good[SCORE]):
+            break
+        good, bad = _end(evaluate, there[0], runs), _end(evaluate, there[-1], runs)  # half of every answer
     ends = statistics.fmean(good[measure]), statistics.fmean(bad[measure])
     middle = sum(ends) / 2
     looks_so_far, failed = list(_looks(there, good, bad, measure, True)), []

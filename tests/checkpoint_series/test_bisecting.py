@@ -79,6 +79,34 @@ def test_a_drop_that_further_fine_tunings_take_back_is_none() -> None:
     assert answer.drop > 0
 
 
+def test_a_measure_that_further_fine_tunings_turn_round_decides_nothing() -> None:
+    """Three losses of each end say that the last is worse, the others that it is better: the score decides."""
+    scores = [81.0, 79.0, 80.0, *[80.0] * 17]
+    first, last = [0.50, 0.52, 0.48, *[0.5] * 17], [0.60, 0.62, 0.58, *[0.1] * 17]
+
+    def evaluate(step: int, runs: int) -> Values:
+        good = step < STEPS[40]
+        return {"score": [score - 3 * (not good) for score in scores[:runs]], "loss": (first if good else last)[:runs]}
+
+    three = {step: evaluate(step, 3)["loss"] for step in (STEPS[0], STEPS[-1])}
+    assert sum(three[STEPS[-1]]) > sum(three[STEPS[0]])
+    answer = bisect(STEPS, evaluate, drop=1.0)
+    assert answer.measure == "score"
+    assert answer.first_bad == STEPS[40]
+    assert min(look.runs for look in answer.looks) > 3
+
+
+def test_losses_that_are_missing_end_no_search() -> None:
+    """A row may have fewer losses than scores; the ends are not asked for again and again."""
+    inner, _ = _run(40, sd=0.01, loss_sd=0.001)
+
+    def evaluate(step: int, runs: int) -> Values:
+        values = inner(step, runs)
+        return {"score": values["score"], "loss": values["loss"][: runs - 1]}
+
+    assert bisect(STEPS, evaluate, drop=1.0).looks
+
+
 def test_an_error_that_is_not_held_is_told() -> None:
     for error, told in ((0.838, True), (0.05, False), (None, False)):
         text = str(Bisection(2_000, 1_000, (), "score", -3.0, error))
