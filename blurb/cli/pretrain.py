@@ -93,6 +93,7 @@ def command(
     from blurb.system.files import read_json
 
     recipe = request.recipe({**settings, "words": request.words(words)})
+    click.echo("Reading the text ...", err=True)
     corpus, about = request.corpus(text, mix, data, raw)
     if threads is not None:
         import torch
