@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from blurb.inputs.features import Features, Ragged
 from blurb.messages.errors import TrainingError
 from blurb.protocols.settings import Settings
 from blurb.training.batches import Batch, collate, prediction_batches, training_batches
+from blurb.training.bf16 import bf16_products
 from blurb.training.dropout import use_cpu_dropout
 from blurb.training.embedding import train_used_rows
 from blurb.training.hardware import Precision, out_of_memory
@@ -62,8 +64,10 @@ class Trainer:
     state: LoopState = field(init=False)
     resumed: dict[str, float] = field(default_factory=dict, init=False)
     accelerator: Accelerator = field(init=False)
+    products: AbstractContextManager[object] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.products = bf16_products(self.device, self.precision)
         # The state is shared by all accelerators of a process and would refuse another precision.
         AcceleratorState._reset_state(True)
         mixed = "no" if self.precision == "fp32" else self.precision
@@ -167,8 +171,9 @@ class Trainer:
         num_targets = sum(self.network.head.num_targets(_answers(part), part.word_mask) for part in parts)
         total = torch.zeros((), device=self.device)
         for part in parts:
-            loss = self.network.loss(part.to(self.device)) / max(1, num_targets)
-            self.accelerator.backward(loss)
+            with self.products:
+                loss = self.network.loss(part.to(self.device)) / max(1, num_targets)
+                self.accelerator.backward(loss)
             total += loss.detach()
         return total
 
@@ -183,7 +188,8 @@ class Trainer:
         parts: list[tuple[torch.Tensor, torch.Tensor]] = []
         for rows in prediction_batches(features.ids.lengths, SUBTOKENS.get(self.device.type, 8_192)):
             batch = collate(features, rows, self.pad_id, targets).to(self.device)
-            vectors, answers = self.network.features(batch), _answers(batch)
+            with self.products:
+                vectors, answers = self.network.features(batch), _answers(batch)
             if batch.word_mask is not None:
                 vectors, answers = vectors[batch.word_mask], answers[batch.word_mask]
             parts.append((vectors.cpu(), answers.cpu()))
@@ -195,9 +201,10 @@ class Trainer:
         self.network.eval()
         predicted: list[npt.NDArray[np.generic]] = [np.zeros(0)] * len(features)
         scores = list(predicted)
-        for rows, (best, probabilities) in asked(features, self.pad_id, self.device, self.network.predict):
-            for row, value, score in zip(rows, best.cpu().numpy(), probabilities.cpu().numpy(), strict=True):
-                predicted[row], scores[row] = value, score
+        with self.products:
+            for rows, (best, probabilities) in asked(features, self.pad_id, self.device, self.network.predict):
+                for row, value, score in zip(rows, best.cpu().numpy(), probabilities.cpu().numpy(), strict=True):
+                    predicted[row], scores[row] = value, score
         return predicted, scores
 
 

@@ -17,6 +17,7 @@ from blurb.inputs.features import RAGGED, Features, Ragged
 from blurb.learners.frozen.vectors import Half
 from blurb.messages.errors import ModelError
 from blurb.training.batches import Batch
+from blurb.training.bf16 import bf16_products
 from blurb.training.loop import asked
 
 LAYERS = ("last", "middle")
@@ -67,7 +68,8 @@ class Frozen:
         if batch.token_type_ids is not None:
             inputs["token_type_ids"] = batch.token_type_ids
         dtype = DTYPES.get(self.precision)
-        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
+        rounded = torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
+        with rounded, bf16_products(self.device, self.precision):
             output = self.encoder(**inputs, output_hidden_states=True)
         states = getattr(output, "hidden_states", None)
         if not states or len(states) < 2:
