@@ -21,7 +21,7 @@ _ATEN = torch.ops.aten
 PRODUCTS = {_ATEN.mm.default, _ATEN.addmm.default, _ATEN.bmm.default, _ATEN.baddbmm.default}
 
 
-class ProductsInFloat32(TorchDispatchMode):
+class ProductsInFloat32(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Within it products of bf16 matrices on a CPU are computed in float32 and rounded, forward and backward."""
 
     def __torch_dispatch__(
@@ -40,4 +40,4 @@ def _is_other(value: Any) -> bool:
 def bf16_products(device: torch.device, precision: str) -> AbstractContextManager[object]:
     """The context in which an encoder runs and learns: products in float32 where bf16 ones are plain loops."""
     slow = precision == "bf16" and device.type == "cpu" and not torch.cpu._is_avx512_supported()
-    return ProductsInFloat32() if slow else nullcontext()
+    return ProductsInFloat32() if slow else nullcontext()  # type: ignore[no-untyped-call]
