@@ -1,8 +1,8 @@
 """Fine-tuning in bf16 on a processor without AVX-512: products in float32 (blurb.training.bf16) beside torch's own.
 
-    python -m benchmarks.bf16_products --model FOLDER --data DATA [--task biosses] [--updates 5] [--batch-size 16]
+    python -m benchmarks.bf16_products --model FOLDER --data DATA [--task biosses] [--updates 4] [--batch-size 16]
 
-Seconds of processor time, set-up left out, and their ratio; the loss of both, which differs by the order of sums alone.
+Seconds of processor time after the first update, with one batch of dev, and their ratio; the loss of both, which differs by the order of sums alone.
 """
 
 from __future__ import annotations
