@@ -2,7 +2,8 @@
 
     python -m benchmarks.bf16_products --model FOLDER --data DATA [--task biosses] [--updates 4] [--batch-size 16]
 
-Seconds of processor time after the first update, with one batch of dev, and their ratio; the loss of both, which differs by the order of sums alone.
+Seconds of processor time after the first update, with one batch of dev, and their ratio; the loss of
+both, which differs by the order of sums alone.
 """
 
 from __future__ import annotations
