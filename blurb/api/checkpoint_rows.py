@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import SettingsError
+from blurb import tasks as tasks_
+from blurb.messages.errors import BlurbError, ModelError, SettingsError
+from blurb.protocols import protocol as protocols
 
 if TYPE_CHECKING:
     from blurb.checkpoint_series.conduct import Score
@@ -26,6 +28,7 @@ class Scoring:
 
     :param trials: options and settings of `blurb.run`
     :param told: what failed
+    :param notes: what else is to be said
     """
 
     names: list[str]
@@ -33,7 +36,8 @@ class Scoring:
     split: Split
     output: Path
     trials: Mapping[str, Any]
-    told: list[str]
+    told: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def score(self, steps: Sequence[Step], protocol: str, seeds: int | None = None) -> Mapping[str, RowScores]:
         """Runs the trials that are missing; what failed is told, and the rest goes on."""
@@ -46,27 +50,80 @@ class Scoring:
             f"{outcome.job.source.name} on {outcome.job.trial.task}, seed {outcome.job.trial.seed}: {outcome.message}"
             for outcome in results.failed
         )
-        return {row.model: row for row in results.rows}
+        return {row.model: self._of_seeds(row, protocol, seeds) for row in results.rows}
+
+    def of_step(self, step: Step) -> RowScores | None:
+        """The row of one checkpoint; None if its trials failed, or if it is none that can be scored: both are told."""
+        try:
+            return self.score([step], self.protocol).get(step.name)
+        except BlurbError as error:
+            if not all(isinstance(each, ModelError) for each in getattr(error, "errors", (error,))):
+                raise  # of the options, and so of all checkpoints
+            self.told.append(f"{step.name}: {error}")
+            return None
 
     @property
     def read(self) -> Score:
-        """Reads the rows of the store; of two of one name and protocol, that of the checkpoint as it is now."""
+        """Reads the rows of the store: those that the trials of each checkpoint, as it is now, would have."""
         from blurb.results import from_store
         from blurb.store.store import Store
 
         rows = from_store.read(Store(self.output))
+        suite, precision = self.trials.get("suite", "blurb"), self.trials.get("precision", "auto")
 
         def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+            name = protocols.load(protocol).name
+            by_name: dict[str, list[RowScores]] = {}
+            for row in rows:
+                fits = (row.configuration.protocol, row.suite) == (name, suite)
+                if fits and precision in ("auto", row.configuration.precision):
+                    by_name.setdefault(row.model, []).append(row)
             own_rows: dict[str, RowScores] = {}
+            kinds: dict[str, str] = {}
             for step in steps:
-                own = [row for row in rows if row.model == step.name and row.configuration.protocol == protocol]
-                if len(own) > 1:
-                    own = [row for row in own if row.weights == _weights(step)]
+                own = self._current(step, by_name.get(step.name, []))
+                kinds |= {f"{row.configuration.text} {row.configuration.precision}": "" for row in own}
                 if own:
-                    own_rows[step.name] = own[0]
+                    own_rows[step.name] = self._of_seeds(own[0], protocol)
+            if len(kinds) > 1:
+                note = (
+                    f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first (--precision chooses)."
+                )
+                self.notes.append(note)
             return own_rows
 
         return score
+
+    def stored(self, steps: Sequence[Step]) -> Mapping[str, RowScores]:
+        """The rows that the store has already, in the precision of this machine."""
+        from blurb.training import hardware
+
+        trials = dict(self.trials)
+        if trials.get("precision", "auto") == "auto":
+            device = hardware.choose_device(trials.get("device", "auto"))
+            trials["precision"] = hardware.choose_precision("auto", device)
+        return replace(self, trials=trials, told=[], notes=[]).read(steps, self.protocol)
+
+    def _current(self, step: Step, rows: Sequence[RowScores]) -> list[RowScores]:
+        """The rows of the weights that a checkpoint has now, those with the fewest settings of their own first."""
+        weights = _weights(step) if rows else None
+        own = [row for row in rows if weights in (None, row.weights)]
+        if rows and not own:
+            self.told.append(f"{step.name}: the store has the scores of other weights; without --read it is scored.")
+        return sorted(own, key=lambda row: len(row.configuration.overrides))
+
+    def _of_seeds(self, row: RowScores, protocol: str, count: int | None = None) -> RowScores:
+        """A row with the seeds that were asked for: others, as of a search, would be a mean beside single runs."""
+        count = self.trials.get("seeds") if count is None else count
+        if count == "auto":
+            return row
+        asked = protocols.load(protocol)
+        kept = {
+            task.name: row.datasets[task.name].of_seeds(asked.seeds(task, count))
+            for task in tasks_.load_selection(self.names)
+            if task.name in row.datasets
+        }
+        return replace(row, datasets={**row.datasets, **kept})
 
     def value(self, row: RowScores) -> float | None:
         """The mean over the datasets; None unless all are there."""
@@ -76,20 +133,24 @@ class Scoring:
     def series(self, scored: Sequence[Scored], found: Found) -> Series:
         from blurb.checkpoint_series.series import Series
 
-        return Series(tuple(scored), tuple(self.names), self.protocol, self.split, notes=found.left_out)
+        notes, failed = self.all_notes(found), tuple(self.told)
+        return Series(tuple(scored), tuple(self.names), self.protocol, self.split, notes=notes, failed=failed)
+
+    def all_notes(self, found: Found) -> tuple[str, ...]:
+        """What is to be told: checkpoints left out, rows that are odd, and last the trials that failed."""
+        return (*found.left_out, *self.notes, *self.told)
 
 
 def names_of(tasks: str | Sequence[str], most: int | None = None) -> list[str]:
     """The names of the chosen tasks, task files included."""
-    from blurb import tasks as tasks_
-
     names = [task.name for task in tasks_.load_selection(tasks.split(",") if isinstance(tasks, str) else list(tasks))]
     if most is not None and len(names) > most:
         raise SettingsError(f"Choose one dataset (got {', '.join(names)}).")
     return names
 
 
-def _weights(step: Step) -> str:
+def _weights(step: Step) -> str | None:
+    """The hash of a checkpoint's weights; None for a revision on the Hub, whose name stays that of its weights."""
     from blurb.checkpoints import Checkpoint
 
-    return Checkpoint(Path(step.reference)).weights_hash if Path(step.reference).is_dir() else ""
+    return Checkpoint(Path(step.reference)).weights_hash if Path(step.reference).is_dir() else None

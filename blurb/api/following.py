@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.api.checkpoint_rows import Scoring, names_of
 from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.protocols import protocol as protocols
 
 if TYPE_CHECKING:
     from blurb.checkpoint_series.bisecting import Bisection
@@ -61,8 +62,9 @@ def series(
 
     wrong = ErrorCollector()
     places = [runs] if isinstance(runs, str | Path) else list(runs)
-    checkpoints = wrong.tried(finding.find, places, pattern)
+    checkpoints = wrong.tried(finding.find, places, pattern, not trials.get("tokenizer"))
     names = wrong.tried(names_of, tasks)
+    _ = [wrong.tried(protocols.load, name) for name in (protocol, full) if name is not None]
     seconds = None if budget is None else wrong.tried(budget_seconds, budget)
     lines = wrong.tried(rows_of, beside, output)
     if checkpoints is not None:
@@ -70,16 +72,24 @@ def series(
     wrong.tell()
     assert checkpoints is not None
     assert names is not None
-    scoring = Scoring(names, protocol, split, Path(output), trials, [])
+    scoring = Scoring(names, protocol, split, Path(output), trials)
     score = scoring.score if run else scoring.read
     if seconds is not None and run:
-        scored = conduct.within(checkpoints.steps, score, protocol, scoring.value, seconds)
+        stored = scoring.stored(checkpoints.steps)
+        scored = conduct.within(checkpoints.steps, score, protocol, scoring.value, seconds, there=stored)
     else:
         scored = conduct.everything(checkpoints.steps, score, protocol)
     there = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
     if full is not None:
         there = replace(there, full={full: conduct.best_and_last(there, score, full)})
-    return replace(there, notes=(*checkpoints.left_out, *scoring.told), failed=tuple(scoring.told))
+    scoring.notes.extend(_without_line(there))
+    return replace(there, notes=scoring.all_notes(checkpoints), failed=tuple(scoring.told))
+
+
+def _without_line(series: Series) -> list[str]:
+    """What is to be told of the rows beside the curves of which no panel of the picture has a line."""
+    lost = [row for row in series.beside if not row.means(series.split).keys() & set(series.datasets)]
+    return [f"{row.name} has no score of {series.split} on these datasets, so it is not drawn." for row in lost]
 
 
 def watch(
@@ -98,6 +108,7 @@ def watch(
     looks: int | None = None,
     sd: float | None = None,
     seen: Seen | None = None,
+    told: Told | None = None,
     **trials: Any,
 ) -> Series:
     """Scores each checkpoint of a training as it appears, until the run ends; returns all of them.
@@ -107,6 +118,7 @@ def watch(
     :param check: a baseline, with which each checkpoint is compared; rules, state, looks and sd as of `blurb.check`
     :param seen: called after each checkpoint with the series so far, the row of the new one (None if it failed) and the
         decision of its check (None without one)
+    :param told: called with a sentence for each folder that stays left out, and for a place that cannot be read
     :param trials: options and settings of `blurb.run`; other parameters as of `blurb.series`
     :raises BlurbError: for options or tasks that cannot be
     """
@@ -118,28 +130,28 @@ def watch(
     names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle)
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     wrong.tried(finding.check_places, places)
+    wrong.tried(protocols.load, protocol)
     judge = wrong.tried(_judge, check, output, rules, state=state, looks=looks, sd=sd)
     if not pause > 0:
         wrong.add(SettingsError(f"pause must be above 0 seconds (got {pause:g})."))
     wrong.tell()
     assert names is not None
     assert seconds is not None
-    scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials}, [])
-    rows: dict[str, RowScores] = {}
+    scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials})
+    rows: dict[str, RowScores | None] = {}
 
     def so_far(checkpoints: Found) -> Series:
-        there = tuple(Scored(step, rows.get(step.name)) for step in checkpoints.steps)
-        notes = (*checkpoints.left_out, *scoring.told)
-        return replace(scoring.series(there, checkpoints), notes=notes, failed=tuple(scoring.told))
+        return scoring.series([Scored(step, rows.get(step.name)) for step in checkpoints.steps], checkpoints)
+
+    look = partial(finding.there, places, pattern, not trials.get("tokenizer"))
 
     def score(step: Step) -> None:
-        rows.update(scoring.score([step], protocol))
-        row = rows.get(step.name)
+        row = rows[step.name] = scoring.of_step(step)
         decision = None if row is None or judge is None else judge(row, split=split, tasks=names)
         if seen is not None:
-            seen(so_far(finding.there(places, pattern)), row, decision)
+            seen(so_far(look()), row, decision)
 
-    return so_far(watching.watch(partial(finding.there, places, pattern), score, watching.Pace(pause, seconds)))
+    return so_far(watching.watch(look, score, watching.Pace(pause, seconds), tell=told))
 
 
 def _judge(check: Row | None, output: Path | str, rules: Any, **shared: Any) -> Callable[..., Decision] | None:
@@ -193,7 +205,7 @@ def bisect(
     from blurb.checkpoint_series import bisecting, finding
     from blurb.checkpoint_series.curves import losses
 
-    checkpoints = finding.find([run], pattern)
+    checkpoints = finding.find([run], pattern, not trials.get("tokenizer"))
     say = told or (lambda text: None)
     for note in checkpoints.left_out:
         say(note)
@@ -203,7 +215,7 @@ def bisect(
         if step is not None and step not in steps:
             raise SettingsError(f"There is no step {step} in {run}", fix=f"choose one of {', '.join(map(str, steps))}.")
     between = [step for step in steps if (good or 0) <= step <= (bad if bad is not None else max(steps))]
-    scoring = Scoring([name], protocol, "dev", Path(output), {"progress": False, **trials}, [])
+    scoring = Scoring([name], protocol, "dev", Path(output), {"progress": False, **trials})
 
     def evaluate(step: int, count: int) -> Mapping[str, Sequence[float]]:
         before = len(scoring.told)

@@ -11,13 +11,14 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from blurb.checkpoint_series.measures import Measure
 from blurb.messages.errors import DataError, SettingsError
 from blurb.messages.text import plural
 
 SEEDS, MOST = 3, 20
 """Fine-tunings of a checkpoint: at the start, and at most."""
 ERROR = 0.05
-SCORE, LOSS = "score", "loss"
+SCORE, LOSS = Measure.SCORE, Measure.LOSS
 Values = Mapping[str, Sequence[float]]
 """Measure (score, loss) -> value of each fine-tuning; a lower loss is better."""
 Evaluate = Callable[[int, int], Values]
@@ -60,8 +61,8 @@ class Bisection:
         count = plural(len(self.looks), "checkpoint")
         if self.first_bad is None:
             return (
-                f"Step {self.looks[1].step} is {self.drop:+.2f} points from step {self.last_good}: no drop of the "
-                f"asked size to look for ({count} scored)."
+                f"Step {self.looks[1].step} is {self.drop:+.2f} points from step {self.last_good}: no drop as "
+                f"large as was asked for ({count} scored)."
             )
         bound = "not known, with one fine-tuning each"
         more = ""
@@ -69,8 +70,8 @@ class Bisection:
             bound = f"at most {max(self.error, 0.001):.1%}"  # no model of noise is known to a thousandth
             if self.error > self.asked:
                 more = (
-                    f" {self.asked:.1%} was asked for, and {MOST} fine-tunings of a checkpoint, the most there are, do "
-                    "not hold it: take a dataset that sees the fall better (blurb series) or a dearer protocol."
+                    f" {self.asked:.1%} was asked for, and {MOST} fine-tunings of a checkpoint, the maximum, do not "
+                    "reach this error: take a dataset that sees the fall better (blurb series) or a dearer protocol."
                 )
         lost = f" Step {', '.join(map(str, self.failed))} could not be scored." if self.failed else ""
         return (

@@ -30,13 +30,15 @@ def within(
     value: Callable[[RowScores], float | None],
     seconds: float,
     now: Callable[[], float] = time.monotonic,
+    there: Mapping[str, RowScores] | None = None,
 ) -> tuple[Scored, ...]:
     """As many checkpoints as there is time for, the runs in turn; a checkpoint begins only if it is thought to end.
 
     :param value: what decides where a curve bends
+    :param there: rows that are there already, and take no time
     """
     started, took = now(), [0.0]
-    rows: dict[str, RowScores] = {}
+    rows: dict[str, RowScores] = dict(there or {})
     failed: set[str] = set()
     runs = list(dict.fromkeys(step.run for step in steps))
     while runs:

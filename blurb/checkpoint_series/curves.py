@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
+from blurb.checkpoint_series.measures import Measure
 from blurb.checkpoint_series.steps import Step
 from blurb.metrics._metric import LOSSES
 from blurb.results.row_scores import RowScores
@@ -18,9 +18,6 @@ from blurb.statistics.smoothing import Best, Floats, Noise
 from blurb.statistics.student import half_width
 from blurb.tasks import Split
 
-Measure = Literal["score", "loss", "figure"]
-"""A score times 100; the loss of a head on dev, whose continuous answers tell checkpoints apart sooner; a figure of the
-pretraining itself."""
 MEAN = "mean"
 
 
@@ -63,11 +60,15 @@ class Curve:
     points: tuple[Point, ...]
     holes: tuple[Step, ...] = ()
 
+    @property
+    def sign(self) -> int:
+        """1 if higher is better, or if nobody knows; -1 if lower is."""
+        return self.measure.direction(self.dataset) or 1
+
     def place_and_value(self, logarithmic: bool) -> tuple[Floats, Floats]:
         """Places and values, upwards where better."""
         places = smoothing.places([point.step.step for point in self.points], logarithmic)
-        sign = 1.0 if self.measure == "score" else -1.0
-        return places, np.asarray([sign * point.value for point in self.points])
+        return places, self.sign * np.asarray([point.value for point in self.points])
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,15 @@ class Family:
         """Curve, place before it and size of each fall beyond noise, and the size that noise alone exceeds at a level.
 
         A jump counts as noise of the checkpoints beside it, too, so it has to be the larger the shorter the curves are.
+        None for figures of which nobody knows whether higher or lower is better.
         """
         chance = smoothing.fall_by_chance(self._pairs, level)
-        if self.noise is None or chance is None:
+        if self.noise is None or chance is None or self.measure.direction(self.dataset) is None:
             return
         limit = max(chance * self.noise.deviation, smoothing.ROUNDING)
         for curve, (_, values) in zip(self.curves, self._pairs, strict=True):
+            if len(values) < smoothing.LEAST:
+                continue  # no noise was drawn for so short a curve
             for place in np.flatnonzero(values[:-1] - values[1:] > limit):
                 yield curve, int(place), float(values[place] - values[place + 1]), limit
 
@@ -130,22 +134,21 @@ class Family:
 
         places, values = curve.place_and_value(self.logarithmic)
         weights = smoothing.smoother(places)
-        sign = 1.0 if self.measure == "score" else -1.0
+        trend = curve.sign * (weights @ values)
         if self.noise is None:
-            return sign * (weights @ values), None
+            return trend, None
         length = np.linalg.norm(weights, axis=1)
-        return sign * (weights @ values), t_critical(self.noise.freedom) * self.noise.deviation * length
+        return trend, t_critical(self.noise.freedom) * self.noise.deviation * length
 
 
 def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) -> Iterator[Family]:
     """All curves: the mean and each dataset by score, each dataset by loss, then the figures of the pretraining."""
-    wanted: list[tuple[str, Measure]] = [(MEAN, "score")] if len(datasets) > 1 else []
-    wanted += [(name, "score") for name in datasets] + [(name, "loss") for name in datasets]
-    wanted += [
-        (name, "figure") for name in dict.fromkeys(key for checkpoint in scored for key in checkpoint.step.figures)
-    ]
+    figures = dict.fromkeys(key for checkpoint in scored for key in checkpoint.step.figures)
+    wanted = [(MEAN, Measure.SCORE)] if len(datasets) > 1 else []
+    wanted += [(name, Measure.SCORE) for name in datasets] + [(name, Measure.LOSS) for name in datasets]
+    wanted += [(name, Measure.FIGURE) for name in figures]
     runs = list(dict.fromkeys(checkpoint.step.run for checkpoint in scored))
-    spaced = smoothing.logarithmic([checkpoint.step.step for checkpoint in scored])
+    spaced = smoothing.logarithmic(*([each.step.step for each in scored if each.step.run == run] for run in runs))
     for dataset, measure in wanted:
         curves = []
         for run in runs:
@@ -163,7 +166,7 @@ def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) ->
 
 def _values(checkpoint: Scored, dataset: str, measure: Measure, datasets: Sequence[str], split: Split) -> list[float]:
     """The values of all fine-tunings of a checkpoint."""
-    if measure == "figure":
+    if measure is Measure.FIGURE:
         return [checkpoint.step.figures[dataset]] if dataset in checkpoint.step.figures else []
     if checkpoint.row is None:
         return []
@@ -174,7 +177,7 @@ def _values(checkpoint: Scored, dataset: str, measure: Measure, datasets: Sequen
             return []
         seeds = set.intersection(*map(set, by_name))
         return [statistics.fmean(scores[seed] for scores in by_name) for seed in sorted(seeds)]
-    if measure == "score":
+    if measure is Measure.SCORE:
         return checkpoint.row.values(dataset, split)
     return losses(checkpoint.row, dataset)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from blurb.checkpoint_series import steps
 from blurb.checkpoint_series.steps import Step
 from blurb.checkpoints.checkpoint import CONFIG, Checkpoint
 from blurb.checkpoints.references import default_name
-from blurb.messages.errors import BlurbError, DataError, SettingsError
+from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
 from blurb.system.files import SEAL, damage
 
 INSIDE = "checkpoints"
@@ -26,7 +26,7 @@ INSIDE = "checkpoints"
 
 @dataclass(frozen=True)
 class Found:
-    """The checkpoints of some runs, run by run, by step; and why others are left out."""
+    """The checkpoints of some runs, run by run, by step; why others are left out, and what is odd about these."""
 
     steps: tuple[Step, ...]
     left_out: tuple[str, ...] = ()
@@ -37,34 +37,48 @@ class Found:
         return list(dict.fromkeys(step.run for step in self.steps))
 
 
-def find(places: Sequence[str | Path], pattern: str | None = None) -> Found:
+def find(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> Found:
     """The checkpoints of runs.
 
     :param places: folders of runs; `org/model@PATTERN` for the revisions of a repository
     :param pattern: names of the checkpoints, such as `step-*`; None takes every folder that is a checkpoint
+    :param with_tokenizer: whether each needs a tokenizer of its own
     :raises DataError: if there is none at all, or a folder is not there
+    :raises ModelError: if the Hub does not answer
     """
-    steps_found: list[Step] = []
-    left_out: list[str] = []
-    for place, run in zip(places, _names(places), strict=True):
-        one = _of_hub(str(place), run) if _is_remote(place) else _of_folder(Path(place), run, pattern)
-        steps_found += one.steps
-        left_out += one.left_out
-    if not steps_found:
-        why = f" {' '.join(left_out)}" if left_out else ""
+    checkpoints = _joined(
+        _of(place, run, pattern, with_tokenizer) for place, run in zip(places, _names(places), strict=True)
+    )
+    if not checkpoints.steps:
+        why = f" {' '.join(checkpoints.left_out)}" if checkpoints.left_out else ""
         raise DataError(
             f"No checkpoint in {', '.join(map(str, places))}.{why}",
             fix="Name the folder that has checkpoint-N folders, or their pattern with --pattern.",
         )
-    return Found(tuple(steps_found), tuple(left_out))
+    return checkpoints
 
 
-def there(places: Sequence[str | Path], pattern: str | None = None) -> Found:
-    """The checkpoints that are there by now, of runs that may not have begun."""
-    try:
-        return find(places, pattern)
-    except DataError:
-        return Found(())
+def there(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> Found:
+    """The checkpoints that are there by now, of runs that may not have begun or cannot be reached for a while."""
+
+    def look(place: str | Path, run: str) -> Found:
+        try:
+            return _of(place, run, pattern, with_tokenizer)
+        except (DataError, ModelError, OSError) as error:
+            return Found((), (str(error),))
+
+    return _joined(look(place, run) for place, run in zip(places, _names(places), strict=True))
+
+
+def _joined(runs: Iterable[Found]) -> Found:
+    each = list(runs)
+    return Found(
+        tuple(step for run in each for step in run.steps), tuple(note for run in each for note in run.left_out)
+    )
+
+
+def _of(place: str | Path, run: str, pattern: str | None, with_tokenizer: bool) -> Found:
+    return _of_hub(str(place), run) if _is_remote(place) else _of_folder(Path(place), run, pattern, with_tokenizer)
 
 
 def check_places(places: Sequence[str | Path]) -> None:
@@ -95,12 +109,12 @@ def _names(places: Sequence[str | Path]) -> list[str]:
     return last
 
 
-def _of_folder(folder: Path, run: str, pattern: str | None) -> Found:
+def _of_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool) -> Found:
     if not folder.is_dir():
         raise DataError("there is no such folder.", folder)
-    if (folder / INSIDE).is_dir() and not (pattern and any(folder.glob(pattern))):
+    if (folder / INSIDE).is_dir() and not (pattern and _matching(folder, pattern)):
         folder = folder / INSIDE
-    there = sorted(path for path in folder.glob(pattern or "*") if path.is_dir() and not path.name.startswith("."))
+    there = [path for path in _matching(folder, pattern or "*") if path.is_dir() and not path.name.startswith(".")]
     left_out: list[str] = []
     whole: dict[int, list[Path]] = {}
     for path in there:
@@ -109,7 +123,7 @@ def _of_folder(folder: Path, run: str, pattern: str | None) -> Found:
             continue  # a folder of something else
         if step is None:
             left_out.append(f"{path}: no step in its name, so it is left out.")
-        elif why := incomplete(path):
+        elif why := incomplete(path, with_tokenizer):
             left_out.append(f"{path}: {why}, so it is left out.")
         else:
             whole.setdefault(step, []).append(path)
@@ -118,29 +132,48 @@ def _of_folder(folder: Path, run: str, pattern: str | None) -> Found:
             names = " and ".join(path.name for path in paths)
             left_out.append(f"{folder}: {names} are both of step {step}; both are left out, --pattern chooses one.")
             del whole[step]
-    left_out += _of_another_attempt(whole)
+    states = {step: steps.state_of(paths[0]) for step, paths in whole.items()}
+    left_out += _of_another_attempt(whole, states)
+    left_out += [note for step in whole if (note := _without_loss(whole[step][0], states[step]))]
     return Found(tuple(steps.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out))
 
 
-def incomplete(folder: Path) -> str:
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    try:
+        return sorted(folder.glob(pattern))
+    except (ValueError, NotImplementedError) as error:
+        raise SettingsError(
+            f"'{pattern}' is no pattern of names: {error}",
+            fix="write --pattern such as 'step-*', below the run's folder.",
+        ) from error
+
+
+def incomplete(folder: Path, with_tokenizer: bool = False) -> str:
     """Why a folder is no whole checkpoint: files that are missing or cut, or that differ from its seal; "" if it is."""
     try:
         if (folder / SEAL).is_file() and (bad := damage(folder)):
             return f"{', '.join(bad)} is not as it was sealed"
-        Checkpoint(folder).check_files(with_tokenizer=False)
+        Checkpoint(folder).check_files(with_tokenizer)
     except (BlurbError, OSError) as error:
         return error.what.rstrip(".") if isinstance(error, BlurbError) else str(error)
     return ""
 
 
-def _of_another_attempt(whole: dict[int, list[Path]]) -> list[str]:
+def _without_loss(folder: Path, state: Mapping[str, Any]) -> str:
+    """What is to be told of a training whose loss became infinite or no number; "" if it did not."""
+    lost = [step for step, loss in steps.logged_losses(state).items() if not steps.is_number(loss)]
+    return (
+        f"{folder}: its training loss is no number from step {lost[0]} on; it is scored all the same." if lost else ""
+    )
+
+
+def _of_another_attempt(whole: dict[int, list[Path]], states: Mapping[int, Mapping[str, Any]]) -> list[str]:
     """Takes out checkpoints of an attempt that was given up, if the run began again from an earlier step.
 
     A Trainer that goes on takes the log of its checkpoint with it, so all checkpoints of one attempt agree on the
     losses of the steps that they have in common. Copying changes the times of files, and not these; the times decide
     only which of two attempts is the one that went on.
     """
-    states = {step: steps.state_of(paths[0]) for step, paths in whole.items()}
     logs = {step: _losses(state) for step, state in states.items()}
     known = [step for step in logs if logs[step]]
     if not known:
@@ -161,11 +194,7 @@ def _of_another_attempt(whole: dict[int, list[Path]]) -> list[str]:
 
 
 def _losses(state: Mapping[str, Any]) -> dict[int, str]:
-    return {
-        entry["step"]: repr(entry["loss"])
-        for entry in steps.history(state)
-        if isinstance(entry.get("step"), int) and "loss" in entry
-    }
+    return {step: repr(loss) for step, loss in steps.logged_losses(state).items()}
 
 
 def _of_hub(place: str, run: str) -> Found:

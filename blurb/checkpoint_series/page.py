@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from blurb.checkpoint_series import curves
+from blurb.checkpoint_series.measures import Measure
 from blurb.checkpoint_series.reading import ratio
 from blurb.messages.text import plural
 
@@ -41,15 +42,16 @@ def _head(series: Series) -> Iterator[str]:
 
 def _signal(series: Series) -> Iterator[str]:
     yield (
-        "Noise is the standard deviation of single checkpoints about their trend, pooled within the runs; the ratio is "
-        "the range of the trend in these. In brackets what runs without any trend exceed in a twentieth of cases."
+        "Noise is the standard deviation of single checkpoints about their trend, pooled within the runs. The ratio is "
+        "the range of the trend divided by the noise. In brackets: the ratio that runs without a trend exceed in 5 % "
+        "of cases."
     )
     yield ""
     yield "| dataset | noise of the score | ratio | noise of the loss | ratio |"
     yield "|---|---:|---:|---:|---:|"
     for dataset in (curves.MEAN, *series.datasets):
-        score = _noise(series.family(dataset, "score"), 2)
-        loss = _noise(series.family(dataset, "loss"), 4)
+        score = _noise(series.family(dataset), 2)
+        loss = _noise(series.family(dataset, Measure.LOSS), 4)
         if (*score, *loss) != (UNKNOWN,) * 4:
             yield f"| {dataset} | {' | '.join((*score, *loss))} |"
 
@@ -61,8 +63,8 @@ def _noise(family: Family | None, digits: int) -> tuple[str, str]:
 
 
 def _scores(series: Series) -> Iterator[str]:
-    figures = [each for each in series.families if each.measure == "figure"]
-    shown = [each for each in series.families if each.measure == "score"] + figures
+    figures = [each for each in series.families if each.measure is Measure.FIGURE]
+    shown = [each for each in series.families if each.measure is Measure.SCORE] + figures
     words = any(checkpoint.step.words is not None for checkpoint in series.scored)
     titles = ["run", "step", *(["words"] if words else []), *(each.dataset for each in shown)]
     yield f"| {' | '.join(titles)} |"
@@ -73,7 +75,7 @@ def _scores(series: Series) -> Iterator[str]:
             cells.append(UNKNOWN if checkpoint.step.words is None else f"{checkpoint.step.words:,}")
         for family in shown:
             point = next((p for curve in family.curves for p in curve.points if p.step == checkpoint.step), None)
-            digits = 2 if family.measure == "score" else 3
+            digits = family.measure.digits
             half = "" if point is None or point.half is None else f" ± {point.half:.{digits}f}"
             cells.append(UNKNOWN if point is None else f"{point.value:.{digits}f}{half}")
         yield f"| {' | '.join(cells)} |"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from blurb.checkpoint_series.curves import Curve, Family, Scored
+from blurb.checkpoint_series.measures import Measure
 from blurb.messages.text import plural
 
 LEVEL = 0.05
@@ -18,13 +19,20 @@ def sentences(
 
     :param leading: the scores that decide on the best step
     """
-    if leading is None:
+    there = [
+        name for name in datasets if any(name not in each.lacks([name]) for each in scored if each.row is not None)
+    ]
+    if not there:
         yield "No checkpoint has a score yet."
         return
+    if leading is None:
+        yield (
+            f"No checkpoint has all {len(datasets)} datasets, so there is no mean and no best step; there are scores "
+            f"of {', '.join(there)} (--tasks chooses)."
+        )
     yield from _seen(families)
     yield from _falls(families)
-    for curve in leading.curves:
-        yield _best(leading, curve)
+    yield from (_best(leading, curve) for curve in leading.curves) if leading is not None else ()
     pieces = {run: [one for one in scored if one.step.run == run] for run in dict.fromkeys(o.step.run for o in scored)}
     for run, own in pieces.items():
         lost = [str(one.step.step) for one in own if one.row is None]
@@ -36,12 +44,12 @@ def sentences(
 
 
 def _seen(families: Sequence[Family]) -> Iterator[str]:
-    by_measure: dict[str, dict[bool | None, list[str]]] = {}
+    by_measure: dict[Measure, dict[bool | None, list[str]]] = {}
     for family in families:
-        if family.measure != "figure":
+        if family.measure is not Measure.FIGURE:
             by_measure.setdefault(family.measure, {}).setdefault(family.seen, []).append(family.dataset)
     for measure, said in by_measure.items():
-        name = "By score" if measure == "score" else "By the loss of the head on dev"
+        name = "By score" if measure is Measure.SCORE else "By the loss of the head on dev"
         parts = []
         if said.get(True):
             parts.append(f"the change is more than noise on {', '.join(said[True])}")
@@ -56,11 +64,11 @@ def _falls(families: Sequence[Family]) -> Iterator[str]:
     """A sentence for each place where something falls by more than noise; all curves of a measure share the level."""
     there: dict[tuple[str, int, int], list[str]] = {}
     for family in families:
-        alike = sum(each.measure == family.measure for each in families)
+        alike = sum(each.measure is family.measure for each in families)
         for curve, place, size, chance in family.falls(LEVEL / alike):
             before, after = (point.step.step for point in curve.points[place : place + 2])
-            digits = 2 if family.measure == "score" else 3
-            name = f"the loss on {family.dataset}" if family.measure == "loss" else family.dataset
+            digits = family.measure.digits
+            name = f"the loss on {family.dataset}" if family.measure is Measure.LOSS else family.dataset
             said = f"{name} by {size:.{digits}f} (noise: {chance:.{digits}f})"
             there.setdefault((curve.run, before, after), []).append(said)
     for (run, before, after), parts in there.items():

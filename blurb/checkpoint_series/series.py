@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from blurb.checkpoint_series import curves, page, reading, tables
 from blurb.checkpoint_series.curves import Family, Scored
+from blurb.checkpoint_series.measures import Measure
 from blurb.messages.errors import DataError
 from blurb.results.row_scores import RowScores
 from blurb.system.files import write_whole
@@ -52,7 +53,7 @@ class Series:
         """Its curves: the mean and each dataset by score, then by loss, then the figures of the pretraining."""
         return tuple(curves.families(self.scored, self.datasets, self.split))
 
-    def family(self, dataset: str, measure: curves.Measure = "score") -> Family | None:
+    def family(self, dataset: str, measure: Measure | str = Measure.SCORE) -> Family | None:
         """The curves of a dataset by a measure; None where nothing is known."""
         fits = (each for each in self.families if (each.dataset, each.measure) == (dataset, measure))
         return next(fits, None)
@@ -60,7 +61,7 @@ class Series:
     @property
     def leading(self) -> Family | None:
         """The scores that decide: the mean over the datasets, or the only one."""
-        return self.family(curves.MEAN) or (self.family(self.datasets[0]) if self.datasets else None)
+        return self.family(self.datasets[0] if len(self.datasets) == 1 else curves.MEAN)
 
     @property
     def runs(self) -> list[str]:
@@ -93,7 +94,7 @@ class Series:
             line
             for protocol, scored in self.full.items()
             for line in tables.lines(tuple(curves.families(scored, self.datasets, self.split)), protocol, self.split)
-            if line["measure"] != "figure"
+            if line["measure"] != Measure.FIGURE
         ]
 
     def to_pandas(self) -> DataFrame:
@@ -111,7 +112,9 @@ class Series:
         from blurb.plots import _style, series
 
         series.check(Path(path or PICTURE))
-        shown = [each for each in self.families if each.measure != "loss" or len(self.datasets) <= LOSSES_SHOWN]
+        shown = [
+            each for each in self.families if each.measure is not Measure.LOSS or len(self.datasets) <= LOSSES_SHOWN
+        ]
         if path is None:
             return _style.drawn(lambda: series.draw(shown, self.split, self.beside))
         series.write(shown, Path(path), self.split, self.beside)
@@ -127,16 +130,19 @@ class Series:
         :raises DataError: if nothing is scored
         """
         if not self.families:
-            raise DataError("No checkpoint has a score yet", fix="run blurb series first, without --read.")
+            raise DataError(
+                f"No checkpoint has a score by '{self.protocol}'",
+                fix="check --protocol, --tasks, --suite and --output; without --read blurb series scores it.",
+            )
         folder.mkdir(parents=True, exist_ok=True)
         text = io.StringIO()
         writer = csv.DictWriter(text, tables.COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(tables.written(line) for line in self.lines())
         write_whole(folder / TABLE, text.getvalue().encode())
+        write_whole(folder / PAGE, self.markdown(picture).encode())
         if picture:
             self.plot(folder / PICTURE)
-        write_whole(folder / PAGE, self.markdown(picture).encode())
         return [folder / name for name in (PAGE, TABLE, *([PICTURE] if picture else []))]
 
     def __repr__(self) -> str:

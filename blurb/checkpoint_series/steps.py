@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,8 +17,8 @@ NUMBER = re.compile(r"[0-9]+")
 STATE = "trainer_state.json"
 FIGURES = "quality.json"
 """Figures of a checkpoint that whoever pretrains wrote beside it, such as `{"bits per byte": 1.61}`."""
-PLANS = ("recipe.json",)
-"""Files above the checkpoints that say how many words the whole run reads."""
+PLAN = "recipe.json"
+"""A file above the checkpoints that says how many words the whole run reads."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,21 @@ def read(run: str, step: int, folder: Path) -> Step:
         (_count(plan.get("words")) for plan in map(_plan, (folder.parent, folder.parent.parent)) if plan), None
     )
     seen = round(words * step / planned) if words and planned else None
-    losses = [entry["loss"] for entry in history(state) if entry.get("step", 0) <= step and "loss" in entry]
-    figures = {"training loss": float(losses[-1])} if losses and isinstance(losses[-1], int | float) else {}
-    own = {name: float(value) for name, value in _json(folder / FIGURES).items() if isinstance(value, int | float)}
+    losses = [loss for at, loss in logged_losses(state).items() if at <= step]
+    figures = {"training loss": float(losses[-1])} if losses and is_number(losses[-1]) else {}
+    own = {name: float(value) for name, value in _json(folder / FIGURES).items() if is_number(value)}
     tokens = _count(state.get("num_input_tokens_seen"))
     return Step(run, step, str(folder), seen, tokens, planned, {**own, **figures})
 
 
-def history(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What a Trainer logged, entry by entry."""
+def logged_losses(state: Mapping[str, Any]) -> dict[int, Any]:
+    """Step -> training loss, as a Trainer logged it; entries without a step are left out."""
     entries = state.get("log_history")
-    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return {
+        entry["step"]: entry["loss"]
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict) and isinstance(entry.get("step"), int) and "loss" in entry
+    }
 
 
 def state_of(folder: Path) -> Mapping[str, Any]:
@@ -87,11 +92,13 @@ def state_of(folder: Path) -> Mapping[str, Any]:
 
 
 def _plan(folder: Path) -> Mapping[str, Any]:
-    for name in PLANS:
-        recipe = _json(folder / name).get("recipe")
-        if isinstance(recipe, dict):
-            return recipe
-    return {}
+    recipe = _json(folder / PLAN).get("recipe")
+    return recipe if isinstance(recipe, dict) else {}
+
+
+def is_number(value: Any) -> bool:
+    """Whether a curve can show a value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _count(value: Any) -> int | None:
@@ -100,6 +107,6 @@ def _count(value: Any) -> int | None:
 
 def _json(file: Path) -> Mapping[str, Any]:
     try:
-        return read_json(file) if file.is_file() else {}
+        return read_json(file, with_nan=True) if file.is_file() else {}
     except (BlurbError, OSError):
         return {}

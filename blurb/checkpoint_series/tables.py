@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, TypedDict
 
 from blurb.checkpoint_series.curves import Family
+from blurb.checkpoint_series.measures import Measure
 from blurb.records import Count
 from blurb.tasks import Split
 
@@ -40,9 +41,8 @@ def lines(families: Sequence[Family], protocol: str, split: Split) -> Iterator[L
             for place, point in enumerate(curve.points):
                 yield Line(
                     run=curve.run, step=point.step.step, words=point.step.words, tokens=point.step.tokens,
-                    protocol="" if family.measure == "figure" else protocol, dataset=family.dataset,
-                    measure=family.measure,
-                    split="" if family.measure == "figure" else "dev" if family.measure == "loss" else split,
+                    protocol=family.measure.protocol_of(protocol), dataset=family.dataset,
+                    measure=family.measure.value, split=family.measure.split_of(split),
                     value=point.value, half=point.half, runs=point.runs, trend=float(trend[place]),
                     trend_half=None if half is None else float(half[place]),
                     noise=None if family.noise is None else family.noise.deviation,
@@ -51,7 +51,7 @@ def lines(families: Sequence[Family], protocol: str, split: Split) -> Iterator[L
 
 def written(line: Line) -> dict[str, Any]:
     """A line of the file: scores with two digits, losses and figures with four; unknown figures are empty."""
-    digits = 2 if line["measure"] == "score" else 4
+    digits = 2 if line["measure"] == Measure.SCORE else 4
     return {
         name: "" if value is None else f"{value:.{digits}f}" if isinstance(value, float) else value
         for name, value in line.items()

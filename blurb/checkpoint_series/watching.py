@@ -33,7 +33,11 @@ class Pace:
 
 
 def watch(
-    look: Callable[[], Found], score: Callable[[Step], None], pace: Pace | None = None, done: Iterable[str] = ()
+    look: Callable[[], Found],
+    score: Callable[[Step], None],
+    pace: Pace | None = None,
+    done: Iterable[str] = (),
+    tell: Callable[[str], None] | None = None,
 ) -> Found:
     """Scores every checkpoint that appears, in the order of the steps; returns what was found in the end.
 
@@ -44,12 +48,18 @@ def watch(
     :param look: finds the checkpoints that are whole; an empty answer is a run that has not begun
     :param score: called once for each
     :param done: names that need no scoring
+    :param tell: called once for each note of two looks in a row: a checkpoint that is still copied is in one of them
     """
     pace = pace or Pace()
     seen: dict[str, Stamp] = {}
     finished, newest = set(done), pace.now()
+    notes: dict[str, int] = {}
     while True:
         checkpoints = look()
+        notes = {note: notes.get(note, 0) + 1 for note in checkpoints.left_out}
+        for note, looks in notes.items():
+            if looks == 2 and tell is not None:
+                tell(note)
         waiting = [step for step in checkpoints.steps if step.name not in finished]
         ready = [step for step in waiting if _settled(step, seen)]
         for step in ready:

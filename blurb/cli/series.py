@@ -44,8 +44,7 @@ def command(runs: tuple[str, ...], out: Path, read: bool, **given: Any) -> None:
     checkpoints = series(list(runs), run=not read, progress=True, **given)
     for note in checkpoints.notes:
         click.secho(note, fg="yellow", err=True)
-    written = checkpoints.write(out, picture=can_draw())
-    for sentence in checkpoints.reading():
+    for sentence in checkpoints.reading() if checkpoints.families else ():
         click.echo(sentence)
-    list_written(written, PICTURE)
+    list_written(checkpoints.write(out, picture=can_draw()), PICTURE)
     raise SystemExit(PARTLY if checkpoints.failed else 0)

@@ -85,9 +85,16 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
             series.write(out, picture)
             drawn.append(time.monotonic())
 
-    checkpoints = watch(list(runs), seen=seen, **given)
-    for note in checkpoints.notes:
+    notes: list[str] = []
+
+    def told(note: str) -> None:
+        notes.append(note)
         click.secho(note, fg="yellow", err=True)
+
+    checkpoints = watch(list(runs), seen=seen, told=told, **given)
+    for note in checkpoints.notes:
+        if note not in notes:
+            click.secho(note, fg="yellow", err=True)
     for sentence in checkpoints.reading():
         click.echo(sentence)
     list_written(checkpoints.write(out, picture), PICTURE)

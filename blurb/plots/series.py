@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb.checkpoint_series.measures import Measure
 from blurb.plots import _style
 from blurb.plots._style import GRID, QUIET, check
 from blurb.plots.scores import COLOURS, SHAPES
@@ -58,7 +59,7 @@ def draw(families: Sequence[Family], split: Split, beside: Sequence[RowScores] =
         for curve in family.curves:
             marks.setdefault(curve.run, _curve(axes, family, curve, runs.index(curve.run)))
         _frame(axes, family, split)
-        levels = {row.name: row.means(split).get(family.dataset) for row in beside if family.measure == "score"}
+        levels = {row.name: row.means(split).get(family.dataset) for row in beside if family.measure is Measure.SCORE}
         for number, (name, level) in enumerate(levels.items()):
             if level is not None:
                 style = ("--", ":", "-.")[number % 3]
@@ -81,7 +82,7 @@ def _curve(axes: Axes, family: Family, curve: Curve, number: int) -> Any:
     colour, shape = COLOURS[number % len(COLOURS)], SHAPES[number % len(SHAPES)]
     steps = [max(point.step.step, 0.5) for point in curve.points]
     trend, half = family.trend(curve)
-    lost = [step.step for step in curve.holes] if family.measure != "figure" else []
+    lost = [step.step for step in curve.holes] if family.measure is not Measure.FIGURE else []
     # A line across a hole would claim what nobody measured.
     pieces = [
         [place for place, _ in group]
@@ -119,7 +120,7 @@ def _limits(family: Family, levels: Sequence[float]) -> tuple[float, float]:
 
 
 def _frame(axes: Axes, family: Family, split: Split) -> None:
-    what = {"score": f"{split} × 100", "loss": "loss on dev", "figure": ""}[family.measure]
+    what = {Measure.SCORE: f"{split} × 100", Measure.LOSS: "loss on dev", Measure.FIGURE: ""}[family.measure]
     axes.set_title(f"{family.dataset}{', ' if what else ''}{what}", loc="left", fontsize=7, parse_math=False)
     if family.logarithmic:
         axes.set_xscale("log")

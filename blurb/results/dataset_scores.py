@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -86,6 +86,13 @@ class DatasetScores:
             for seed, run in sorted(self.runs.items())
             if self.metric in run.figures.get(split, {})
         }
+
+    def of_seeds(self, seeds: Collection[int]) -> DatasetScores:
+        """The same with the runs of some seeds alone; numbers without runs stay as they are."""
+        if set(self.runs) <= set(seeds):
+            return self
+        runs = {seed: run for seed, run in self.runs.items() if seed in seeds}
+        return DatasetScores(self.task, self.type, self.metric, runs, self.planned)
 
     def mean(self, split: Split = "test") -> float | None:
         """The mean over runs, or the mean that was read; None without either."""

@@ -37,10 +37,10 @@ class Noise:
     freedom: float
 
 
-def logarithmic(steps: Sequence[int]) -> bool:
-    """Whether steps are spaced so unequally that a linear axis hides the first ones."""
-    there = sorted({step for step in steps if step > 0})
-    return len(there) > 2 and there[1] - there[0] < LOGARITHMIC * there[-1]
+def logarithmic(*runs: Sequence[int]) -> bool:
+    """Whether the steps of any run are spaced so unequally that a linear axis hides the first ones."""
+    ordered = (sorted({step for step in steps if step > 0}) for steps in runs)
+    return any(len(there) > 2 and there[1] - there[0] < LOGARITHMIC * there[-1] for there in ordered)
 
 
 def places(steps: Sequence[float], logarithmic: bool) -> Floats:
@@ -119,12 +119,12 @@ def best(where: Floats, values: Floats, pooled: Noise | None) -> Best:
 
     weights = smoother(where)
     trend = weights @ values
-    top = int(np.argmax(trend))
+    top = int(np.flatnonzero(trend >= trend.max() - ROUNDING)[0])
     if pooled is None:
         return Best(top, float(trend[top]), None, tuple(range(len(values))), None, None)
     width = t_critical(pooled.freedom) * pooled.deviation
     errors = np.linalg.norm(weights[top] - weights, axis=1)
-    alike = tuple(int(place) for place in np.flatnonzero(trend[top] - trend <= width * errors))
+    alike = tuple(int(place) for place in np.flatnonzero(trend[top] - trend <= width * errors + ROUNDING))
     draws = _draws(len(values))
     half = float(width * np.linalg.norm(weights[top]))
     raw, smooth = draws.max(axis=1).mean(), (draws @ weights.T).max(axis=1).mean()

@@ -115,11 +115,14 @@ def write_json(path: Path, content: object) -> None:
     write_whole(path, f"{text}\n".encode())
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON object; StoreError if that fails. Characters that would command a terminal come as escapes."""
+def read_json(path: Path, with_nan: bool = False) -> dict[str, Any]:
+    """Reads a JSON object; StoreError if that fails. Characters that would command a terminal come as escapes.
+
+    :param with_nan: whether NaN and Infinity may be in it, which are no JSON: a Trainer writes them
+    """
     try:
         text = read_bytes(path).decode("utf-8")
-        content = json.loads(text, parse_constant=_no_constant)
+        content = json.loads(text, parse_constant=None if with_nan else _no_constant)
         if "\\u" in text or COMMANDS.search(text):
             content = _escaped(content)
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end

@@ -66,7 +66,7 @@ def test_nothing_is_looked_for_where_nothing_dropped() -> None:
     found = bisect(STEPS, evaluate, drop=1.0)
     assert found.first_bad is None
     assert len(looked) == 2
-    assert "no drop of the asked size" in str(found)
+    assert "no drop as large as was asked for" in str(found)
 
 
 def test_a_drop_that_further_fine_tunings_take_back_is_none() -> None:

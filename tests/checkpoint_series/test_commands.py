@@ -133,7 +133,7 @@ def test_options_of_a_check_need_a_check(run: Path, tmp_path: Path) -> None:
 def test_a_search_that_finds_no_drop_says_so(run: Path, tmp_path: Path) -> None:
     code, out, err = command(["bisect", str(run), "--task", "gad", "--drop", "99", *TRIALS, "--seeds", "2"], tmp_path)
     assert code == 1, err
-    assert "no drop of the asked size to look for (2 checkpoints scored)" in out
+    assert "no drop as large as was asked for (2 checkpoints scored)" in out
     assert "step 10: score" in out
     code, _, err = command(["bisect", str(run), "--task", "gad", "--drop", "1", "--good", "11", *TRIALS], tmp_path)
     assert (code, "There is no step 11" in err) == (2, True)

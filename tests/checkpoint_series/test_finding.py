@@ -13,7 +13,7 @@ import pytest
 
 from blurb.checkpoint_series import finding
 from blurb.checkpoint_series.finding import find
-from blurb.messages.errors import BlurbError
+from blurb.messages.errors import BlurbError, ModelError, SettingsError
 from blurb.system.files import seal
 
 
@@ -148,3 +148,72 @@ def test_revisions_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(step.name, step.reference) for step in found.steps] == [("model@1000", "org/model@step1000")]
     assert any("step200: another revision has step 200, too" in note for note in found.left_out)
     assert any("stepx: no step in its name" in note for note in found.left_out)
+
+
+def test_a_look_at_runs_that_cannot_be_read_yet_says_why(tmp_path: Path, add: Add) -> None:
+    (add("checkpoint-10") / "model.safetensors").unlink()
+    there = finding.there([tmp_path / "run", tmp_path / "gone"])
+    assert there.steps == ()
+    assert [note.partition(": ")[2][:20] for note in there.left_out] == ["no weights; expected", "there is no such fol"]
+
+
+def test_a_hub_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from blurb.checkpoints import hub
+
+    def silent(repository: str) -> list[str]:
+        raise ModelError("The Hub does not answer.")
+
+    monkeypatch.setattr(hub, "revisions", silent)
+    assert finding.there(["org/model@step*"]) == finding.Found((), ("The Hub does not answer.",))
+    with pytest.raises(ModelError):
+        find(["org/model@step*"])
+
+
+@pytest.mark.parametrize("pattern", ["/elsewhere/step-*", "step-**x"])
+def test_a_pattern_that_is_none(tmp_path: Path, add: Add, pattern: str) -> None:
+    add("step-10")
+    with pytest.raises(SettingsError, match="is no pattern of names"):
+        find([tmp_path / "run"], pattern)
+
+
+def test_a_checkpoint_without_tokenizer_is_left_out_unless_another_is_named(tmp_path: Path, add: Add) -> None:
+    for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json"):
+        (add("checkpoint-10") if name == "vocab.txt" else tmp_path / "run" / "checkpoint-10").joinpath(name).unlink(
+            True
+        )
+    add("checkpoint-20")
+    without = find([tmp_path / "run"])
+    assert _steps(without) == [20]
+    assert "checkpoint-10: no tokenizer" in without.left_out[0]
+    assert _steps(find([tmp_path / "run"], None, False)) == [10, 20]
+
+
+def test_a_log_with_nan_is_read_all_the_same(tmp_path: Path, add: Add) -> None:
+    """A Trainer writes NaN where a gradient overflowed; one of them must not hide plan, attempts and losses."""
+    for step, losses in ((10, {10: 5.0}), (20, {10: 5.0, 20: 4.0}), (30, {10: 5.0, 20: 4.5, 30: 4.0})):
+        file = add(f"checkpoint-{step}", losses) / "trainer_state.json"
+        state = json.loads(file.read_text())
+        state["log_history"].append({"step": 1, "grad_norm": float("nan")})
+        file.write_text(json.dumps(state))
+    for at, step in enumerate((10, 20, 30)):
+        os.utime(tmp_path / "run" / f"checkpoint-{step}" / "trainer_state.json", (at, at))
+    found = find([tmp_path / "run"])
+    assert [(step.step, step.planned, step.figures["training loss"]) for step in found.steps] == [
+        (10, 1_000, 5.0), (30, 1_000, 4.0),
+    ]  # fmt: skip
+    assert "of another attempt" in found.left_out[0]
+
+
+def test_a_loss_that_is_no_number_is_told(tmp_path: Path, add: Add) -> None:
+    add("checkpoint-10", {5: 3.0, 10: float("nan")})
+    found = find([tmp_path / "run"])
+    assert [step.figures for step in found.steps] == [{}]
+    assert found.left_out[0].endswith("its training loss is no number from step 10 on; it is scored all the same.")
+
+
+def test_entries_of_a_log_without_a_step_are_passed_over(tmp_path: Path, add: Add) -> None:
+    file = add("checkpoint-10", {5: 3.0}) / "trainer_state.json"
+    state = json.loads(file.read_text())
+    state["log_history"] += [{"step": None, "loss": 1.0}, {"step": "9", "loss": 1.0}, {"loss": 1.0}, 3]
+    file.write_text(json.dumps(state))
+    assert [step.figures for step in find([tmp_path / "run"]).steps] == [{"training loss": 3.0}]

@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 
 from blurb.checkpoint_series import conduct
-from blurb.checkpoint_series.curves import Scored
+from blurb.checkpoint_series.curves import Curve, Family, Point, Scored
+from blurb.checkpoint_series.measures import Measure
 from blurb.checkpoint_series.series import PICTURE, Series
 from blurb.checkpoint_series.steps import Step
 from blurb.cli._written import list_written
 from blurb.messages.errors import BlurbError
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
+from blurb.statistics import smoothing
 from blurb.statistics.smoothing import logarithmic
 from blurb.store.trial import Configuration
 
@@ -183,7 +185,7 @@ def test_an_axis_is_logarithmic_where_the_first_gap_is_small() -> None:
 
 def test_a_series_without_scores_writes_nothing(tmp_path: Path) -> None:
     empty = Series((Scored(Step("a", 1, "")),), DATASETS, "sketch")
-    with pytest.raises(BlurbError, match="No checkpoint has a score yet"):
+    with pytest.raises(BlurbError, match="No checkpoint has a score by 'sketch'; check --protocol"):
         empty.write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert empty.reading() == ["No checkpoint has a score yet."]
@@ -221,3 +223,65 @@ def test_a_budget_scores_as_many_as_fit_and_goes_round_failures() -> None:
     assert looked[:3] == [steps[0].step, steps[19].step, steps[18].step]  # the last failed, the one before is the end
     assert [one.step for one in scored] == steps
     assert sum(one.row is not None for one in scored) == 9
+
+
+def test_what_is_scored_already_takes_no_time() -> None:
+    steps = [Step("a", 100 * place, "") for place in range(1, 6)]
+    there = {step.name: made_row(step.name, {"gad": [60.0]}) for step in steps}
+
+    def score(asked: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+        raise AssertionError("nothing is left to score")
+
+    scored = conduct.within(steps, score, "sketch", lambda row: row.means("dev")["gad"], 1, there=there)
+    assert all(one.row is not None for one in scored)
+
+
+def _curve(run: str, name: str, measure: Measure, values: Sequence[float]) -> Curve:
+    points = [Point(Step(run, 1_000 * place, ""), value, None, 1) for place, value in enumerate(values, 1)]
+    return Curve(run, name, measure, tuple(points))
+
+
+@pytest.mark.parametrize("sizes", [[8, 8, 8], [12, 3, 3], [8, 3, 3, 3, 3, 3, 3, 3, 3, 3]])
+def test_noise_alone_falls_in_a_twentieth_of_series(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Curves too short to know their noise are not searched: no fall of theirs was drawn by chance."""
+    families = []
+    generator = np.random.default_rng(3)
+    for _ in range(600):
+        curves = [
+            _curve(f"r{number}", "gad", Measure.SCORE, 80 + generator.standard_normal(size))
+            for number, size in enumerate(sizes)
+        ]
+        families.append(Family("gad", Measure.SCORE, tuple(curves), False))
+    chance = smoothing.fall_by_chance([curve.place_and_value(False) for curve in families[0].curves])
+    monkeypatch.setattr(smoothing, "fall_by_chance", lambda curves, level: chance)  # the same for all, and slow
+    alarms = sum(any(family.falls(0.05)) for family in families)
+    assert 0.02 <= alarms / len(families) <= 0.08
+
+
+@pytest.mark.parametrize(("name", "told"), [("masked accuracy", False), ("perplexity", True), ("bits per byte", True)])
+def test_a_figure_falls_only_if_its_name_tells_what_is_better(name: str, told: bool) -> None:
+    rising = [0.30, 0.31, 0.32, 0.325, 0.33, 0.335, 0.60, 0.61, 0.612, 0.615]
+    family = Family(name, Measure.FIGURE, (_curve("a", name, Measure.FIGURE, rising),), False)
+    assert [place for _, place, _, _ in family.falls(0.05)] == ([5] if told else [])
+    trend, _ = family.trend(family.curves[0])
+    assert trend[0] == pytest.approx(0.3, abs=0.02)
+
+
+def test_equal_values_are_all_alike() -> None:
+    """A deviation of zero must not let rounding choose the best step."""
+    curve = _curve("a", "gad", Measure.SCORE, [100 * (8 / 13)] * 6)
+    best = Family("gad", Measure.SCORE, (curve,), False).best(curve)
+    assert (best.place, best.alike) == (0, (0, 1, 2, 3, 4, 5))
+
+
+def test_an_axis_is_logarithmic_by_the_gaps_within_a_run() -> None:
+    plain = list(range(5_000, 100_001, 5_000))
+    assert not logarithmic(plain, [step + 100 for step in plain])
+    assert logarithmic(plain, [1, 2, 5, 100_000])
+
+
+def test_scores_of_some_datasets_are_no_mean_and_are_told() -> None:
+    scored = [Scored(Step("a", at, ""), made_row(f"a@{at}", {"gad": [60.0 + at]})) for at in range(1, 7)]
+    sentences = Series(tuple(scored), DATASETS, "sketch").reading()
+    assert sentences[0].startswith("No checkpoint has all 2 datasets, so there is no mean")
+    assert "scores of gad (--tasks chooses)" in sentences[0]

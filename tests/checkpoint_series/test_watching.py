@@ -76,3 +76,15 @@ def test_what_is_done_is_not_scored_again(tmp_path: Path) -> None:
     step = Step("run", 1, str(tmp_path), planned=1)
     watch(lambda: Found((step,)), lambda one: scored.append(one.name), Clock(lambda pause: None).pace(), done=["run@1"])
     assert not scored
+
+
+def test_what_stays_left_out_is_told_once(tmp_path: Path) -> None:
+    """A checkpoint that is still copied is left out at one look; a damaged one at all of them."""
+    told: list[str] = []
+    clock = Clock(lambda pause: None)
+
+    def look() -> Found:
+        return Found((), ("damaged", *(["copied"] if clock.pauses == 2 else [])))
+
+    watch(look, lambda step: None, clock.pace(idle=55), tell=told.append)
+    assert told == ["damaged"]

@@ -41,5 +41,6 @@ def _charts(path: Path) -> list[SeriesChart]:
         except (ValueError, TypeError) as error:
             raise DataError("step, value and trend must be numbers.", path, number) from error
         points.setdefault(line["dataset"], {}).setdefault(csv_files.original(line["run"]), []).append(point)
-    steps = [step for runs in points.values() for own in runs.values() for step, *_ in own]
-    return [SeriesChart(dataset, logarithmic(steps), list(runs.items())) for dataset, runs in points.items()]
+    steps = ([step for step, *_ in own] for runs in points.values() for own in runs.values())
+    spaced = logarithmic(*steps)
+    return [SeriesChart(dataset, spaced, list(runs.items())) for dataset, runs in points.items()]
