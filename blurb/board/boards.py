@@ -126,17 +126,29 @@ def _level(row: Verification, recorded: Mapping[str, Entry], reruns: Mapping[str
 def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
     """Puts the files of a row on a board and says so in its ledger; returns the new folder.
 
+    After a kill the same call goes on: an entry that is there is not written again.
+
     :param name: of its folder, which must be new
     :raises SettingsError: for another name, and for files that the board has
     :raises DataError: if these are not the files of a row, or the ledger cannot be read
     """
     place = board / ROWS / name
-    if not FOLDER.fullmatch(name) or place.exists():
-        why = "is on the board already" if place.exists() else "must be letters, digits, '.', '_' and '-'"
-        raise SettingsError(f"the name {why} (got '{name[:40]}').", where=place)
-    ledger.check(board)
+    if not FOLDER.fullmatch(name):
+        raise SettingsError(f"the name must be letters, digits, '.', '_' and '-' (got '{name[:40]}').", where=place)
+    with ledger.changing(board):
+        _add(board, row, place, by, date)
+    return place
+
+
+def _add(board: Path, row: Path, place: Path, by: str, date: str) -> None:
     names = [path.name for path in sorted(row.iterdir())] if read(row) else []
-    manifest = manifest_of(row)
+    manifest, name = manifest_of(row), place.name
+    recorded = ledger.hashes(board).get(name)
+    if place.exists():
+        raise SettingsError(f"the name is on the board already (got '{name[:40]}').", where=place)
+    if recorded not in (None, manifest):
+        fix = "withdraw it first, or submit the files that it had."
+        raise SettingsError(f"the ledger has a row '{name}' of other files, which are gone", where=place, fix=fix)
     for other in rows_on(board):
         if manifest_of(other.folder) == manifest:
             raise SettingsError(f"these very files are on the board already, as {other.folder.name}.", where=row)
@@ -147,12 +159,14 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
         for each in names:
             with open(row / each, "rb", opener=ordinary) as source:
                 (aside / each).write_bytes(source.read())
-        append(board, Entry(date, Event.ADDED, name, by, manifest_of(aside)))
+        if manifest_of(aside) != manifest:
+            raise DataError("changed while it was read.", row)
+        if recorded is None:
+            append(board, Entry(date, Event.ADDED, name, by, manifest))
         aside.rename(place)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    return place
 
 
 def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
@@ -160,11 +174,14 @@ def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
 
     :raises SettingsError: if there is no such row
     """
-    ledger.check(board)
-    if not FOLDER.fullmatch(name) or not (board / ROWS / name).is_dir():
-        raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
-    append(board, Entry(date, Event.WITHDRAWN, name, by, reason=reason))
-    shutil.rmtree(board / ROWS / name)
+    with ledger.changing(board):
+        place, is_recorded = board / ROWS / name, name in ledger.hashes(board)
+        if not FOLDER.fullmatch(name) or not (place.is_dir() or is_recorded):
+            raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
+        if is_recorded:
+            append(board, Entry(date, Event.WITHDRAWN, name, by, reason=reason))
+        if place.is_dir():
+            shutil.rmtree(place)
 
 
 def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> int:
@@ -172,14 +189,15 @@ def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> int:
 
     Whoever lacks data does not change what somebody else recorded.
     """
-    recorded = _recorded(board)
-    count = 0
-    for row in verified["rows"]:
-        name, before = row["row"], recorded[row["row"]]
-        signals = tuple(" ".join(signal.split())[:MOST_TEXT] for signal in row["signals"][:MOST_SIGNALS])
-        better = row["unseen"] and before.level
-        if not better and (before.level, before.signals) != (row["level"], signals):
-            manifest = manifest_of(board / ROWS / name)
-            append(board, Entry(date, Event.VERIFIED, name, by, manifest, level=row["level"], signals=signals))
-            count += 1
-    return count
+    with ledger.changing(board):
+        recorded = _recorded(board)
+        count = 0
+        for row in verified["rows"]:
+            name, before = row["row"], recorded[row["row"]]
+            signals = tuple(" ".join(signal.split())[:MOST_TEXT] for signal in row["signals"][:MOST_SIGNALS])
+            better = row["unseen"] and before.level
+            if not better and (before.level, before.signals) != (row["level"], signals):
+                manifest = manifest_of(board / ROWS / name)
+                append(board, Entry(date, Event.VERIFIED, name, by, manifest, level=row["level"], signals=signals))
+                count += 1
+        return count

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -15,6 +17,7 @@ from blurb.board.reading import ROWS
 from blurb.board.verification import Level
 from blurb.export.row_files import MANIFEST
 from blurb.messages.errors import DataError, SettingsError
+from blurb.system import leases
 from blurb.system.files import check_types, read_bytes
 
 FILE, KEEP = "ledger.jsonl", ".gitkeep"
@@ -158,7 +161,37 @@ def append(board: Path, entry: Entry) -> None:
         raise DataError(f"the last entry is of {before[-1].date}, later than {entry.date}.", path)
     _entry(entry.line, path, len(before) + 1)
     with path.open("a", encoding="utf-8") as file:
-        file.write(f"{entry.line}\n")
+        file.write(f"{_line_end(path)}{entry.line}\n")
+
+
+def _line_end(path: Path) -> str:
+    """What the last line of a ledger lacks: an editor or a merge may have taken its end."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 1))
+        return "" if file.read() in (b"", b"\n") else "\n"
+
+
+@contextmanager
+def changing(board: Path) -> Iterator[None]:
+    """Within it nobody else changes the board: an entry and the folder that it is about are two steps.
+
+    :raises SettingsError: if the folder is no board
+    """
+    check(board)
+    with leases.held(board / f".{FILE}.lease"):
+        yield
+
+
+def hashes(board: Path) -> dict[str, str]:
+    """Row -> hash of its manifest, of the rows that are on a board by its ledger."""
+    there: dict[str, str] = {}
+    for entry in read(board / FILE):
+        if entry.event is Event.WITHDRAWN:
+            there.pop(entry.row, None)
+        else:
+            there[entry.row] = entry.manifest
+    return there
 
 
 def manifest_of(row: Path) -> str:
@@ -196,7 +229,7 @@ def problems(board: Path, since: Path | None = None) -> Iterator[str]:
         else:
             hashes[entry.row] = entry.manifest
     folder = board / ROWS
-    listed = [path for path in folder.iterdir() if path.name != KEEP] if folder.is_dir() else []
+    listed = [path for path in folder.iterdir() if not path.name.startswith(".")] if folder.is_dir() else []
     there = {path.name for path in listed}
     for name in sorted(hashes.keys() - there):
         yield f"{name}: the row is gone, and no entry says that it was withdrawn"

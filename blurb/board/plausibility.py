@@ -19,7 +19,8 @@ from blurb.statistics.student import t_critical
 RATE = 0.01
 """Honest rows that may have a signal of these."""
 SMALLEST = 0.1
-"""Points that rows differ by at least: with few leaked examples several may have the very same figure by chance."""
+"""Points that rows differ by at least: with few leaked examples several may have the very same figure by chance, and
+runs without chance are all alike."""
 ENOUGH = 3
 """Reference rows without which their scatter says nothing."""
 RUNS = ("weights", "tokenizer", "learner", "recipe", "protocol_hash", "overrides")
@@ -81,9 +82,10 @@ class Beside:
         for task, (mine, pool) in self._pooled().items():
             freedom = len(mine) + len(pool) - 2
             squares = sum((score - fmean(side)) ** 2 for side in (mine, pool) for score in side)
-            error = math.sqrt(squares / freedom * (1 / len(mine) + 1 / len(pool)))
+            deviation = max(math.sqrt(squares / freedom), SMALLEST)
+            error = deviation * math.sqrt(1 / len(mine) + 1 / len(pool))
             difference = fmean(mine) - fmean(pool)
-            if error and difference > t_critical(freedom, 2 * share) * error:
+            if difference > t_critical(freedom, 2 * share) * error:
                 usual = f"{difference:+.2f} beside {len(pool)} runs of these weights under this recipe"
                 yield Signal(SignalKind.BETTER, task, f"{fmean(mine):.2f}, {usual}")
 

@@ -14,7 +14,7 @@ from blurb.board.verification import Level, Verification, Verified
 from blurb.export.row_files import RowFile
 from blurb.messages.errors import UnknownName
 from blurb.messages.text import plural
-from blurb.results.score import dataset_weights
+from blurb.results.score import shares_of
 from blurb.statistics.equivalence import p_beyond, within
 from blurb.statistics.holm import holm
 from blurb.statistics.student import LEVEL
@@ -67,9 +67,7 @@ class Reproduction:
     def content(self) -> Reproduced:
         """As it is printed."""
         parts = {task: self._compared(*sides) for task, sides in self._scores().items()}
-        shares = dataset_weights()
-        total = sum(shares[task] for task in parts)
-        mean = combined([(shares[task] / total, part) for task, part in parts.items()])
+        mean = combined([(share, parts[task]) for task, share in shares_of(parts).items()])
         scores = [
             RerunScore(task=task, difference=part.difference or 0.0, within=within(part))
             for task, part in parts.items()

@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 from pathlib import Path
-from statistics import fmean
 
 from blurb import __version__, metrics, tasks
 from blurb.board import ledger
@@ -16,7 +15,7 @@ from blurb.board.listing import scores
 from blurb.board.reading import ROWS, Row, read
 from blurb.export.row_files import ABOUT, MANIFEST, RowFile, RunFile, description, manifest
 from blurb.messages.errors import DataError, SettingsError
-from blurb.results.score import dataset_weights
+from blurb.results.score import shares_of
 from blurb.scoring import gold
 from blurb.system.files import read_json
 from blurb.tasks import SCORED
@@ -30,22 +29,34 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> Entry:
     :raises SettingsError: if there is no such row, or this version of the metrics scored it
     :raises DataError: if the data is not that of the row, or its files cannot be read
     """
-    ledger.check(board)
-    place = board / ROWS / name
+    with ledger.changing(board):
+        return _rescored(board, board / ROWS / name, data, by, date)
+
+
+def _rescored(board: Path, place: Path, data: Path, by: str, date: str) -> Entry:
+    name, before = place.name, place.with_name(f".{place.name}.before")
+    if before.is_dir() and not place.exists():  # a kill between the two renames
+        os.rename(before, place)
     if not FOLDER.fullmatch(name) or not place.is_dir():
         raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
     row = read(place)
     entries = [entry for entry in ledger.read(board / ledger.FILE) if entry.row == name]
-    if not entries or entries[-1].manifest != manifest_of(place):
-        raise DataError("its files are not those of its last entry.", place)
     if all(run["metrics_version"] == metrics.VERSION for run in row.about["runs"]):
         raise SettingsError(f"version {metrics.VERSION} of the metrics, which this blurb has, scored it.", where=place)
     about = RowFile(**{**row.about, "blurb": __version__, "runs": [_run(row, run, data) for run in row.about["runs"]]})
     aside = _aside(place, about)
-    old, new = _mean(row), _mean(Row(place, about, row.predictions))
-    entry = Entry(date, Event.RESCORED, name, by, manifest_of(aside), old=old, new=new)
-    before = place.with_name(f".{name}.before")
-    append(board, entry)
+    manifest = manifest_of(aside)
+    if entries and entries[-1].event is Event.RESCORED and entries[-1].manifest == manifest:
+        entry = entries[-1]  # a kill before the renames
+    elif entries and entries[-1].manifest == manifest_of(place):
+        entry = Entry(
+            date, Event.RESCORED, name, by, manifest, old=_mean(row), new=_mean(Row(place, about, row.predictions))
+        )
+        append(board, entry)
+    else:
+        shutil.rmtree(aside)
+        raise DataError("its files are not those of its last entry.", place)
+    shutil.rmtree(before, ignore_errors=True)
     os.rename(place, before)
     os.rename(aside, place)
     shutil.rmtree(before)
@@ -73,8 +84,5 @@ def _aside(place: Path, about: RowFile) -> Path:
 
 def _mean(row: Row) -> float:
     """The mean of its datasets, weighted as in the score, which it is if there are all thirteen."""
-    shares, means = dataset_weights(), scores(row).means()
-    known = [name for name in means if name in shares]
-    if not known:
-        return fmean(means.values())
-    return sum(shares[name] * means[name] for name in known) / sum(shares[name] for name in known)
+    means = scores(row).means()
+    return sum(share * means[name] for name, share in shares_of(means).items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -67,6 +67,18 @@ def type_weights() -> Mapping[str, dict[str, float]]:
 def dataset_weights() -> Mapping[str, float]:
     """The weight of each dataset in the score; the weights sum to 1."""
     return {task.name: 1 / len(TYPES) / len(group) for group in datasets_by_type().values() for task in group}
+
+
+def shares_of(names: Iterable[str]) -> dict[str, float]:
+    """The weights of some datasets as in the score, with the sum 1; equal ones if none of them is of BLURB.
+
+    >>> shares_of(["hoc", "gad", "my-task"]), shares_of(["my-task"])
+    ({'hoc': 0.75, 'gad': 0.25}, {'my-task': 1.0})
+    """
+    there, weights = list(names), dataset_weights()
+    known = {name: weights[name] for name in there if name in weights} or dict.fromkeys(there, 1.0)
+    total = sum(known.values())
+    return {name: weight / total for name, weight in known.items()}
 
 
 @cache

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -11,9 +14,12 @@ import pytest
 
 import blurb
 from blurb import tasks
-from blurb.board import ledger
+from blurb.board import boards, ledger, rescoring
+from blurb.board.ledger import Entry, Event, append, manifest_of, today
 from blurb.corpora import demo
 from blurb.data.splits import read_split
+from blurb.messages.errors import SettingsError
+from tests.board.test_listing import edit, of_an_older_version
 from tests.board.test_verification import seal
 from tests.cli.in_process import blurb as command
 from tests.scoring.test_forms import answers
@@ -129,3 +135,90 @@ def test_bad_input_changes_nothing(words: list[str], told: str, folder: Path) ->
     assert (code, out) == (2, "")
     assert told in err
     assert sorted(path.relative_to(folder) for path in folder.rglob("*")) == before
+
+
+class Killed(BaseException):
+    """What a kill leaves: whatever came after it did not happen."""
+
+
+def _killed(*arguments: object) -> None:
+    raise Killed
+
+
+def test_a_submission_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = folder / "board"
+    boards.withdraw(board, "row-one", "me", "to be added again", today())
+    rename = Path.rename
+    monkeypatch.setattr(
+        Path, "rename", lambda path, target: _killed() if path.name == ".again" else rename(path, target)
+    )
+    with pytest.raises(Killed):
+        boards.submit(board, folder / "one", "again", "me", today())
+    monkeypatch.undo()
+    assert list(ledger.problems(board)) == ["again: the row is gone, and no entry says that it was withdrawn"]
+    with pytest.raises(SettingsError, match="the ledger has a row 'again' of other files, which are gone"):
+        boards.submit(board, folder / "other", "again", "me", today())
+    boards.submit(board, folder / "one", "again", "me", today())
+    assert list(ledger.problems(board)) == []
+    assert events(folder)[-2:] == [("withdrawn", "row-one"), ("added", "again")]
+
+
+def test_a_withdrawal_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = folder / "board"
+    monkeypatch.setattr(shutil, "rmtree", _killed)
+    with pytest.raises(Killed):
+        boards.withdraw(board, "row-one", "me", "why", today())
+    monkeypatch.undo()
+    boards.withdraw(board, "row-one", "me", "why", today())
+    assert list(ledger.problems(board)) == []
+    assert events(folder).count(("withdrawn", "row-one")) == 1
+
+
+@pytest.mark.parametrize("rename", [1, 2])
+def test_a_rescoring_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch, rename: int) -> None:
+    board, place = folder / "board", folder / "board" / "rows" / "row-one"
+    edit(place, of_an_older_version)
+    append(board, Entry(today(), Event.RESCORED, "row-one", "me", manifest_of(place), old=1.0, new=1.0))
+    left = board / "rows" / ".row-one.before"
+    left.mkdir()
+    (left / "row.json").write_text("{}")  # of an earlier kill
+    count, rename_of = [0], os.rename
+
+    def dies(source: Path, target: Path) -> None:
+        count[0] += 1
+        if count[0] == rename:
+            raise Killed
+        rename_of(source, target)
+
+    monkeypatch.setattr(os, "rename", dies)
+    with pytest.raises(Killed):
+        rescoring.rescore(board, "row-one", demo.prepare(), "me", today())
+    monkeypatch.undo()
+    entry = rescoring.rescore(board, "row-one", demo.prepare(), "me", today())
+    assert list(ledger.problems(board)) == []
+    assert ledger.read(board / ledger.FILE)[-1] == entry
+    assert events(folder).count(("rescored", "row-one")) == 2
+    assert not left.exists()
+
+
+def test_two_submissions_of_one_name_are_one(folder: Path) -> None:
+    board = folder / "board"
+    for name in ("row-one", "row-other"):
+        boards.withdraw(board, name, "me", "to be added again", today())
+    tried = [
+        subprocess.Popen(
+            [sys.executable, "-m", "blurb", "leaderboard", "submit", "board", row, "--as", "new", "--by", "me"],
+            cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for row in ("one", "other")
+    ]  # fmt: skip
+    outputs = [process.communicate() for process in tried]
+    assert sorted(process.returncode for process in tried) == [0, 2]
+    assert any("the name is on the board already" in err for _, err in outputs)
+    assert list(ledger.problems(board)) == []
+
+
+def test_a_row_that_no_entry_knows_is_no_reason_to_stop(folder: Path) -> None:
+    shutil.copytree(folder / "board" / "rows" / "row-one", folder / "board" / "rows" / "stray")
+    code, out, err = command([*VERIFY, "--record", "the board"], folder)
+    assert (code, "stray: no entry says that the row was added" in out) == (1, True), err

@@ -117,3 +117,12 @@ def test_nothing_is_written_before_the_last_entry(board: Path) -> None:
         append(board, entry(Event.ADDED, "one", board, date="2026-11-23"))
     assert (board / FILE).read_text() == before
     assert ledger.read(board / "nowhere") == []
+
+
+def test_a_ledger_without_its_last_line_end_is_added_to(board: Path) -> None:
+    """An editor or a merge may take it: two entries in one line could not be read again."""
+    path = board / FILE
+    path.write_text(path.read_text().rstrip("\n"))
+    before = ledger.read(path)
+    append(board, replace(before[-1], row="one-more"))
+    assert [entry.row for entry in ledger.read(path)] == [*(entry.row for entry in before), "one-more"]

@@ -123,3 +123,17 @@ def test_other_data_is_no_reference() -> None:
         for run in other.about["runs"]:
             run["data"] = "another release"
     assert Beside(row(random, "new", tasks=NAMES[:1], gain=40.0), others).signals() == []
+
+
+def test_a_row_above_runs_without_chance_is_told() -> None:
+    """Runs of one recipe that are all alike have no variance; 19 points above them are odd all the same."""
+
+    def alike(score: float) -> Row:
+        run = {"task": "gad", "seed": 1, "data": "d", "metric": "f1", "dev": {}, "test": {"f1": score}}
+        about = {"weights": "w", "tokenizer": "t", "learner": "probe", "recipe": 1, "protocol_hash": "p"}
+        about |= {"overrides": {}, "model": "m", "runs": [run]}  # type: ignore[dict-item]
+        return Row(Path("x"), about, {"gad": {"seed": [], "split": [], "id": [], "prediction": []}})  # type: ignore[arg-type]
+
+    others = [alike(0.80)] * 4
+    assert kinds(Beside(alike(0.99), others).signals()) == {(SignalKind.BETTER, "gad")}
+    assert not Beside(alike(0.80), others).signals()

@@ -131,3 +131,10 @@ def test_the_command_with_a_deterministic_kind(tmp_path: Path) -> None:
     assert json.loads(out)["rerun"]["objections"] == []
     code, _, err = command(["leaderboard", "verify", "mine", "--margin", "2"], tmp_path)
     assert (code, "--margin is for --rerun" in err) == (2, True)
+
+
+@pytest.mark.parametrize("tasks", [("gad", "my-task"), ("my-task",)])
+def test_datasets_outside_blurb_have_no_weight_beside_those_of_it(tasks: tuple[str, ...]) -> None:
+    found = Reproduction(side("one", tasks=tasks), side("another", tasks=tasks, seeds=range(11, 16))).content
+    score = next(each for each in found["datasets"] if each["task"] == tasks[0])
+    assert found["difference"] == pytest.approx(score["difference"])
