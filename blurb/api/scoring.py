@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import DataError, ErrorCollector, SettingsError
+from blurb.messages.errors import DataError, ErrorCollector, Notice, SettingsError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -103,6 +104,7 @@ def score(
 def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predictions]]:
     """The tasks with what is given of each, in the order of the paper's tables."""
     from blurb import tasks
+    from blurb.scoring.files import ENDINGS
 
     if task is not None:
         if isinstance(predictions, Path | str) and Path(predictions).is_dir():
@@ -118,11 +120,17 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
         raise SettingsError("Say of which dataset the predictions are", fix="give --task.")
     folder = Path(predictions)
     files: dict[str, Path] = {}
+    others: list[str] = []
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
         if (named := tasks.known(path.stem.lower().replace("_", "-"))) is not None:
             if named.name in files:
                 raise DataError(f"a second file for {named.name}, beside {files[named.name].name}.", path)
             files[named.name] = path
+        elif path.suffix.lower() in ENDINGS:
+            others.append(path.name)
+    if files and others:
+        notice = f"{folder}: left out, as no dataset has these names: {', '.join(others)}."
+        warnings.warn(Notice(notice), stacklevel=4)
     if not files:
         raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", folder)
     return [(each, files[each.name]) for each in tasks.load_selection(",".join(files))]

@@ -14,7 +14,7 @@ from blurb.board.reading import ROWS, read, rows_on
 from blurb.board.reproduction import Reproduction
 from blurb.board.verification import Level, Verification, beside_others, verify_row
 from blurb.messages.errors import DataError, SettingsError, UnknownName
-from blurb.system.files import ordinary
+from blurb.system.files import ordinary, write_whole
 
 
 class BoardRow(TypedDict):
@@ -158,7 +158,7 @@ def _add(board: Path, row: Path, place: Path, by: str, date: str) -> None:
     try:
         for each in names:
             with open(row / each, "rb", opener=ordinary) as source:
-                (aside / each).write_bytes(source.read())
+                write_whole(aside / each, source.read())
         if manifest_of(aside) != manifest:
             raise DataError("changed while it was read.", row)
         if recorded is None:

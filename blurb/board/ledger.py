@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from blurb.board.verification import Level
 from blurb.export.row_files import MANIFEST
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system import leases
-from blurb.system.files import check_types, read_bytes
+from blurb.system.files import check_types, read_bytes, write_whole
 
 FILE, KEEP = "ledger.jsonl", ".gitkeep"
 MOST_BYTES = 50_000_000
@@ -160,16 +159,10 @@ def append(board: Path, entry: Entry) -> None:
     if before and entry.date < before[-1].date:
         raise DataError(f"the last entry is of {before[-1].date}, later than {entry.date}.", path)
     _entry(entry.line, path, len(before) + 1)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(f"{_line_end(path)}{entry.line}\n")
-
-
-def _line_end(path: Path) -> str:
-    """What the last line of a ledger lacks: an editor or a merge may have taken its end."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 1))
-        return "" if file.read() in (b"", b"\n") else "\n"
+    there = read_bytes(path) if path.exists() else b""
+    if there and not there.endswith(b"\n"):  # an editor or a merge may have taken the last line end
+        there += b"\n"
+    write_whole(path, there + f"{entry.line}\n".encode())
 
 
 @contextmanager

@@ -55,7 +55,11 @@ import click
     help="Take the entries from the WordPiece vocabulary of a checkpoint, the first ones.",
 )
 @click.option(
-    "--kind", type=click.Choice(["wordpiece", "bpe"]), default="wordpiece", show_default=True, help="Its kind."
+    "--kind",
+    type=click.Choice(["wordpiece", "bpe"]),
+    default="wordpiece",
+    show_default=True,
+    help="Kind of vocabulary.",
 )
 @click.option("--cased", is_flag=True, help="Keep upper case.")
 @click.option(
@@ -93,7 +97,8 @@ def command(
     from blurb.system.files import read_json
 
     recipe = request.recipe({**settings, "words": request.words(words)})
-    click.echo("Reading the text ...", err=True)
+    if text:  # else an error follows
+        click.echo("Reading the text ...", err=True)
     corpus, about = request.corpus(text, mix, data, raw)
     if threads is not None:
         import torch

@@ -25,6 +25,7 @@ def decide_in_series(candidate: RowScores, baseline: RowScores, rules: Rules, st
 
     :raises SettingsError: if rules and state do not go together; StoreError if the state file was edited or is damaged
     """
+    state = Path(os.path.realpath(state))  # to replace a link would leave its file behind, with fewer looks
     _check(state, rules)
     with leases.held(state.with_name(f".{state.name}.lease")):
         series = looks.read(state) if os.path.lexists(state) else looks.begun(rules, baseline)

@@ -191,7 +191,7 @@ def _finding(
         return DatasetDecision(line, Outcome.CANNOT_JUDGE, reasons=("missing in the baseline",))
     if line.other is not None and (unknown := _unknown(line, limit, p_drop, judged)):
         return DatasetDecision(line, Outcome.CANNOT_JUDGE, p_drop, (unknown,))
-    two_sided = LEVEL if judged.turn is None else 2 * judged.level
+    two_sided = 2 * judged.level or LEVEL
     hint = hints.of_pass(line, limit, candidate, rules.split, two_sided) if rules.rule == "or" else ""
     return DatasetDecision(line, Outcome.PASS, p_drop, hint=hint)
 
@@ -232,7 +232,7 @@ def _unknown(line: ScoreComparison, limit: Limit, p_drop: float | None, judged: 
     within = limit.max_drop is not None and (line.other or 0.0) - (line.first or 0.0) <= limit.max_drop + ROUNDING
     if within and judged.rules.rule != "noise":
         return ""
-    if judged.too_fine(line):
+    if judged.level and judged.too_fine(line):
         return (
             f"a paired test of {MOST_DRAWS:,} draws shows no p-value below the level of this look, {judged.level:.2g}; "
             "a new state file with a stated number of looks has larger levels"

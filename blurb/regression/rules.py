@@ -236,7 +236,7 @@ def _table(value: Any, key: str, where: str) -> Mapping[str, Any]:
 
 def _limit(value: Any, where: str) -> Limit:
     fields = [one.name for one in dataclasses.fields(Limit)]
-    table = _table(value, "it", where)
+    table = _table(value, "a limit", where)
     for key in table:
         if key not in fields:
             raise UnknownName(f"key (in {where})", key, fields)

@@ -167,6 +167,8 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Answer
             width = len(cells)
             names = [cell.strip() for cell in cells]
             if _column(names, ANSWER) is not None:
+                if twice := [name for name in names if names.count(name) > 1]:
+                    raise DataError(f"two columns have the name {twice[0][:40]!r}.", path, line)
                 header = names
                 continue
             if width > 2:
@@ -250,6 +252,6 @@ def from_python(given: Mapping[str, Any] | Sequence[Any]) -> AnswerFile:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as one of Python."""
+    """A value as JSON has it, with the numbers of numpy and torch as those of Python."""
     value = value.tolist() if hasattr(value, "tolist") else value
-    return json.loads(json.dumps(value, default=str))
+    return json.loads(json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one)))

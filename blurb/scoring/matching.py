@@ -64,7 +64,8 @@ def _are_numbers(file: AnswerFile, units: Sequence[Example], split: str) -> bool
     """Whether the "ids" only count the lines, 0 to n - 1, and are none of the examples."""
     if [answer.id for answer in file.answers] != [str(place) for place in range(len(file.answers))]:
         return False
-    return not all(answer.id in _keys(units, split) for answer in file.answers)
+    keys = _keys(units, split)
+    return not all(answer.id in keys for answer in file.answers)
 
 
 def _keys(units: Sequence[Example], split: str) -> Mapping[str, int]:

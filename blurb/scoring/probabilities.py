@@ -26,7 +26,9 @@ def read(value: Mapping[str, Any], file: AnswerFile, answer: Answer, whole: bool
             raise file.error(f"{given!r} of {name[:40]!r} is no probability, which is from 0 to 1.", answer, fix=fix)
         shares[name] = share
     total = sum(shares.values())
-    if not shares or (whole and abs(total - 1) > ROUNDED):
+    if not shares:
+        raise file.error("there are no probabilities of labels.", answer)
+    if whole and abs(total - 1) > ROUNDED:
         raise file.error(f"the probabilities of the labels have the sum {total:g}, not 1.", answer)
     return shares
 

@@ -182,6 +182,10 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield aside
         aside.replace(path)
+    except OSError as error:
+        if error.filename is None:  # of a full disk the system does not say which file
+            error.filename = str(path)
+        raise
     finally:
         with contextlib.suppress(OSError):
             aside.unlink(missing_ok=True)
@@ -221,6 +225,13 @@ def damage(folder: Path) -> list[str]:
         return sorted(name for name in sealed if there.get(name) != sealed[name])
     except (BlurbError, OSError, KeyError, TypeError):
         return [SEAL]
+
+
+def take_out(folder: Path, name: str) -> None:
+    """Removes a file from a sealed folder and its seal; the other files are neither read nor sealed again."""
+    sealed = read_json(folder / SEAL)
+    write_json(folder / SEAL, {**sealed, "sha256": {key: own for key, own in sealed["sha256"].items() if key != name}})
+    (folder / name).unlink(missing_ok=True)
 
 
 def _hashes(folder: Path) -> dict[str, str]:

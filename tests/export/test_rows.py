@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from blurb.store.store import Store
 from blurb.store.trial import Configuration
 from tests.cli.in_process import blurb
 from tests.cli.test_start_up import loaded
-from tests.export.stores import export
+from tests.export.stores import bioasq, export, gad
+from tests.export.stores import finish as finish_with_answers
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "sklearn", "scipy", "evaluate")
@@ -110,3 +112,18 @@ def test_the_command_ends_with_code_2(tmp_path: Path) -> None:
     assert code == 2
     assert err.startswith("Error: No finished trials in runs")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("wanted", "names"), [("gad", ["gad"]), ("all", ["bioasq", "gad"])])
+def test_the_files_of_a_row_are_of_the_datasets_that_were_asked_for(
+    tmp_path: Path, wanted: str, names: list[str]
+) -> None:
+    found = Store(tmp_path / "runs")
+    finish_with_answers(found, "gad", gad())
+    finish_with_answers(found, "bioasq", bioasq(), verdict="counts only")
+    code, text = export("row", "--tasks", wanted, "--out", str(tmp_path / "out"), folder=tmp_path)
+    assert code == 0, text
+    assert sorted(path.stem for path in (tmp_path / "out").glob("*.parquet")) == names
+    assert {run["task"] for run in json.loads((tmp_path / "out" / "row.json").read_text())["runs"]} == set(names)
+    code, text = export("row", "--tasks", "hoc", "--out", str(tmp_path / "none"), folder=tmp_path)
+    assert (code, "has no predictions of hoc; check --tasks" in text) == (2, True)

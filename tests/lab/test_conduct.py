@@ -116,6 +116,8 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     parts.check_text(tmp_path / "out", study, trained, facts["trained"][0]["text"]["sha256"])
     with pytest.raises(DataError, match="has other documents now than when the parts were made"):
         parts.check_text(tmp_path / "out", study, trained, "of other documents")
+    of_one_name = replace(study, variants=[*study.variants, replace(trained, name="more", text=["elsewhere/train"])])
+    parts.check_text(tmp_path / "out", of_one_name, of_one_name.variants[-1], "of other documents")
     about = parts.place(tmp_path / "out", trained, 2) / pretrain.ABOUT
     for key in ("vocabulary", "start", "text"):
         changed = {"sha256": "another"} if key == "text" else "another"

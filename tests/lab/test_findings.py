@@ -177,8 +177,8 @@ def test_no_number_of_pretrainings_makes_up_for_few_examples() -> None:
 
 
 def test_as_many_pretrainings_as_did_not_separate_a_difference_are_never_said_to_be_enough() -> None:
-    assert reading.needed(50.0, 1.0, there=4).startswith("about 5 pretrainings a side would tell")
-    assert reading.needed(50.0, 1.0, there=1).startswith("about 2 pretrainings a side would tell")
+    assert reading.needed(50.0, 1.0, there=4).startswith("about 5 pretrainings a side would separate")
+    assert reading.needed(50.0, 1.0, there=1).startswith("about 2 pretrainings a side would separate")
 
 
 def test_the_page_has_a_line_for_each_difference(tmp_path: Path) -> None:

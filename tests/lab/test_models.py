@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,8 @@ from blurb.lab.pretraining import models, quality, request, trainer
 from blurb.lab.pretraining.corpus import Corpus
 from blurb.lab.pretraining.pretrain import pretrain
 from blurb.lab.pretraining.recipe import Recipe
-from blurb.messages.errors import BlurbError, ModelError, Notice
+from blurb.messages.errors import BlurbError, ModelError, Notice, SettingsError
+from blurb.system.files import damage
 from tests.checkpoints.kinds import bert_tokenizer, bert_uncased, modernbert, roberta, save
 from tests.lab.conftest import SMALL
 
@@ -116,3 +119,29 @@ def test_the_trial_of_hours_has_the_mean_of_a_rising_mask_rate(corpus: Corpus, m
     monkeypatch.setattr(speed, "SECONDS", 0.3)
     speed.words_per_second(corpus, replace(SMALL, mask_rate=0.25, rising=True))
     assert np.mean(rates) == pytest.approx(0.15, abs=0.02)
+
+
+def test_a_later_save_neither_hides_a_damage_nor_reads_the_other_checkpoints(tmp_path: Path) -> None:
+    saving = trainer._Saving(100, 0, lambda model: 1.0, 0.0)
+
+    def save(step: int) -> None:
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        for name in ("model.safetensors", *trainer.MOMENTS):
+            (folder / name).write_bytes(b"whole")
+        saving.on_save(SimpleNamespace(output_dir=str(tmp_path)), SimpleNamespace(global_step=step), None)
+
+    for step in (1, 2):
+        save(step)
+    assert not (tmp_path / "checkpoint-1" / "optimizer.pt").exists()
+    assert damage(tmp_path / "checkpoint-1") == []
+    (tmp_path / "checkpoint-1" / "model.safetensors").write_bytes(b"cut")
+    save(5)
+    assert damage(tmp_path / "checkpoint-1") == ["model.safetensors"]
+    assert [damage(tmp_path / f"checkpoint-{step}") for step in (2, 5)] == [[], []]
+
+
+@pytest.mark.parametrize(("changed", "told"), [({"seed": -1}, "seed must be 0 to"), ({"weight_decay": -1.0}, "decay")])
+def test_what_no_training_can_do_is_refused(changed: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        Recipe(**changed).check()

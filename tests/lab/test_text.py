@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import shutil
 from pathlib import Path
@@ -70,6 +71,15 @@ def test_a_cut_gzip_file_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(DataError, match=r"a\.txt\.gz: the compressed file is damaged or cut"):
         list(documents.read(path))
+
+
+def test_a_damaged_gzip_file_is_named_wherever_it_is_damaged(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt.gz", "".join(f"word{number} " for number in range(3_000)))
+    whole = path.read_bytes()
+    for place in range(10, len(whole) - 8, 97):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with contextlib.suppress(DataError):
+            list(documents.read(path))
 
 
 def test_documents_of_dev_and_test_are_kept_out_by_text_and_by_pmid() -> None:

@@ -34,7 +34,7 @@ def test_a_large_drop_that_passes_is_said_with_the_limit_that_would_judge_it() -
     (finding,) = decide(row("new", FAR), row("old", [79.0, 81.0]), Rules()).findings
     assert finding.outcome is Outcome.PASS
     assert finding.hint.startswith("passes with a drop of 40.00 points")
-    assert f"{finding.line.comparison.detectable:.2f} points are seen in four of five cases" in finding.hint
+    assert f"{finding.line.comparison.detectable_at(0.1):.2f} points are seen in four of five cases" in finding.hint
     assert "with 2 / 2 runs" in finding.hint
     limit = float(re.findall(r"--max-drop ([\d.]+)", finding.hint)[0])
     judged = decide(row("new", FAR), row("old", [79.0, 81.0]), Rules(default=Limit(limit)))

@@ -355,3 +355,13 @@ def test_other_datasets_are_another_look(look: Callable[..., Decision]) -> None:
     second = look({"gad": [79.9, 80.1], "ddi": [80.3, 80.2]}, RULES, both)
     assert (names_of(first), first.turn.number) == (["gad"], 1)
     assert (names_of(second), second.turn.number) == (["ddi", "gad"], 2)
+
+
+def test_a_link_to_a_state_file_stays_one(look: Callable[..., Decision], state: Path, tmp_path: Path) -> None:
+    """Replaced by a file, it would leave the other with fewer looks, whose level could be spent again."""
+    kept = tmp_path / "kept.json"
+    state.symlink_to(kept)
+    for number, scores in enumerate(drawn(1, 2), 1):
+        look(scores, name=f"run@{number}")
+    assert state.is_symlink()
+    assert len(looks.read(kept).looks) == 2

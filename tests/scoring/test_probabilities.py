@@ -59,7 +59,8 @@ def test_labels_of_a_document_count_above_a_half() -> None:
         ("gad", {"0": -0.1, "1": 1.1}, "-0.1 of '0' is no probability"),
         ("gad", {"0": "0.5", "1": 0.5}, "'0.5' of '0' is no probability"),
         ("gad", {"no": 0.9, "yes": 0.1}, "is no label of gad"),
-        ("gad", {}, "have the sum 0, not 1"),
+        ("gad", {}, "there are no probabilities of labels"),
+        ("hoc", {}, "there are no probabilities of labels"),
         ("hoc", {"sustaining proliferative signaling": 55}, "Divide percentages by 100."),
     ],
 )
@@ -121,3 +122,11 @@ def test_a_row_of_test_alone_is_shown_without_dev(tmp_path: Path) -> None:
     code, out, err = command(["runs", "show", "tool", "--format", "json"], tmp_path)
     assert code == 0, err
     assert json.loads(out)[0]["dev"] is None
+
+
+def test_numbers_of_any_width_are_numbers() -> None:
+    """A model has its probabilities in float32, of which JSON knows nothing."""
+    units = read_split(tasks.get("gad"), demo.prepare(), "test")
+    given = [{"0": np.float32(0.25), "1": np.float32(0.75)} for _ in units]
+    plain = [{"0": 0.25, "1": 0.75} for _ in units]
+    assert blurb.score("gad", given, suite="demo")[0].figures == blurb.score("gad", plain, suite="demo")[0].figures

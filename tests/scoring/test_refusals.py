@@ -120,6 +120,7 @@ def test_numbers_that_are_none_or_of_another_scale(value: str, told: str, tmp_pa
         ("a.csv", ["id,prediction", '"open'], "not valid CSV"),
         ("a.csv", ["id,prediction", "1,2,3"], "a.csv:2: expected 2 columns, found 3"),
         ("a.tsv", ["a\tb\tc"], "3 columns without a header"),
+        ("a.csv", ["id,prediction,prediction", "1,2,3"], "a.csv:1: two columns have the name 'prediction'"),
         ("a.jsonl", ["{"], "a.jsonl:1: not valid JSON"),
         ("a.jsonl", ['{"id": "x"}'], "no column of predictions; present: id"),
         ("a.json", ["[]"], "expected one JSON object"),
@@ -155,3 +156,23 @@ def test_data_that_lacks_a_split_cannot_be_stored(tmp_path: Path) -> None:
     assert code == 2
     assert "lacks train and dev" in err
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_file_that_no_dataset_has_the_name_of_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in ("gad.tsv", "hocc.tsv", "README"):
+        (folder / name).write_text("\n".join(tsv()) + "\n")
+    code, _, err = blurb(["score", "--suite", "demo", "--predictions", "mine"], tmp_path)
+    assert code == 0
+    assert "mine: left out, as no dataset has these names: hocc.tsv." in " ".join(err.split())
+
+
+def test_answers_without_ids_are_matched_in_a_time_that_grows_with_their_number() -> None:
+    """Ids that only count the lines: the keys of the examples were made anew for each of them."""
+    from blurb.scoring import matching
+    from blurb.scoring.files import Answer, AnswerFile
+
+    units = [{"id": f"x{place}"} for place in range(20_000)]
+    file = AnswerFile(Path("a"), [Answer(place, str(place), "1") for place in range(20_000)])
+    assert matching._are_numbers(file, units, "test")  # an hour, if it were quadratic

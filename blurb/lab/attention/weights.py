@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,12 +41,12 @@ def inputs(model: Opened, pieces: Subtokens, words: int) -> dict[str, Any]:
         "attention_mask": torch.ones(1, len(ids), dtype=torch.long),
     }  # (1, pieces)
     types = special.single_types(len(pieces.ids))
-    if types is not None and _has_segments(model.encoder, types):
+    if types is not None and _has_segments(model.encoder):
         batch["token_type_ids"] = torch.tensor([types])
     return batch
 
 
-def _has_segments(encoder: Any, types: Sequence[int]) -> bool:
+def _has_segments(encoder: Any) -> bool:
     """Whether the forward pass takes segments: DistilBERT's tokenizer makes them, and its encoder knows none."""
     import inspect
 

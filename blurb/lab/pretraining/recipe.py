@@ -73,10 +73,13 @@ class Recipe:
             "the dropout": (self.dropout + 1e-9, 0, 1),
             "the warm-up": (self.warmup + 1e-9, 0, 1),
             "the learning rate": (self.lr, 0, 1),
+            "the weight decay": (self.weight_decay + 1e-9, 0, 1),
         }
         for name, (value, low, high) in limits.items():
             if not low < value < high:
                 raise SettingsError(f"{name} must be between {low} and {high} (got {value:g}).")
+        if not 0 <= self.seed < 2**32:
+            raise SettingsError(f"The seed must be 0 to {2**32 - 1:,} (got {self.seed}).")
         if self.words < 0 or self.batch < 1:
             raise SettingsError("The budget of words must be at least 0, and the batch 1.")
         if not 8 <= self.length <= 512:

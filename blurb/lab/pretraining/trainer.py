@@ -20,12 +20,12 @@ from blurb.lab.pretraining.inputs import Inputs
 from blurb.lab.pretraining.objective import loss
 from blurb.messages.errors import Notice
 from blurb.messages.text import duration
-from blurb.system.files import damage, read_json, seal, write_json
+from blurb.system.files import damage, read_json, seal, take_out, write_json
 
 CHECKPOINTS = "checkpoints"
 SECONDS = 300
 """Between two checkpoints to resume from."""
-PER_DECADE = 3
+PER_DECADE = (1, 2, 5)
 """Checkpoints that stay, spaced by equal factors: early ones differ most."""
 SAVED = "checkpoint-"
 QUALITY = "quality.json"
@@ -40,7 +40,7 @@ def kept_updates(updates: int) -> list[int]:
     """The updates after which a checkpoint stays, the last one included: 1, 2, 5, 10, 20, 50, ..."""
     steps = {1, updates}
     for decade in range(int(math.log10(updates)) + 1):
-        steps |= {step * 10**decade for step in (1, 2, 5)}
+        steps |= {step * 10**decade for step in PER_DECADE}
     return sorted(step for step in steps if step <= updates)
 
 
@@ -92,9 +92,8 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
             step = int(path.name.removeprefix(SAVED))
             if step != state.global_step and step not in self.kept:
                 shutil.rmtree(path)
-            elif step != state.global_step:  # only the newest is gone on from
-                (path / MOMENTS[0]).unlink(missing_ok=True)
-                seal(path)
+            elif step != state.global_step and (path / MOMENTS[0]).is_file():  # only the newest is gone on from
+                take_out(path, MOMENTS[0])
 
 
 class _Progress(TrainerCallback):  # type: ignore[misc]

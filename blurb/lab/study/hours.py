@@ -48,10 +48,8 @@ class Forecast:
         self._tried: dict[object, float] = {}
 
     def seconds(self, variant: Variant) -> float | None:
-        """Seconds of one more pretraining of a variant with its scoring; one that was begun counts as a whole.
-
-        Of several measured times the longest counts: what went on after a kill knows only those since then.
-        """
+        """Seconds of one more pretraining of a variant with its scoring, the longest measured ones; one that was begun
+        counts as a whole."""
         there = list(self._there())
         pretrained = [facts["seen"]["seconds"] for other, facts in there if other == variant]
         scored = [

@@ -77,11 +77,12 @@ def check_text(out: Path, study: Study, variant: Variant, digest: str) -> None:
 
     :param digest: hash of the documents that the next pretraining would read (`Corpus.hash`)
     """
-    source = request.source(variant.text, variant.mix)
-    for known in (each for own in facts(out, study).values() for each in own):
-        if known["text"]["source"] == source and known["text"]["sha256"] != digest:
-            why = f"{source} has other documents now than when the parts were made."
-            raise DataError(why, out, fix="give the --data and --raw of then, or start another study.")
+    alike = [each.name for each in study.variants if (each.text, each.mix) == (variant.text, variant.mix)]
+    there = facts(out, study)
+    if any(known["text"]["sha256"] != digest for name in alike for known in there.get(name, ())):
+        source = request.source(variant.text, variant.mix)
+        why = f"{source} has other documents now than when the parts were made."
+        raise DataError(why, out, fix="give the --data and --raw of then, or start another study.")
 
 
 def _check_alike(out: Path, study: Study) -> None:

@@ -144,9 +144,9 @@ def needed(difference: float, deviation: float, of_examples: float = 0.0, tests:
         seen = NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(POWER)
         left = (difference / seen) ** 2 - of_examples
         if left <= 0:
-            return "no number of pretrainings would tell one so small: too few test examples"
+            return "no number of pretrainings would separate them: too few test examples"
         more = math.ceil(2 * deviation**2 / left)
         count = None if count is None or more > MOST else max(count, more)
     if count is None:
-        return f"more than {MOST} pretrainings a side would tell one so large"
-    return f"about {max(count, there + 1)} pretrainings a side would tell one so large"
+        return f"more than {MOST} pretrainings a side would separate them"
+    return f"about {max(count, there + 1)} pretrainings a side would separate them"

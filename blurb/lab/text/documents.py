@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,7 @@ def read(path: Path) -> Iterator[Document]:
     try:
         with open(path, "rb", opener=ordinary) as raw:
             yield from reader(io.BufferedReader(gzip.GzipFile(fileobj=raw)) if path.suffix == ".gz" else raw, path)
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"the compressed file is damaged or cut ({error}).", path) from None
     except OSError as error:
         raise DataError(of_system(error), path) from None
