@@ -89,13 +89,13 @@ def once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
 def grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
     """A line for each reason, with all that it holds of; the reasons are no columns, so that a table stays narrow.
 
-    >>> grouped([("a", "missing"), ("b", ""), ("c", "missing"), ("d", "damaged")])
+    >>> grouped([("a", "missing"), ("b", ""), ("c", "missing"), ("d", "damaged.")])
     ['a, c: missing.', 'd: damaged.']
     """
     names: dict[str, list[str]] = {}
     for name, reason in reasons:
         names.setdefault(reason, []).append(name)
-    return [f"{', '.join(those)}: {reason}." for reason, those in names.items() if reason]
+    return [f"{', '.join(those)}: {reason.rstrip('.')}." for reason, those in names.items() if reason]
 
 
 def duration(seconds: float) -> str:

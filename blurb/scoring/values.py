@@ -64,7 +64,9 @@ def _label(task: Task, file: AnswerFile, answer: Answer, value: Any, names: Mapp
         raise file.error(
             f"{_quoted(value)} is no label of {task.name}, which are {', '.join(task.labels)}.",
             answer,
-            fix=f"If the file has other names for them, say which: --map {text or 'NAME'}={task.labels[0]}.",
+            fix=f"If the file has other names for them, say which: --map {text or 'NAME'}={task.labels[0]}."
+            if isinstance(value, str | int | float) and not isinstance(value, bool)
+            else "",
         )
     return text
 

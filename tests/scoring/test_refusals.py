@@ -176,3 +176,10 @@ def test_answers_without_ids_are_matched_in_a_time_that_grows_with_their_number(
     units = [{"id": f"x{place}"} for place in range(20_000)]
     file = AnswerFile(Path("a"), [Answer(place, str(place), "1") for place in range(20_000)])
     assert matching._are_numbers(file, units, "test")  # an hour, if it were quadratic
+
+
+def test_no_name_is_proposed_for_an_answer_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("".join(f'{{"prediction": {value}}}\n' for value in ["null"] * len(tsv())))
+    code, _, err = blurb(["score", "--suite", "demo", "--task", GAD, "--predictions", "a.jsonl"], tmp_path)
+    assert (code, "--map" in err) == (2, False)
+    assert "is no label of gad" in err
