@@ -11,9 +11,9 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from blurb.checkpoint_series.measures import Measure
 from blurb.messages.errors import DataError, SettingsError
 from blurb.messages.text import plural
+from blurb.results.measures import Measure
 
 SEEDS, MOST = 3, 20
 """Fine-tunings of a checkpoint: at the start, and at most."""

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from blurb.checkpoint_series.measures import Measure
 from blurb.checkpoint_series.steps import Step
 from blurb.metrics._metric import LOSSES
+from blurb.results.measures import Measure
 from blurb.results.row_scores import RowScores
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import Best, Floats, Noise

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from blurb.checkpoint_series import curves
-from blurb.checkpoint_series.measures import Measure
 from blurb.checkpoint_series.reading import ratio
 from blurb.messages.text import plural
+from blurb.results.measures import Measure
 
 if TYPE_CHECKING:
     from blurb.checkpoint_series.curves import Family

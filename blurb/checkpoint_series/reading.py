@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from blurb.checkpoint_series.curves import Curve, Family, Scored
-from blurb.checkpoint_series.measures import Measure
 from blurb.messages.text import plural
+from blurb.results.measures import Measure
 
 LEVEL = 0.05
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from blurb.checkpoint_series import curves, page, reading, tables
 from blurb.checkpoint_series.curves import Family, Scored
-from blurb.checkpoint_series.measures import Measure
 from blurb.messages.errors import DataError
+from blurb.results.measures import Measure
 from blurb.results.row_scores import RowScores
 from blurb.system.files import write_whole
 from blurb.tasks import Split

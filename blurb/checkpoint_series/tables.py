@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, TypedDict
 
 from blurb.checkpoint_series.curves import Family
-from blurb.checkpoint_series.measures import Measure
 from blurb.records import Count
+from blurb.results.measures import Measure
 from blurb.tasks import Split
 
 

@@ -8,10 +8,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.checkpoint_series.measures import Measure
 from blurb.plots import _style
 from blurb.plots._style import GRID, QUIET, check
 from blurb.plots.scores import COLOURS, SHAPES
+from blurb.results.measures import Measure
 from blurb.results.row_scores import RowScores
 from blurb.tasks import Split
 

@@ -14,12 +14,12 @@ import pytest
 
 from blurb.checkpoint_series import conduct
 from blurb.checkpoint_series.curves import Curve, Family, Point, Scored
-from blurb.checkpoint_series.measures import Measure
 from blurb.checkpoint_series.series import PICTURE, Series
 from blurb.checkpoint_series.steps import Step
 from blurb.cli._written import list_written
 from blurb.messages.errors import BlurbError
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
+from blurb.results.measures import Measure
 from blurb.results.row_scores import Origin, RowScores
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import logarithmic
