@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 from blurb.checkpoint_series import curves, page, reading, tables
 from blurb.checkpoint_series.curves import Family, Scored
 from blurb.messages.errors import DataError
+from blurb.results import schema
 from blurb.results.measures import Measure
 from blurb.results.row_scores import RowScores
 from blurb.system.files import write_whole
@@ -135,11 +134,7 @@ class Series:
                 fix="check --protocol, --tasks, --suite and --output; without --read blurb series scores it.",
             )
         folder.mkdir(parents=True, exist_ok=True)
-        text = io.StringIO()
-        writer = csv.DictWriter(text, tables.COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(tables.written(line) for line in self.lines())
-        write_whole(folder / TABLE, text.getvalue().encode())
+        schema.write(folder / TABLE, tables.COLUMNS, [tables.written(line) for line in self.lines()])
         write_whole(folder / PAGE, self.markdown(picture).encode())
         if picture:
             self.plot(folder / PICTURE)

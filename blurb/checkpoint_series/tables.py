@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from blurb.checkpoint_series.curves import Family
 from blurb.records import Count
@@ -49,10 +49,10 @@ def lines(families: Sequence[Family], protocol: str, split: Split) -> Iterator[L
                 )  # fmt: skip
 
 
-def written(line: Line) -> dict[str, Any]:
+def written(line: Line) -> dict[str, str]:
     """A line of the file: scores with two digits, losses and figures with four; unknown figures are empty."""
     digits = 2 if line["measure"] == Measure.SCORE else 4
     return {
-        name: "" if value is None else f"{value:.{digits}f}" if isinstance(value, float) else value
+        name: "" if value is None else f"{value:.{digits}f}" if isinstance(value, float) else str(value)
         for name, value in line.items()
     }

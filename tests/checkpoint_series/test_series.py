@@ -285,3 +285,10 @@ def test_scores_of_some_datasets_are_no_mean_and_are_told() -> None:
     sentences = Series(tuple(scored), DATASETS, "sketch").reading()
     assert sentences[0].startswith("No checkpoint has all 2 datasets, so there is no mean")
     assert "scores of gad (--tasks chooses)" in sentences[0]
+
+
+def test_no_spreadsheet_executes_the_name_of_a_run(tmp_path: Path) -> None:
+    scored = [Scored(Step("=1+1", at, ""), made_row(f"=1+1@{at}", {"gad": [60.0 + at]})) for at in range(1, 6)]
+    Series(tuple(scored), ("gad",), "sketch").write(tmp_path, picture=False)
+    with (tmp_path / "series.csv").open(newline="") as file:
+        assert {line["run"] for line in csv.DictReader(file)} == {"'=1+1"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +12,7 @@ from blurb.lab.study import examples, parts, tables
 from blurb.lab.study.reading import Difference, compared, reading
 from blurb.lab.study.spec import Study
 from blurb.messages.errors import DataError
+from blurb.results import schema
 from blurb.results.decomposition import Decomposition, decompose
 from blurb.results.row_scores import RowScores
 from blurb.system.files import write_whole
@@ -105,11 +104,7 @@ class Findings:
         """
         if not self.first:
             raise DataError("has no finished part.", self.path, fix="run the study first.")
-        text = io.StringIO()
-        writer = csv.DictWriter(text, tables.COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(cell.written() for cell in self.lines())
-        write_whole(self.path / TABLE, text.getvalue().encode())
+        schema.write(self.path / TABLE, tables.COLUMNS, [cell.written() for cell in self.lines()])
         write_whole(self.path / PAGE, self.markdown().encode())
         if picture:
             self.plot(self.path / PICTURE)
