@@ -91,7 +91,7 @@ class Beside:
 
     def _of_answers(self) -> Iterator[Signal]:
         """Predictions of a row of another model, or of this one."""
-        if self.row.about["weights"].startswith(learners.PREFIX):
+        if learners.is_named(self.row.about["weights"]):
             return
         for task in self.row.answers:
             for other in self.others:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from blurb.checkpoint_series.curves import Curve, Family, Scored
 from blurb.messages.text import plural
 from blurb.results.measures import Measure
-
-LEVEL = 0.05
+from blurb.statistics.student import LEVEL
 
 
 def sentences(

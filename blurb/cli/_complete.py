@@ -129,8 +129,8 @@ def _caches(context: click.Context) -> list[str]:
 
 
 def _columns(context: click.Context) -> list[str]:
-    from blurb.leaderboard.intervals import SCORE
     from blurb.results.dataset_scores import DATASETS
+    from blurb.results.score import SCORE
     from blurb.tasks import TWELVE, TYPES
 
     return [SCORE, TWELVE, *TYPES, *DATASETS]

@@ -158,7 +158,7 @@ def _explain(decision: Decision, candidate: str, baseline: str, output: Path) ->
     from shlex import quote
 
     from blurb.regression import Outcome
-    from blurb.results.comparison import SCORE
+    from blurb.results.score import SCORE
 
     fell = [one.name for one in decision.findings if one.outcome is Outcome.REGRESSION and one.name != SCORE]
     if fell and decision.with_examples:

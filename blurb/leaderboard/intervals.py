@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row_scores import RowScores
-from blurb.results.score import dataset_weights, type_weights, weights_of_12
+from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
 from blurb.store.figures import bounds
 from blurb.tasks import TWELVE
 
 if TYPE_CHECKING:
     from blurb.statistics.bootstrap import BootstrapMean
 
-SCORE = "score"
 RESAMPLES = 2_000
 """Number of resamples; enough for the digits shown in a table."""
 BASES = {"both": "seeds and test examples", "units": "test examples only", "seeds": "seeds only", "": "no interval"}

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 
 from blurb import tasks
-from blurb.leaderboard import intervals, overview, ranking
+from blurb.leaderboard import overview, ranking
 from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.results import published
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row_scores import RowScores
+from blurb.results.score import SCORE
 
 NEXT = 2
 """Rows shown above and below each of the given ones."""
@@ -31,7 +32,7 @@ def with_neighbours(rows: Sequence[RowScores], others: Iterable[RowScores] = (),
     mine = [ranking.of_row(row, resampled=False) for row in rows]
     columns = _columns(mine, width)
     whole = (name for name in columns if all(name in row.values for row in mine))
-    by = next(whole, columns[0] if columns else intervals.SCORE)
+    by = next(whole, columns[0] if columns else SCORE)
     suites = {row.suite for row in rows}
     beside = [row for row in others if row.suite in suites]
     if any(not row.synthetic and not row.mark for row in mine):

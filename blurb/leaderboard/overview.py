@@ -17,10 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
-from blurb.leaderboard.intervals import SCORE
 from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.leaderboard.terminal import SHORT
 from blurb.results.dataset_scores import DATASETS
+from blurb.results.score import SCORE
 from blurb.results.skill import skill
 from blurb.tasks import TWELVE, TYPES
 

@@ -10,12 +10,12 @@ from typing import Annotated, TypedDict
 
 from blurb.messages.errors import ErrorCollector, SettingsError, StoreError
 from blurb.records import Count, Rule
-from blurb.results.comparison import SCORE
 from blurb.results.dataset_scores import in_order
 from blurb.results.row_scores import RowScores
-from blurb.results.score import dataset_weights
+from blurb.results.score import SCORE, dataset_weights
 from blurb.statistics import planning
 from blurb.statistics.pooled import RunVariance, Squares, pool, stated, weighted
+from blurb.statistics.student import LEVEL
 from blurb.statistics.welch import NOISE
 from blurb.tasks import Split
 
@@ -51,7 +51,7 @@ class Aim:
 
     detect: float | None = None
     power: float = planning.POWER
-    level: float = planning.LEVEL
+    level: float = LEVEL
     sd: float | None = None
     seeds: int | None = None
     hours: float | None = None

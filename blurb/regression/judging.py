@@ -16,10 +16,10 @@ from blurb.regression.turn import Turn
 from blurb.regression.variances import variances
 from blurb.results import comparability
 from blurb.results.comparability import Use
-from blurb.results.comparison import SCORE, ScoreComparison, compare_rows, has_paired
+from blurb.results.comparison import ScoreComparison, compare_rows, has_paired
 from blurb.results.dataset_scores import DatasetScores, in_order
 from blurb.results.row_scores import RowScores
-from blurb.results.score import dataset_weights
+from blurb.results.score import SCORE, dataset_weights
 from blurb.statistics.bootstrap import RESAMPLES
 from blurb.statistics.holm import holm
 from blurb.statistics.pooled import RunVariance

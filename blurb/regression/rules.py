@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from blurb import tasks
 from blurb.messages.errors import BlurbError, SettingsError, UnknownName
+from blurb.results.score import SCORE
 from blurb.system import toml
 from blurb.tasks import SCORED, Split
 
@@ -22,7 +23,6 @@ Rule = Literal["or", "and", "noise"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 MOST_LOOKS = 1_000_000
 """A larger number of looks is a typo."""
-SCORE = "score"
 LARGEST = 1e300
 """Maximum of any limit; rules out infinity, NaN and integers too large for a float."""
 

@@ -17,7 +17,7 @@ from blurb.records import Count, Probability
 from blurb.results import predictions
 from blurb.results.comparability import Reason, Use, is_passed, obstacles
 from blurb.results.row_scores import RowScores
-from blurb.results.score import dataset_weights, type_weights
+from blurb.results.score import SCORE, dataset_weights, type_weights
 from blurb.statistics import bootstrap, permutation, pooled
 from blurb.statistics.bootstrap import RESAMPLES
 from blurb.statistics.clusters import Clusters
@@ -27,7 +27,6 @@ from blurb.statistics.welch import Comparison, combined, compare
 from blurb.store.figures import bounds
 from blurb.tasks import Split
 
-SCORE = "score"
 PAIRED = (
     "Probes have no runs: p is from a paired permutation test over test examples, the interval from a paired "
     "bootstrap. Both are about these two checkpoints and do not tell which will be better after fine-tuning."

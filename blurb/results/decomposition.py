@@ -16,8 +16,8 @@ from typing import Annotated, TypedDict
 
 from blurb import tasks
 from blurb.messages.text import signed
-from blurb.results.comparison import SCORE, ScoreComparison
-from blurb.results.score import dataset_weights, weights_of_12
+from blurb.results.comparison import ScoreComparison
+from blurb.results.score import SCORE, dataset_weights, weights_of_12
 from blurb.tasks import TWELVE
 
 MEAN = "mean"

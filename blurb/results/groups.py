@@ -16,7 +16,7 @@ from blurb.messages.text import distinct
 from blurb.protocols.protocol import without_rank
 from blurb.results.comparability import SHORT
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.score import dataset_weights, type_weights, weights_of_12
+from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
 from blurb.tasks import TWELVE
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 OF_PAPERS = ("standard", "paper", "linkbert")
 """Protocols of which the rows may stand beside published ones."""
-SCORE = "score"
 THEIRS = "Published rows: other code, data of theirs"
 
 

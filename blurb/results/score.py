@@ -11,6 +11,9 @@ from blurb import tasks
 from blurb.messages.errors import UnknownName
 from blurb.tasks import TYPES, UNREGISTERED, Task
 
+SCORE = "score"
+"""Its name among those of datasets."""
+
 
 @cache
 def datasets_by_type() -> Mapping[str, list[Task]]:

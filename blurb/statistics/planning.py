@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 from blurb.statistics.pooled import RunVariance
+from blurb.statistics.student import LEVEL
 
-LEVEL, POWER = 0.05, 0.8
+POWER = 0.8
+"""Chance to find a difference, if nothing else is asked for."""
 MOST = 1_000
 """Runs a side beyond which nobody plans."""
 

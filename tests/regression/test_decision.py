@@ -14,8 +14,9 @@ from blurb.regression import Decision, Outcome, Rules, decide
 from blurb.regression.decision import DatasetDecision
 from blurb.regression.judging import ROUNDING
 from blurb.regression.rules import Limit
-from blurb.results.comparison import SCORE, ScoreComparison
+from blurb.results.comparison import ScoreComparison
 from blurb.results.row_scores import RowScores
+from blurb.results.score import SCORE
 from blurb.statistics.welch import Comparison
 from tests.results import invented
 

@@ -16,8 +16,8 @@ from benchmarks import gate
 from blurb.regression import Decision, Outcome, Rules
 from blurb.regression.in_series import decide_in_series
 from blurb.results import comparison
-from blurb.results.comparison import SCORE
 from blurb.results.dataset_scores import DATASETS
+from blurb.results.score import SCORE
 from blurb.statistics.clusters import Clusters
 from tests.conftest import ROOT
 from tests.results import invented

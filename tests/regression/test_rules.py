@@ -9,7 +9,8 @@ import pytest
 
 from blurb import tasks
 from blurb.messages.errors import BlurbError
-from blurb.regression.rules import SCORE, Limit, Rules, load
+from blurb.regression.rules import Limit, Rules, load
+from blurb.results.score import SCORE
 
 NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
 

@@ -18,8 +18,8 @@ from blurb.messages.errors import BlurbError, SettingsError, StoreError
 from blurb.regression import Decision, Outcome, Rules, looks
 from blurb.regression.in_series import decide_in_series
 from blurb.regression.rules import Limit
-from blurb.results.comparison import SCORE
 from blurb.results.dataset_scores import DATASETS
+from blurb.results.score import SCORE
 from tests.results import invented
 
 PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE

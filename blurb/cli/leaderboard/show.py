@@ -107,10 +107,10 @@ def command(
     """
     from blurb import tasks
     from blurb.leaderboard import kept_intervals, ranking, sources
-    from blurb.leaderboard.intervals import SCORE
     from blurb.messages.errors import SettingsError, UnknownName
     from blurb.results import published
     from blurb.results.dataset_scores import DATASETS
+    from blurb.results.score import SCORE
     from blurb.system.gc_control import freeze_gc, gc_disabled
     from blurb.tasks import TWELVE
 
@@ -247,9 +247,8 @@ def published_rows(ablations: bool, form: str) -> None:
     """
     from blurb import tasks
     from blurb.leaderboard import ranking
-    from blurb.leaderboard.intervals import SCORE
     from blurb.results import published
-    from blurb.results.score import blurb_score
+    from blurb.results.score import SCORE, blurb_score
 
     columns = keys(Published)
     rows: list[tuple[object, ...]] = []

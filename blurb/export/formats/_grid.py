@@ -12,13 +12,13 @@ from blurb.messages.text import grouped
 from blurb.results import groups, notes, published
 from blurb.results.groups import Standing
 from blurb.results.row_scores import DEMO, RowScores
-from blurb.results.score import datasets_by_type
+from blurb.results.score import SCORE, datasets_by_type
 from blurb.tasks import Task
 
 OPTIONS = frozenset({"published", "sd", "transpose"})
 MOST = 10
 """Models that a page has columns for, as the Table 6 of the paper; more of them are lines."""
-SCORE = "BLURB score"
+TITLE_OF_SCORE = "BLURB score"
 SOURCE = "Gu et al., ACM Transactions on Computing for Healthcare 3(1), 2021"
 
 
@@ -73,8 +73,8 @@ def grid(wanted: ExportRequest) -> ExportTable:
     keys = [task.name for task in wanted.datasets]
     titles = [task.title for task in wanted.datasets]
     if {task.name for group in datasets_by_type().values() for task in group} <= set(keys):
-        keys.append(SCORE)
-        titles.append(SCORE if all(row.suite != DEMO for row in own) else "Demo score")
+        keys.append(TITLE_OF_SCORE)
+        titles.append(TITLE_OF_SCORE if all(row.suite != DEMO for row in own) else "Demo score")
     there = {name for column in columns for name in column.figures} | wanted.named
     if not columns or not there:
         raise StoreError(f"No finished row has a figure of {', '.join(keys)}", fix="check --tasks and --output.")
@@ -96,7 +96,7 @@ def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool, bold: boo
     if bold:
         several = len({column.standing.key for column in columns}) > 1
         text += "; the best of each dataset is bold" + (", among models of one protocol and kind" if several else "")
-    return f"{text}." + (f" The score is the mean of six task-type means ({SOURCE})." if SCORE in keys else "")
+    return f"{text}." + (f" The score is the mean of six task-type means ({SOURCE})." if TITLE_OF_SCORE in keys else "")
 
 
 def _line(columns: Sequence[Column], key: str, sd: bool) -> list[ExportCell]:
@@ -104,7 +104,7 @@ def _line(columns: Sequence[Column], key: str, sd: bool) -> list[ExportCell]:
     texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
     there = [place for place, text in enumerate(texts) if text]
     best: set[int] = set()
-    of = groups.SCORE if key == SCORE else key
+    of = SCORE if key == TITLE_OF_SCORE else key
     for part in groups.parts([columns[place].standing for place in there], of):
         rivals = {there[place]: float(texts[there[place]]) for place in part.places}
         if len(rivals) > 1:
@@ -120,16 +120,16 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
     figures = {task.name: means[task.name] for task in datasets if task.name in means}
     deviations = {name: statistics.stdev(values) for name in figures if len(values := row.values(name)) > 1}
     if row.score is not None:
-        figures[SCORE] = row.score
+        figures[TITLE_OF_SCORE] = row.score
         if row.spread is not None:
-            deviations[SCORE] = row.spread[0]
+            deviations[TITLE_OF_SCORE] = row.spread[0]
     if row.published:
         return Column(row.name, figures, note="; ".join([row.version, *row.remarks]), standing=groups.of_row(row))
     made = row.configuration
     alike = [other.model for other in own].count(row.model) > 1
     setting = " ".join(dict.fromkeys([*made.text.split(), *made.precision.split(), *row.detail.split()]))
     name = f"{row.model} ({setting})" if alike else row.model
-    counts = sorted({len(row.seeds(name)) for name in figures if name != SCORE})
+    counts = sorted({len(row.seeds(name)) for name in figures if name != TITLE_OF_SCORE})
     seeds = "/".join(map(str, counts)) + (" seed" if counts == [1] else " seeds")
     facts = [*([] if alike else [setting]), seeds if counts else "none of these datasets"]
     if row.data == "synthetic":

@@ -14,10 +14,9 @@ from blurb.results.comparison import ScoreComparison, compare_rows
 from blurb.results.row_scores import RowScores
 from blurb.statistics.holm import holm
 from blurb.statistics.planning import MOST, POWER, runs_needed
+from blurb.statistics.student import LEVEL
 from blurb.statistics.welch import compare
 from blurb.tasks import known
-
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,12 @@ from blurb.leaderboard.html.model import Curve, Dataset, Leaderboard, Page, Page
 from blurb.leaderboard.html.pairwise import comparisons
 from blurb.leaderboard.html.provenance import of_row, public
 from blurb.leaderboard.html.series import read as read_series
-from blurb.leaderboard.intervals import SCORE, Value
+from blurb.leaderboard.intervals import Value
 from blurb.names import by_number
 from blurb.results import published
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.row_scores import DEMO, Origin, RowScores, labelled
+from blurb.results.score import SCORE
 from blurb.store.record import Record
 from blurb.system.files import ordinary
 from blurb.tasks import TWELVE

@@ -9,7 +9,7 @@ from blurb.leaderboard.html.model import PageRow, PairwiseComparison, PairwiseCo
 from blurb.results import comparability, comparison
 from blurb.results.comparability import Use
 from blurb.results.row_scores import RowScores
-from blurb.results.score import datasets_by_type
+from blurb.results.score import SCORE, datasets_by_type
 from blurb.statistics.student import t_critical
 from blurb.statistics.welch import Comparison
 
@@ -29,7 +29,7 @@ def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseCom
 
     :param entries: entries in the order of the page, the best first
     """
-    names = (*tasks, *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1), comparison.SCORE)
+    names = (*tasks, *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1), SCORE)
     with_runs = (place for place, entry in enumerate(entries) if any(one.runs for one in entry.row.datasets.values()))
     compared = list(
         islice(with_runs, MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST_ENCODERS)

@@ -15,12 +15,12 @@ from blurb.leaderboard.html.collect import title_of
 from blurb.leaderboard.html.model import Leaderboard, Page, PageRow
 from blurb.leaderboard.html.pairwise import MOST_ENCODERS, MOST_PROBES, opening
 from blurb.leaderboard.html.strips import lowest, marks, strips
-from blurb.leaderboard.intervals import BASES, SCORE, Value
+from blurb.leaderboard.intervals import BASES, Value
 from blurb.leaderboard.terminal import SHORT
 from blurb.messages.text import probability
 from blurb.results import groups
 from blurb.results.comparison import PAIRED
-from blurb.results.score import dataset_weights, type_weights
+from blurb.results.score import SCORE, dataset_weights, type_weights
 from blurb.tasks import TWELVE, TYPES
 
 MOST_DRAWN = 50
