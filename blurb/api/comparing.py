@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import ErrorCollector
+from blurb.messages.errors import ErrorCollector, item_of
 from blurb.records import columns
 from blurb.results.references import Row, row_of, rows_of
 from blurb.results.row_scores import RowScores
@@ -81,7 +81,7 @@ class Comparison:
 
     def __getitem__(self, name: str) -> ScoreComparison:
         """The line of a dataset, a task type or `score`."""
-        return next(line for line in self.lines if line.name == name)
+        return item_of({line.name: line for line in self.lines}, name)
 
     def to_pandas(self, level: float = 0.05) -> DataFrame:
         """One line per dataset: both means, the difference with its 95 % interval, p (corrected by Holm), a verdict."""

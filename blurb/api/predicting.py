@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,7 @@ class KeptModel:
         :param inputs: texts or mappings with the columns of the task (docs/models.md)
         :raises DataError: if an input lacks something
         """
-        several = [inputs] if isinstance(inputs, str | dict) else list(inputs)
+        several = [inputs] if isinstance(inputs, str | Mapping) else list(inputs)
         return self.of_raw([raw.read(self.task, given, number) for number, given in enumerate(several, 1)])
 
     def of_raw(self, inputs: Sequence[Raw]) -> list[dict[str, Any]]:

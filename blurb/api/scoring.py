@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import DataError, ErrorCollector, Notice, SettingsError
+from blurb.messages.errors import DataError, ErrorCollector, Notice, SettingsError, item_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,7 +26,7 @@ class Scores(tuple["Score", ...]):
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, str):
-            return next(each for each in self if each.task.name == place)
+            return item_of({each.task.name: each for each in self}, place)
         return super().__getitem__(place)
 
     def to_pandas(self) -> DataFrame:

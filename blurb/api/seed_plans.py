@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.messages.errors import ErrorCollector
+from blurb.messages.errors import ErrorCollector, item_of
 from blurb.records import columns
 from blurb.results.references import Row, rows_of
 
@@ -31,7 +31,7 @@ class SeedPlan:
 
     def __getitem__(self, name: str) -> SeedLine:
         """The line of a dataset, or of `score`."""
-        return next(line for line in self.lines if line["name"] == name)
+        return item_of({line["name"]: line for line in self.lines}, name)
 
     def to_pandas(self) -> DataFrame:
         """A line a dataset; columns as the keys of `lines`."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.messages.errors import ErrorCollector, SettingsError
-from blurb.planning.options import RunOptions
+from blurb.planning.options import POWER, RunOptions
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
@@ -35,7 +35,7 @@ def executed(options: RunOptions) -> Results:
     from blurb.api import running
 
     aim, against = _checked(options)
-    stage = replace(options, seeds=PILOT, against=None, detect=None)
+    stage = replace(options, seeds=PILOT, against=None, detect=None, power=POWER)
     if options.dry_run:
         click.echo(f"The pilot of {PILOT} seeds; their variance decides how many follow.", err=True)
         return running.executed(stage)

@@ -15,7 +15,7 @@ from blurb.messages.errors import BlurbError
 from blurb.store import planned_rows as rows
 from blurb.store import row_contents
 from blurb.store import trial_checkpoints as checkpoints
-from blurb.store.store import LEASE, ROWS_LEASE, Store, leftovers
+from blurb.store.store import LEASE, QUEUE, ROWS_LEASE, Store, leftovers
 from blurb.system import leases
 from blurb.system.files import FORGOTTEN, OURS, disk_time, size_of
 
@@ -27,7 +27,10 @@ FileKind = Literal[
     "finished sweep",
     "damaged row file",
     "reason of a failure",
+    "checkpoint in a queue",
 ]
+QUEUED = 7 * 86_400
+"""Age in seconds from which a checkpoint that a `BlurbCallback` keeps is assumed to be left from a killed training."""
 HIDDEN = re.compile(r"\.([0-9a-f]{16})\.")
 
 
@@ -126,6 +129,11 @@ def _of_files(store: Store) -> Iterator[Leftover]:
             yield Leftover("stale lease", path)
     for path in _forgotten(store.root, depths):
         yield Leftover("temporary file", path)
+    with contextlib.suppress(OSError):  # a folder that may only be read
+        now = disk_time(store.root)
+        for path in sorted((store.root / QUEUE).glob("*")):
+            if now - path.stat().st_mtime > QUEUED:
+                yield Leftover("checkpoint in a queue", path)
 
 
 def find_in_data(folder: Path) -> list[Leftover]:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
+import torch
 from transformers import TrainerCallback
 
 from blurb import names
 from blurb.integrations import trackers
 from blurb.messages.errors import SettingsError
+from blurb.store.store import QUEUE
+from blurb.system.files import nearest
 
 log = logging.getLogger(__name__)
 LEFT = ("optimizer", "scheduler", "rng_state", "scaler", "training_args")
@@ -62,10 +67,16 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         if every < 1 or where not in ("queue", "now"):
             raise SettingsError(f"every must be at least 1, and where 'queue' or 'now' (got {every} and {where!r}).")
         self.every, self.where, self.name, self.output = every, where, name, Path(output).absolute()
+        if not nearest(self.output).is_dir():
+            raise SettingsError("a file is in the way of the store", where=self.output, fix="choose another output.")
         self.request = {
             "tasks": tasks if isinstance(tasks, str) else ",".join(tasks), "protocol": protocol, "split": split,
             "output": str(self.output), "trials": {key: _plain(value) for key, value in trials.items()},
         }  # fmt: skip
+        try:
+            json.dumps(self.request)
+        except TypeError as error:
+            raise SettingsError(f"Options of BlurbCallback are texts, numbers, paths or lists: {error}.") from None
         self.scores: dict[int, Mapping[str, float]] = {}
         self._waiting: deque[tuple[int, Path]] = deque()
         self._running: _Running | None = None
@@ -76,7 +87,8 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         if state.is_world_process_zero and state.global_step % self.every == 0:
             self.name = self.name or Path(os.path.abspath(args.output_dir)).name
             folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-            self._waiting.append((state.global_step, self._kept(folder, state.global_step)))
+            with _sparing(state.global_step):
+                self._waiting.append((state.global_step, self._kept(folder, state.global_step)))
             self._turn(args, wait=self.where == "now")
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -97,11 +109,16 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
     def _turn(self, args: Any, wait: bool) -> None:
         while self._running is not None or self._waiting:
             if self._running is None:
-                self._running = self._start(*self._waiting.popleft())
+                step, folder = self._waiting.popleft()
+                with _sparing(step):
+                    self._running = self._start(step, folder)
+            if self._running is None:
+                continue
             if not wait and self._running.process.poll() is None:
                 return
-            self._finish(args, self._running)
-            self._running = None
+            running, self._running = self._running, None
+            with _sparing(running.step):
+                self._finish(args, running)
 
     def _start(self, step: int, folder: Path) -> _Running:
         request = {**self.request, "reference": str(folder), "name": names.checkpoint(self.name, step)}
@@ -150,9 +167,10 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
 
     def _kept(self, folder: Path, step: int) -> Path:
         """The files of a checkpoint that a fine-tuning reads, as links where the disk has them."""
-        kept = self.output / ".queue" / names.checkpoint(self.name, step)
-        shutil.rmtree(kept, ignore_errors=True)
-        kept.mkdir(parents=True)
+        queue = self.output / QUEUE
+        queue.mkdir(parents=True, exist_ok=True)
+        # A folder of its own: two trainings whose output folders have one name may share a store.
+        kept = Path(tempfile.mkdtemp(prefix=f"{names.checkpoint(self.name, step)}.", dir=queue))
         for path in folder.iterdir():
             if path.is_file() and not path.name.startswith(LEFT):
                 try:
@@ -162,8 +180,19 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         return kept
 
 
+@contextlib.contextmanager
+def _sparing(step: int) -> Iterator[None]:
+    """Whatever fails within it is told, and the training goes on: hours of it are worth more than a score."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001
+        log.warning("Step %d has no score: %s: %s", step, type(error).__name__, error)
+
+
 def _plain(value: Any) -> Any:
-    return str(Path(value).absolute()) if isinstance(value, Path) else value
+    if isinstance(value, Path):
+        return str(value.absolute())
+    return str(value) if isinstance(value, torch.device) else value
 
 
 def _parsed(line: str) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from blurb.messages.errors import StoreError, followed, tell_damage
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row_scores import RowScores
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
@@ -83,7 +84,12 @@ def _datasets(row: RowScores, resamples: int, without: Mapping[str, Collection[s
         from blurb.statistics import bootstrap
 
         records = {seed: replace(record) for seed, record in row.records_of(task).items()}  # rows keep what they read
-        columns = predictions.load(records, drop=dropped)
+        try:
+            columns = predictions.load(records, drop=dropped)
+        except StoreError as error:  # one trial must not cost all rows their table
+            effect = "is left out" if dropped else "has an interval over seeds alone"
+            tell_damage(followed(error, f"{task} of {row.name} {effect}"))
+            columns = None
         if columns is None and dropped:
             continue
         # The mean is that of the tables: equal to a rounding error, and printed the same everywhere.

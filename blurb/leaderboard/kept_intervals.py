@@ -91,8 +91,12 @@ class IntervalCache:
         return known[1] if known is not None and known[0] == row.stamp and row.stamp else None
 
     def add(self, row: RowScores, values: Mapping[str, Value]) -> None:
-        """Keeps those of a row, unless its trials cannot be told from others."""
-        if row.stamp:
+        """Keeps those of a row, unless its trials cannot be told from others.
+
+        Nor those over seeds of a dataset with predictions: they may be damaged, which is to be told every time.
+        """
+        damaged = any(values[name].basis == "seeds" for name in row.records if name in values)
+        if row.stamp and not damaged:
             ends = {name: (*one.interval, one.basis) for name, one in values.items() if one.interval is not None}
             self._rows[_name(row)] = row.stamp, ends
             self._changed = True

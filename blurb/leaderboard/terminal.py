@@ -132,7 +132,8 @@ def mean_and_sd(values: list[float]) -> str:
 
 def _score(row: RowScores) -> Text:
     if row.score is None:
-        return Text(f"No BLURB score: {', '.join(row.missing)} missing.", style="yellow")
+        why = f"{', '.join(row.missing)} missing" if row.missing else row.doubts
+        return Text(f"No BLURB score: {why}.", style="yellow")
     name = "Demo score" if row.data == "synthetic" else "BLURB score"
     text = f"{name}: {row.score:.2f}"
     if row.spread is not None:

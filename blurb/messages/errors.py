@@ -156,6 +156,13 @@ class Notice(UserWarning):
 Tell = Callable[[BlurbError], None]
 
 
+def item_of(items: Mapping[str, T], name: str, kind: str = "dataset") -> T:
+    """What has a name; else an UnknownName, which is a KeyError, with the nearest one."""
+    if name not in items:
+        raise UnknownName(kind, name, items)
+    return items[name]
+
+
 def tell_damage(error: BlurbError) -> None:
     """Warns about damage: what, where, and what to do."""
     warnings.warn(DamageWarning(str(error)), stacklevel=2)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.messages.errors import DataError, ErrorCollector
-from blurb.system.files import read_bytes
+from blurb.results import csv_files
 
 if TYPE_CHECKING:
     from blurb.planning.options import Model
@@ -37,18 +35,11 @@ def read(path: Path) -> list[NamedModel]:
 
     :raises DataError: with file and line; all that is wrong is one error
     """
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}.", path) from error
-    except UnicodeDecodeError as error:
-        raise DataError("is no text in UTF-8.", path) from error
-    reader = csv.DictReader(io.StringIO(text))
-    header = tuple(reader.fieldnames or ())
+    header, lines = csv_files.read(path)
     if "model" not in header or not set(header) <= set(COLUMNS):
         raise DataError(f"needs the columns {', '.join(COLUMNS)}, the last two if wanted (it has {header}).", path, 1)
     errors = ErrorCollector()
-    found = [errors.tried(_model, line, path, reader.line_num) for line in reader]
+    found = [errors.tried(_model, line, path, number) for number, line in lines]
     errors.tell()
     models = [model for model in found if model is not None]
     if not models:

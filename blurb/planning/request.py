@@ -53,9 +53,7 @@ def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
 
     loaded = of_protocol.load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
     if str(protocol).endswith(".toml"):
-        searched = [
-            dict(zip(loaded.search, point, strict=False)) for point in zip(*loaded.search.values(), strict=False)
-        ]
+        searched = [{axis: value} for axis, values in loaded.search.items() for value in values]
         plugins.load_all([loaded.everywhere, *loaded.per_task.values(), *loaded.per_baseline.values(), *searched])
     return loaded
 

@@ -89,7 +89,7 @@ def _dataset(name: str, mean: float, line: Line) -> DatasetScores:
     seeds, planned = plans.of_dataset(line["seeds"], name), plans.seeds(line["plan"]).get(name, 0)
     facts = {"verdict": _verdict(line["data"], name), "plugins": line["plugins"]}
     facts |= {column: plans.of_dataset(line[column], name) for column in FACTS}
-    count = int(seeds) if seeds.isdecimal() else 0
+    count = int(seeds) if re.fullmatch(r"[0-9]{1,9}", seeds) else 0
     return DatasetScores(name, means={"test": mean}, count=count, planned=planned, facts=facts)
 
 

@@ -142,6 +142,8 @@ def _parse(columns: Sequence[str], lines: csv_files.Lines, path: Path) -> list[P
         row = rows.setdefault(key, Printed(*key))
         score = schema.score(line["score"] or "", "score", path, number)
         runs = schema.number(line["runs"] or "0", "runs", path, number)
+        if not runs.is_integer() or runs < 0:
+            raise DataError(f"runs must be a whole number (got {line['runs'][:20]!r}).", path, number)
         certainty = line["certainty"] if line["certainty"] in DOUBTS else "recalled"
         row.certainty = max(row.certainty, certainty, key=list(DOUBTS).index)
         if line["dataset"] == "score":

@@ -158,7 +158,9 @@ def read_predictions(path: Path, names: Sequence[str] | None = None, split: str 
         columns: dict[str, list[Any]] = (table if names is None else table.select(list(names))).to_pydict()
         splits = [] if split is None else table["split"].to_pylist()
     except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:  # Arrow's errors are of these
-        raise StoreError(f"cannot be read: {(str(error).splitlines() or [repr(error)])[0]}", where=path) from error
+        why = (str(error).splitlines() or [repr(error)])[0].rstrip(".")
+        fix = "blurb runs verify finds all that is damaged; after it the same run makes it again."
+        raise StoreError(f"cannot be read: {why}", where=path, fix=fix) from error
     if split is None:
         return columns
     kept = [row for row, name in enumerate(splits) if name == split]

@@ -143,3 +143,10 @@ def test_ablate_knows_no_word(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="a whole number"):
         AblateOptions(model="scratch:tiny", axis="head", seeds="auto")
     assert two_stages.SPLIT == "test"  # as `blurb compare`
+
+
+def test_any_power_may_be_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = invented.row("old", {"gad": [80.0, 81.0]})
+    given = {**RUN, "seeds": "auto", "against": row, "detect": 1.5, "power": 0.9, "dry_run": True}
+    blurb.run(**given, output=tmp_path / "runs")
+    assert "their variance decides" in capsys.readouterr().err

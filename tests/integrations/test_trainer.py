@@ -143,3 +143,43 @@ def test_options_that_cannot_be(tmp_path: Path) -> None:
         _callback(tmp_path, every=0)
     with pytest.raises(BlurbError, match="where 'queue' or 'now'"):
         _callback(tmp_path, where="later")
+
+
+def test_two_trainings_of_one_name_share_a_store(tmp_path: Path) -> None:
+    """The folders in which their checkpoints wait must not be one: a training would get the scores of the other."""
+    kept = []
+    for name in ("A", "B"):
+        folder = tmp_path / name / "out" / "checkpoint-5"
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").write_text(name)
+        callback = _callback(tmp_path)
+        callback.name = "out"
+        kept.append(callback._kept(folder, 5))
+    assert [(folder / "model.safetensors").read_text() for folder in kept] == ["A", "B"]
+
+
+def test_a_checkpoint_that_cannot_be_kept_costs_no_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    callback = _callback(tmp_path)
+    state = SimpleNamespace(is_world_process_zero=True, global_step=5)
+    with caplog.at_level(logging.WARNING, "blurb.integrations.trainer"):
+        callback.on_save(SimpleNamespace(output_dir=str(tmp_path / "gone"), report_to=[]), state, None)
+    assert "Step 5 has no score: FileNotFoundError" in caplog.text
+
+
+def test_a_process_that_cannot_begin_costs_no_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    callback = _callback(tmp_path)
+    callback._waiting.extend([(5, tmp_path / "no" / "folder"), (6, tmp_path / "nor" / "this")])
+    with caplog.at_level(logging.WARNING, "blurb.integrations.trainer"):
+        callback._turn(SimpleNamespace(report_to=[]), wait=True)
+    assert [f"Step {step} has no score" in caplog.text for step in (5, 6)] == [True, True]
+
+
+def test_options_are_looked_at_before_the_training(tmp_path: Path) -> None:
+    from blurb.integrations.trainer import BlurbCallback
+
+    (tmp_path / "file").touch()
+    with pytest.raises(BlurbError, match="a file is in the way of the store"):
+        BlurbCallback("gad", output=tmp_path / "file")
+    with pytest.raises(BlurbError, match="Options of BlurbCallback are texts, numbers, paths or lists"):
+        BlurbCallback("gad", output=tmp_path, tokenizer=object())
+    assert BlurbCallback("gad", output=tmp_path, device=torch.device("cpu")).request["trials"] == {"device": "cpu"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from blurb.leaderboard import intervals, kept_intervals
 from blurb.leaderboard.html import collect
 from blurb.leaderboard.intervals import Value
-from blurb.messages.errors import DataError
+from blurb.messages.errors import DamageWarning, DataError
 from blurb.results import from_store
 from blurb.results.row_scores import RowScores
 from blurb.store.store import Store
@@ -145,3 +146,18 @@ def test_rows_whose_trials_are_not_known_are_not_kept(tmp_path: Path, home: Path
     row = invented.row("read", {"gad": [70.0, 72.0]})
     assert kept_intervals.of_rows([row], tmp_path) == [intervals.of_row(row)]
     assert not (home / "intervals").exists()
+
+
+def test_predictions_that_are_damaged_cost_one_interval_and_are_told_every_time(store: Store) -> None:
+    """A flipped bit changes neither size nor time; all other rows have their table."""
+    rows, _ = of_rows(store)
+    path = next(iter(rows[0].records["gad"].values())).path / "predictions.parquet"
+    times, content = path.stat(), path.read_bytes()
+    path.write_bytes(content[:-4] + b"XXXX")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    kept_intervals.IntervalCache(store.root).path.unlink()
+    for _ in range(2):
+        with pytest.warns(DamageWarning, match="gad of good .* has an interval over seeds alone; blurb runs verify"):
+            _, values = of_rows(store)
+        assert [row["gad"].basis for row in values] == ["seeds", "both"]
+        assert values[0]["hoc"].basis == "both"

@@ -35,6 +35,8 @@ def test_a_table_has_names_and_tags_and_folders_beside_it(tmp_path: Path) -> Non
         ("model,tags\nx,a,b\n", ":2: has more or fewer cells"),
         ("model,name\n,y\n", ":2: names no model"),
         ("model\n", "names no model"),
+        ("model,name\rx,y\r", "invalid CSV"),
+        ("model\n" + "x" * 200_000 + "\n", "invalid CSV"),
     ],
 )
 def test_a_wrong_table_says_file_and_line(tmp_path: Path, text: str, said: str) -> None:

@@ -114,6 +114,8 @@ def test_a_row_is_as_sure_as_its_least_sure_number(words: tuple[str, str], tmp_p
         (",v,m,gad,80,1,printed", "source"),
         ("s,v, ,gad,80,1,printed", "model"),
         ("s,v,m,gad,80,many,printed", "'many'"),
+        ("s,v,m,gad,80,2.7,printed", "runs must be a whole number"),
+        ("s,v,m,gad,80,-3,printed", "runs must be a whole number"),
         ("s,v,m,ner,80,1,printed", "'ner'"),
     ],
 )

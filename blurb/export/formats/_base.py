@@ -82,6 +82,9 @@ def rows(wanted: ExportRequest, optional: bool = False) -> list[RowScores]:
     chosen = [row for name in wanted.rows for row in _fitting(there, name)] or there
     chosen = list({row.name: row for row in chosen}.values())
     real = [row for row in chosen if row.suite != DEMO]
+    named = [name for name in wanted.rows if all(row.suite == DEMO for row in _fitting(there, name))]
+    if real and named:
+        raise SettingsError(f"{named[0]} ran on the synthetic demo suite, and cannot stand beside real rows.")
     return real or chosen
 
 
