@@ -6,14 +6,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from blurb.data.readers._files import ID_LINE
 from blurb.data.schema import Example
 from blurb.data.splits import path_of, read_split
 from blurb.messages.errors import SettingsError
 from blurb.system.files import replacing, write_whole
 from blurb.tasks import SPLITS, Task
-
-ID_LINE = "# id ="
-"""Begins the line before a CoNLL sentence with its id, which `blurb score` reads."""
 
 
 def jsonl(rows: Sequence[Example], task: Task, path: Path) -> None:

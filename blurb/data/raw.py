@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,16 +60,16 @@ def _read(task: Task, given: Input, number: int) -> Raw:
     answer = {name: _blank(task, name) for name in task.task_type.columns if name in ANSWERS}
     example: Example = {"id": str(record.get("id", number)), "doc_id": None, **answer}
     raw, words = "", None
-    if "tokens" in wanted:
-        if "tokens" not in record and isinstance(record.get("text"), str):
-            raw = record["text"]
-            words = [match.span() for match in SPLITTER.finditer(raw)]
-            record["tokens"] = [raw[start:end] for start, end in words]
-        example["tags"] = ["O"] * len(record.get("tokens", ()))
+    if "tokens" in wanted and "tokens" not in record and isinstance(record.get("text"), str):
+        raw = record["text"]
+        words = [match.span() for match in SPLITTER.finditer(raw)]
+        record["tokens"] = [raw[start:end] for start, end in words]
     for name in wanted:
         if name not in record:
             raise DataError(f"'{name}' is missing; {task.name} needs {_needs(wanted)}.")
         example[name] = _checked(name, task.task_type.columns[name], record[name], record)
+    if "tokens" in wanted:
+        example["tags"] = ["O"] * len(example["tokens"])
     if "head" in wanted and example["head"]["start"] > example["tail"]["start"]:
         example["head"], example["tail"] = example["tail"], example["head"]  # as in every corpus: the first is the head
     return Raw(example, raw, words)
@@ -134,17 +135,26 @@ def _checked(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any
     if kind == "text":
         if not isinstance(value, str) or not value.strip():
             raise DataError(f"'{name}' must be text that is not empty.")
+        _check_characters(name, value)
         return value
     if kind == "texts":
         if not isinstance(value, list) or not value or not all(isinstance(word, str) and word for word in value):
             raise DataError(f"'{name}' must be a list of words that are not empty.")
+        _check_characters(name, "".join(value))
         return value
     text = record.get("text")
     length = len(text) if isinstance(text, str) else 0
     try:
-        start, end, kind = int(value["start"]), int(value["end"]), str(value["type"])
-    except (TypeError, KeyError, ValueError):
-        raise DataError(f"'{name}' must have start, end (exclusive) and type.") from None
+        start, end, kind = index(value["start"]), index(value["end"]), value["type"]
+    except (TypeError, KeyError):
+        raise DataError(f"'{name}' must have start and end (exclusive), which are whole numbers, and type.") from None
+    if not isinstance(kind, str):
+        raise DataError(f"the type of '{name}' must be text.")
     if not 0 <= start < end <= length:
         raise DataError(f"'{name}' is from {start} to {end}, but the text has {length} characters.")
     return {"start": start, "end": end, "type": kind}
+
+
+def _check_characters(name: str, text: str) -> None:
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise DataError(f"'{name}' has half of a surrogate pair, which is not a character.")

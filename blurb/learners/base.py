@@ -52,8 +52,9 @@ class Subset:
             return self
         random = np.random.default_rng((seed, DEV_SAMPLE))
         inside = list(range(len(self.rows)) if self.chosen is None else self.chosen)
-        names = [str(self.rows[i].get("doc_id")) if whole else str(i) for i in inside]
-        members: dict[str, list[int]] = {}
+        documents = [self.rows[i].get("doc_id") if whole else None for i in inside]
+        names = [(document, None if document is not None else i) for document, i in zip(documents, inside, strict=True)]
+        members: dict[tuple[object, int | None], list[int]] = {}
         for name, i in zip(names, inside, strict=True):
             members.setdefault(name, []).append(i)
         order = list(members)

@@ -56,11 +56,13 @@ def scored_items(formulation: Formulation, units: Sequence[Any]) -> int:
     return len({name for name in names if name is not None}) + names.count(None)
 
 
-def folds(units: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """The fold of each example; a document is never split."""
+def folds(units: Sequence[Any]) -> npt.NDArray[np.int64] | None:
+    """The fold of each example; a document is never split. None of one document, which would leave nothing to fit."""
     names = [number if unit.get("doc_id") is None else unit["doc_id"] for number, unit in enumerate(units)]
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    count = max(2, min(FOLDS, len(places)))
+    if len(places) < 2:
+        return None
+    count = min(FOLDS, len(places))
     # Not in the order of the file, which may be that of the answers.
     dealt = np.random.default_rng(0).permutation(len(places)) % count
     return np.array([dealt[places[name]] for name in names], dtype=np.int64)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blurb.data.export import ID_LINE
-from blurb.data.readers._files import json_lines, json_object, numbered, read_text
+from blurb.data.readers._files import ID_LINE, json_lines, json_object, numbered, read_text
 from blurb.messages.errors import DataError, UnknownName
 
 ID = ("id", "example_id", "guid", "index")

@@ -234,3 +234,18 @@ def test_a_draw_follows_from_the_seed_and_keeps_the_order() -> None:
 def test_no_draw_where_all_are_wanted(most: int) -> None:
     rows: list[dict[str, Any]] = [{"id": str(i)} for i in range(50)]
     assert Subset.draw(rows, "k", most, 1).chosen is None
+
+
+def test_units_without_a_document_are_drawn_one_by_one() -> None:
+    rows = [{"id": str(place), "doc_id": None} for place in range(60)]
+    assert len(Subset(rows, "").sample(10, seed=1, whole=True).used) == 10
+    named = [{"id": str(place), "doc_id": str(place // 6)} for place in range(60)]
+    assert len(Subset(named, "").sample(10, seed=1, whole=True).used) == 12
+
+
+def test_a_chain_says_that_it_loses_what_is_cut(checkpoint: Builder, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING", "blurb.learners"):
+        _fit(checkpoint("bert_uncased"), "bc2gm", head="linear", max_length=12)
+        assert "across a cut" not in caplog.text
+        _fit(checkpoint("bert_uncased"), "bc2gm", head="crf", max_length=12)
+    assert "have more than 12 sub-tokens; crf finds no entity across a cut" in caplog.text

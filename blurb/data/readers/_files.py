@@ -102,6 +102,24 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, content
 
 
+DOCUMENT = "-DOCSTART-"
+"""Beginning of the line before a document in a CoNLL file."""
+ID_LINE = "# id ="
+"""Beginning of the line before a sentence that has an id."""
+
+
+def document_of(line: str) -> str | None:
+    """The name of a document in its header; None if that has none.
+
+    >>> document_of("-DOCSTART- 95369245"), document_of("-DOCSTART- (10037531)")
+    ('95369245', '10037531')
+    >>> document_of("-DOCSTART-\\tO"), document_of("-DOCSTART- -X- -X- O")  # BLURB's, and that of CoNLL-2003
+    (None, None)
+    """
+    name = line.removeprefix(DOCUMENT).split("\t")[0].strip(" ()")
+    return None if set(name.split()) <= {"-X-", "O"} else name
+
+
 def json_object(text: str, path: Path) -> dict[str, Any]:
     """Parses the JSON object of a file; DataError if it is not one, or if a key occurs twice in an object."""
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from blurb.data.readers._files import check_label, lines
+from blurb.data.readers._files import DOCUMENT, check_label, document_of, lines
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
-
-DOCUMENT = "-DOCSTART-"
 
 
 def read_ner(path: Path, task: Task, split: Split) -> Iterator[Example]:
@@ -52,8 +50,7 @@ def _sentences(path: Path, split: Split, tag: Callable[[str, str, int], str]) ->
                 count += 1
                 tokens, tags = [], []
             if line:
-                # Three spellings: `-DOCSTART- 95369245`, `-DOCSTART- (10037531)`, `-DOCSTART-<TAB>O`.
-                doc_id = line.removeprefix(DOCUMENT).split("\t")[0].strip(" ()") or None
+                doc_id = document_of(line)
             continue
         cells = line.split("\t")
         if len(cells) != 2:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._files import check_label, json_lines, lines
+from blurb.data.readers._files import DOCUMENT, ID_LINE, check_label, document_of, json_lines, lines
 from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages.errors import DataError
@@ -95,7 +95,7 @@ def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Exam
     """Checks a record and converts it to the canonical schema (`blurb/data/schema.py`)."""
     row: Example = {}
     for key in ("id", "doc_id") if _names_documents(task) else ("id",):
-        if record.get(key) is not None:
+        if record.get(key) not in (None, ""):
             row[key] = str(record[key])
     columns, fields = task.task_type.columns, task.task_type.fields
     missing = [field for field in fields if field not in record]
@@ -213,21 +213,27 @@ def _conll(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
     """One word per line, blank lines between sentences, `-DOCSTART-` lines before documents; TABs or blanks."""
     token, tag = task.layout.get("token", 0), task.layout.get("tag", -1)
     document: str | None = None
+    name: str | None = None
+    headers = 0
     words: list[tuple[int, str, str]] = []
 
     def sentence() -> tuple[int, dict[str, Any]]:
         numbers, tokens, tags = (list(column) for column in zip(*words, strict=True))
-        return numbers[0], {"doc_id": document, "tokens": tokens, "tags": tags, "numbers": numbers}
+        return numbers[0], {"id": name, "doc_id": document, "tokens": tokens, "tags": tags, "numbers": numbers}
 
     for number, line in lines(path):
-        if not line.strip() or line.startswith("-DOCSTART-"):
+        if not line.strip() or line.startswith((DOCUMENT, ID_LINE)):
             if words:
                 yield sentence()
-                words = []
-            if line.startswith("-DOCSTART-"):
-                document = line.removeprefix("-DOCSTART-").split("\t")[0].strip(" ()") or None
+                words, name = [], None
+            if line.startswith(DOCUMENT):
+                headers += 1
+                document = document_of(line) or str(headers)
+            if line.startswith(ID_LINE):
+                name = line.removeprefix(ID_LINE).strip()
             continue
-        cells = line.split("\t") if "\t" in line else line.split()
+        # Not at any white space: a no-break space is inside of a word.
+        cells = line.split("\t") if "\t" in line else [cell for cell in line.split(" ") if cell]
         try:
             words.append((number, cells[token], cells[tag]))
         except IndexError:

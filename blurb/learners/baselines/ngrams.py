@@ -96,8 +96,6 @@ class Bigrams(Learner):
         self.features = self._features(len(rows))
         matrix = self.features.fit_transform(rows)
         fold = None if scored_items(self.formulation, dev.used) >= FEW else folds(rows)
-        if fold is not None and len(set(fold)) < 2:  # of one document
-            fold = None
         self.facts.update(
             chosen_by="dev" if fold is None else f"{len(set(fold))} folds of train", features=matrix.shape[1]
         )

@@ -28,7 +28,6 @@ CUES = 0.3
 LONGEST_GAP = 10
 NEAR = 3
 """Number of words before the first and after the second entity that are cues."""
-Analyzer = Callable[[Example], list[str]]
 
 
 def pipeline(formulation: Formulation, units: int) -> Any:

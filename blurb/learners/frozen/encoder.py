@@ -120,7 +120,7 @@ def fingerprint(features: Features) -> str:
     """A hash of everything that an encoder reads, so that tasks on the same texts share their vectors."""
     digest = hashlib.sha256()
     parts: Mapping[str, Ragged | npt.NDArray[np.int64] | None] = {
-        **{name: getattr(features, name) for name in RAGGED if name != "words"},
+        **{name: getattr(features, name) for name in RAGGED},
         "entities": features.entities,
     }
     for name, part in parts.items():

@@ -152,3 +152,34 @@ def test_any_bytes_are_rows_or_an_error(
     with contextlib.suppress(BlurbError):
         list(task_file.read(path, mine, "dev"))
     task_file.guess_labels(path, mine.type, form)
+
+
+def _conll(tmp_path: Path, text: str) -> list[Example]:
+    path = tmp_path / "dev.conll"
+    path.write_text(text, encoding="utf-8")
+    return list(task_file.read(path, declare("ner", ("Disease",), {"kind": "conll"}), "dev"))
+
+
+def test_headers_without_names_are_documents_all_the_same(tmp_path: Path) -> None:
+    """That of CoNLL-2003 has columns and no name: one document of all sentences has no test over documents."""
+    header = "-DOCSTART- -X- -X- O\n\n"
+    rows = _conll(tmp_path, f"{header}a O\n\nb O\n\n{header}c O\n\n-DOCSTART- (77)\n\nd O\n")
+    assert [row["doc_id"] for row in rows] == ["1", "1", "2", "77"]
+
+
+def test_a_no_break_space_is_inside_of_a_word(tmp_path: Path) -> None:
+    (row,) = _conll(tmp_path, "10\u00a0mg O\ncancer  B-Disease\n")
+    assert row["tokens"] == ["10\u00a0mg", "cancer"]
+
+
+def test_what_data_export_writes_is_read(tmp_path: Path) -> None:
+    rows = _conll(tmp_path, "# id = x.7\ncancer\tB-Disease\n\n# id = x.9\nof\tO\n\nthe\tO\n")
+    assert [row["id"] for row in rows] == ["x.7", "x.9", "dev.2"]
+
+
+def test_an_empty_cell_is_no_document(tmp_path: Path) -> None:
+    """Rows without a document would be one, and scored together."""
+    path = tmp_path / "dev.tsv"
+    path.write_text("id\tdoc_id\ttext\tlabels\na\t\tone\tx\nb\t\ttwo\tx\n", encoding="utf-8")
+    rows = list(task_file.read(path, declare("document", ("x",), {"kind": "tsv"}), "dev"))
+    assert [row.get("doc_id") for row in rows] == [None, None]
