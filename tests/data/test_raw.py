@@ -47,6 +47,4 @@ def test_words_that_are_none_are_told_with_their_input(given: dict[str, Any], to
 def test_an_entity_has_whole_numbers_and_a_type(changed: dict[str, Any], told: str) -> None:
     head, tail = {"start": 0, "end": 7, "type": "CHEMICAL", **changed}, {"start": 17, "end": 22, "type": "GENE"}
     with pytest.raises(DataError, match=told):
-        raw.read(
-            tasks.get("chemprot"), {"text": TEXT, "head": head, "tail": {"start": 17, "end": 22, "type": "GENE"}}, 1
-        )
+        raw.read(tasks.get("chemprot"), {"text": TEXT, "head": head, "tail": tail}, 1)
