@@ -38,5 +38,8 @@ class BiLSTMCRF(Head):
     def predict(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         return self.crf.predict(self(features, mask), mask)
 
+    def predict_windows(self, features: Tensor, mask: Tensor | None, inside: Tensor) -> tuple[Tensor, Tensor]:
+        return self.crf.predict_windows(self(features, mask), mask, inside)
+
 
 HEAD = BiLSTMCRF

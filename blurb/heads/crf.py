@@ -36,10 +36,16 @@ class CRF(Head):
 
     def predict(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The best path, and the probability of each of its tags over all paths."""
+        return self._predict(features, mask, None)
+
+    def predict_windows(self, features: Tensor, mask: Tensor | None, inside: Tensor) -> tuple[Tensor, Tensor]:
+        return self._predict(features, mask, inside)
+
+    def _predict(self, features: Tensor, mask: Tensor | None, inside: Tensor | None) -> tuple[Tensor, Tensor]:
         assert mask is not None
         emissions, read = self(features, mask), _with_a_word(mask)
-        tags = self.chain.decode(emissions, read)
-        confidence = self.chain.marginals(emissions, read).gather(-1, tags.unsqueeze(-1)).squeeze(-1)
+        tags = self.chain.decode(emissions, read, inside)
+        confidence = self.chain.marginals(emissions, read, inside).gather(-1, tags.unsqueeze(-1)).squeeze(-1)
         return tags.masked_fill(~mask, 0), confidence.masked_fill(~mask, 0)
 
 

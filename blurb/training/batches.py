@@ -28,6 +28,8 @@ class Batch:
     :param word_ends: token tasks: (batch, words), index after each word's last sub-token
     :param word_mask: token tasks: (batch, words), True for words
     :param entities: relation tasks: (batch, 2, 2), indices of head and tail
+    :param inside: token tasks: (batch, 2), whether a row begins and ends inside of its sentence, as windows of long
+        ones do; None if no row does
     :param targets: (batch,), (batch, labels) or (batch, words); None for prediction
     """
 
@@ -39,6 +41,7 @@ class Batch:
     targets: Tensor | None
     entities: Tensor | None = None
     word_ends: Tensor | None = None
+    inside: Tensor | None = None
 
     def to(self, device: torch.device) -> Batch:
         """Moves the batch to a device."""
@@ -105,7 +108,15 @@ def collate(
         word_mask=word_mask,
         targets=answers,
         entities=None if features.entities is None else torch.from_numpy(features.entities[rows]),
+        inside=None if features.word_ids is None else _inside(features.example_index, rows),
     )
+
+
+def _inside(example_index: Ints, rows: Ints) -> Tensor | None:
+    """(batch, 2): whether the rows before and after belong to the same example, whose rows are neighbours."""
+    changes = np.concatenate([[True], example_index[1:] != example_index[:-1], [True]])
+    inside = ~np.stack([changes[rows], changes[np.asarray(rows) + 1]], axis=1)
+    return torch.from_numpy(inside) if inside.any() else None
 
 
 def _pad(rows: Sequence[Ints], value: int) -> Tensor:

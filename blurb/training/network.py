@@ -56,7 +56,10 @@ class Network(nn.Module):
 
     def predict(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Predictions and scores of a batch."""
-        return self.head.predict(self.features(batch), self._mask(batch))
+        features, mask = self.features(batch), self._mask(batch)
+        if batch.inside is None:
+            return self.head.predict(features, mask)
+        return self.head.predict_windows(features, mask, batch.inside)
 
     def _mask(self, batch: Batch) -> Tensor | None:
         """Mask of the features that are not padding, if an input has several."""

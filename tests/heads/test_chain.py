@@ -120,6 +120,32 @@ def _compare_with_allowed_paths(labels: tuple[str, ...], seed: int) -> None:
         assert shares[row, 0, 2].item() == 0.0  # I-X cannot be first
 
 
+@pytest.mark.parametrize("scheme", ["bio", "bioul"])
+@pytest.mark.parametrize("edges", list(itertools.product((False, True), repeat=2)))
+def test_a_window_may_begin_and_end_inside_of_an_entity(scheme: str, edges: tuple[bool, bool]) -> None:
+    """Oracle: all paths that obey the rules between words, and at an edge only where the sentence ends there."""
+    labels = ("O", "B-X", "I-X", *(("L-X", "U-X") if scheme == "bioul" else ()))
+    allowed = rules(labels, scheme)
+    at_edges = SimpleNamespace(
+        transitions=allowed.transitions,
+        start_transitions=allowed.start_transitions | edges[0],
+        end_transitions=allowed.end_transitions | edges[1],
+    )
+    for seed in range(8):
+        chain = _chain(len(labels), seed, rules=allowed)
+        emissions = torch.randn(3, 4, len(labels)) * 5
+        mask = torch.arange(4) < torch.tensor([4, 1, 3])[:, None]
+        inside = torch.tensor([edges, edges, (False, False)])
+        best, shares = chain.decode(emissions, mask, inside), chain.marginals(emissions, mask, inside)
+        for row, (length, own) in enumerate(((4, at_edges), (1, at_edges), (3, allowed))):
+            paths = _all_paths(chain, emissions[row, :length], own)
+            assert paths[tuple(best[row, :length].tolist())] == pytest.approx(max(paths.values()), abs=1e-4)
+            total = _log_sum(paths.values())
+            for word, tag in itertools.product(range(length), range(len(labels))):
+                share = math.fsum(math.exp(score - total) for path, score in paths.items() if path[word] == tag)
+                assert shares[row, word, tag].item() == pytest.approx(share, abs=1e-4)
+
+
 @pytest.mark.usefixtures("algorithm")
 def test_constrained_training_gives_no_weight_to_forbidden_transitions() -> None:
     allowed = rules(BIO, "bio")

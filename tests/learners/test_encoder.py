@@ -17,6 +17,8 @@ import torch
 from blurb import tasks
 from blurb.checkpoints import Checkpoint
 from blurb.formulations import bind
+from blurb.heads.crf import CRF
+from blurb.heads.linear_chain_crf.model import Chain
 from blurb.learners import building
 from blurb.learners.base import History, Subset
 from blurb.learners.building import resolve
@@ -243,9 +245,20 @@ def test_units_without_a_document_are_drawn_one_by_one() -> None:
     assert len(Subset(named, "").sample(10, seed=1, whole=True).used) == 12
 
 
-def test_a_chain_says_that_it_loses_what_is_cut(checkpoint: Builder, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("WARNING", "blurb.learners"):
-        _fit(checkpoint("bert_uncased"), "bc2gm", head="linear", max_length=12)
-        assert "across a cut" not in caplog.text
-        _fit(checkpoint("bert_uncased"), "bc2gm", head="crf", max_length=12)
-    assert "have more than 12 sub-tokens; crf finds no entity across a cut" in caplog.text
+@pytest.mark.parametrize("head", ["crf", "bilstm-crf"])
+def test_a_chain_finds_entities_that_a_window_cuts(checkpoint: Builder, head: str) -> None:
+    """Each row alone obeys the scheme, so an entity across a cut has to begin anew in none of its rows."""
+    learner, _, _ = _fit(checkpoint("bert_uncased"), "bc2gm", head=head, max_length=12)
+    row = {"id": "1", "doc_id": None, "tokens": ["protein"] * 30, "tags": ["B-GENE", *["I-GENE"] * 29]}
+    units = Subset(learner.formulation.units([row]), key="")
+    network = learner.trainer.network
+    chain = next(module for module in network.modules() if isinstance(module, Chain))
+    labels = list(learner.formulation.labels)
+    emissions = next(module for module in network.modules() if isinstance(module, CRF)).emissions
+    with torch.no_grad():
+        for parameter in (*emissions.parameters(), *chain.parameters()):
+            parameter.zero_()
+        chain.transitions[labels.index("I-GENE"), labels.index("I-GENE")] = 9.0
+        chain.transitions[labels.index("B-GENE"), labels.index("I-GENE")] = 9.0
+    (tags,) = learner.predict(units).answers
+    assert tags == row["tags"]

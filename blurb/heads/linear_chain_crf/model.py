@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +16,8 @@ from blurb.heads.linear_chain_crf.partition import forward_backward, log_partiti
 from blurb.heads.linear_chain_crf.viterbi import viterbi
 
 Bools = npt.NDArray[np.bool_]
+BARRED = 1e4
+"""Subtracted from the emissions of tags that may not be first or last: more than any path can win."""
 
 
 class TransitionRules(Protocol):
@@ -80,30 +83,48 @@ class Chain(nn.Module):
         return scores
 
     @torch.no_grad()
-    def decode(self, emissions: Tensor, mask: Tensor) -> Tensor:
-        """The most probable allowed tags, (batch, words); 0 in the padding."""
+    def decode(self, emissions: Tensor, mask: Tensor, inside: Tensor | None = None) -> Tensor:
+        """The most probable allowed tags, (batch, words); 0 in the padding.
+
+        :param inside: (batch, 2), whether a sequence begins and ends inside of a longer one: its first and last tag may
+            be any then; None if none does
+        """
         check(emissions, mask)
         with torch.autocast(emissions.device.type, enabled=False):
-            tags, possible = viterbi(_clean(emissions, mask, shift=False), self._potentials(), mask)
+            emissions = _clean(emissions, mask, shift=False)
+            tags, possible = viterbi(*self._at_edges(emissions, mask, inside), mask)
         if not possible.all():
             row = int((~possible).nonzero()[0])
             raise ValueError(f"the rules allow no tag sequence for sequence {row} with {int(mask[row].sum())} words.")
         return tags
 
     @torch.no_grad()
-    def marginals(self, emissions: Tensor, mask: Tensor) -> Tensor:
-        """Probability of every tag at every word under the rules, (batch, words, tags); 0 in the padding."""
+    def marginals(self, emissions: Tensor, mask: Tensor, inside: Tensor | None = None) -> Tensor:
+        """Probability of every tag at every word under the rules, (batch, words, tags); 0 in the padding.
+
+        :param inside: as of `decode`
+        """
         check(emissions, mask)
         with torch.autocast(emissions.device.type, enabled=False):
-            emissions = _clean(emissions, mask)
-            forward, backward, _ = forward_backward(emissions, self._potentials(), mask)
+            emissions, potentials = self._at_edges(_clean(emissions, mask), mask, inside)
+            forward, backward, _ = forward_backward(emissions, potentials, mask)
             found = (forward + backward - emissions).softmax(-1)
         return found.masked_fill(~mask.unsqueeze(-1), 0)
 
-    def _potentials(self, training: bool = False) -> Potentials:
-        """The scores, -inf for what the rules forbid."""
-        obeyed = ["transitions"] if self.constrained else []
-        forbidden = obeyed if training else Potentials._fields
+    def _at_edges(self, emissions: Tensor, mask: Tensor, inside: Tensor | None) -> tuple[Tensor, Potentials]:
+        """Emissions and potentials that forbid first and last tags only where a sequence does not go on."""
+        if inside is None:
+            return emissions, self._potentials()
+        rows, last = torch.arange(len(mask), device=mask.device), mask.sum(1) - 1
+        barred = torch.zeros_like(emissions, dtype=torch.bool)
+        barred[:, 0] = ~inside[:, :1] & self.get_buffer("no_start_transitions")
+        barred[rows, last] |= ~inside[:, 1:] & self.get_buffer("no_end_transitions")
+        # Not -inf: marginals subtract emissions.
+        return emissions.masked_fill(barred, -BARRED), self._potentials(obeyed=("transitions",))
+
+    def _potentials(self, training: bool = False, obeyed: Sequence[str] = Potentials._fields) -> Potentials:
+        """The scores, -inf for what the rules forbid; in training only if that is constrained, and in transitions."""
+        forbidden = (("transitions",) if self.constrained else ()) if training else obeyed
         return Potentials(
             *(
                 self.get_parameter(name).masked_fill(self.get_buffer(f"no_{name}"), -torch.inf)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from abc import abstractmethod
 from dataclasses import asdict
@@ -14,7 +13,6 @@ from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
 from blurb.heads._spec import parse
-from blurb.heads.crf import CRF
 from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
@@ -26,12 +24,6 @@ from blurb.training.layerwise import apply
 from blurb.training.linear_start import fold, linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
-
-log = logging.getLogger(__name__)
-CUT = (
-    "%d sentences of %s have more than %d sub-tokens; %s finds no entity across a cut, and linear does: "
-    "raise max_length where you compare heads"
-)
 
 
 class NetworkLearner(Learner):
@@ -71,8 +63,6 @@ class NetworkLearner(Learner):
         self.trainer = self._trainer(network, progress)
         features = self._features(train)
         check_segments(network, features)
-        if isinstance(network.head, CRF) and features.windowed:
-            log.warning(CUT, features.windowed, train.name, self.limit, settings.head)
         targets = self.formulation.targets(train.used)
         choosing = dev.sample(settings.dev_sample, seed, whole=self.formulation.by_document)
         spent = 0.0
