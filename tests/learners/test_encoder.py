@@ -258,7 +258,7 @@ def test_a_chain_finds_entities_that_a_window_cuts(checkpoint: Builder, head: st
     with torch.no_grad():
         for parameter in (*emissions.parameters(), *chain.parameters()):
             parameter.zero_()
-        chain.transitions[labels.index("I-GENE"), labels.index("I-GENE")] = 9.0
+        emissions.linear.bias[labels.index("I-GENE")] = 1.0
         chain.transitions[labels.index("B-GENE"), labels.index("I-GENE")] = 9.0
     (tags,) = learner.predict(units).answers
     assert tags == row["tags"]
