@@ -20,6 +20,7 @@ def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     import statistics
 
     import blurb
+    from blurb.api.checkpoint_rows import names_of
     from blurb.checkpoint_series.curves import losses
     from blurb.messages.errors import DataError
 
@@ -31,10 +32,12 @@ def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     if not results.rows:
         raise DataError(f"{request['name']}: {failed or 'no trial ended'}")
     (row,) = results.rows
-    scores = row.means(request["split"])
-    scores |= {f"{name}-loss": statistics.fmean(found) for name in row.datasets if (found := losses(row, name))}
-    if not failed:
-        scores["mean"] = statistics.fmean(row.means(request["split"]).values())
+    asked = names_of(request["tasks"])  # the row has whatever was scored under its name
+    scores = {name: mean for name, mean in row.means(request["split"]).items() if name in asked}
+    mean = statistics.fmean(scores.values()) if len(scores) == len(asked) else None
+    scores |= {f"{name}-loss": statistics.fmean(found) for name in asked if (found := losses(row, name))}
+    if mean is not None:
+        scores["mean"] = mean
     return scores, failed
 
 

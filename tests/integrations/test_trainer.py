@@ -183,3 +183,17 @@ def test_options_are_looked_at_before_the_training(tmp_path: Path) -> None:
     with pytest.raises(BlurbError, match="Options of BlurbCallback are texts, numbers, paths or lists"):
         BlurbCallback("gad", output=tmp_path, tokenizer=object())
     assert BlurbCallback("gad", output=tmp_path, device=torch.device("cpu")).request["trials"] == {"device": "cpu"}
+
+
+def test_the_mean_is_over_the_datasets_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store may have more of the row; a mean over these would jump from one step to the next."""
+    from blurb.integrations import queued
+    from tests.checkpoint_series.test_series import made_row
+
+    row = made_row("out@5", {"gad": [60.0], "hoc": [70.0], "biosses": [20.0]})
+    monkeypatch.setattr("blurb.run", lambda *given, **more: SimpleNamespace(failed=[], rows=[row]))
+    request = {"reference": "x", "name": "out@5", "protocol": "sketch", "output": "runs", "split": "dev", "trials": {}}
+    scores, failed = queued.score({**request, "tasks": "gad,hoc"})
+    assert (scores["mean"], failed) == (65.0, "")
+    assert set(scores) == {"gad", "hoc", "mean", "gad-loss", "hoc-loss"}
+    assert "mean" not in queued.score({**request, "tasks": "gad,ddi"})[0]
