@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from blurb.tasks import Split
 
 
+PLAIN = frozenset({"data", "raw", "suite", "seeds", "tokenizer", "device", "precision", "jobs", "progress"})
+"""Options of `blurb.run` that set apart no trials, or by what a row says itself."""
+
+
 @dataclass(frozen=True)
 class Scoring:
     """How checkpoints get their rows.
@@ -95,14 +99,25 @@ class Scoring:
         return score
 
     def stored(self, steps: Sequence[Step]) -> Mapping[str, RowScores]:
-        """The rows that the store has already, in the precision of this machine."""
+        """The rows that have all that this call would score already, in the precision of this machine."""
         from blurb.training import hardware
 
         trials = dict(self.trials)
+        count = trials.get("seeds")
+        if trials.keys() - PLAIN or count == "auto":
+            return {}  # the planning knows which trials are those of settings
         if trials.get("precision", "auto") == "auto":
             device = hardware.choose_device(trials.get("device", "auto"))
             trials["precision"] = hardware.choose_precision("auto", device)
-        return replace(self, trials=trials, told=[], notes=[]).read(steps, self.protocol)
+        rows = replace(self, trials=trials, told=[], notes=[]).read(steps, self.protocol)
+        asked = protocols.load(self.protocol)
+        wanted = {task.name: set(asked.seeds(task, count)) for task in tasks_.load_selection(self.names)}
+        return {
+            name: row
+            for name, row in rows.items()
+            if not row.configuration.overrides
+            and all(task in row.datasets and seeds <= row.datasets[task].runs.keys() for task, seeds in wanted.items())
+        }
 
     def _current(self, step: Step, rows: Sequence[RowScores]) -> list[RowScores]:
         """The rows of the weights that a checkpoint has now, those with the fewest settings of their own first."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, TypedDict
 
 from blurb.board import ledger
-from blurb.board.ledger import FOLDER, MOST_SIGNALS, MOST_TEXT, Entry, Event, append, manifest_of
+from blurb.board.ledger import BEFORE, FOLDER, MOST_SIGNALS, MOST_TEXT, Entry, Event, append, manifest_of
 from blurb.board.listing import sentence
 from blurb.board.reading import ROWS, read, rows_on
 from blurb.board.reproduction import Reproduction
@@ -180,8 +180,9 @@ def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
             raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
         if is_recorded:
             append(board, Entry(date, Event.WITHDRAWN, name, by, reason=reason))
-        if place.is_dir():
-            shutil.rmtree(place)
+        for there in (place, *(place.with_name(f".{name}{end}") for end in ("", BEFORE))):  # what a kill left, too
+            if there.is_dir():
+                shutil.rmtree(there)
 
 
 def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> int:

@@ -20,6 +20,8 @@ from blurb.system import leases
 from blurb.system.files import check_types, read_bytes, write_whole
 
 FILE, KEEP = "ledger.jsonl", ".gitkeep"
+BEFORE = ".before"
+"""End of the name of the hidden folder that a row has while it is replaced."""
 MOST_BYTES = 50_000_000
 """Of a ledger: 200,000 entries."""
 MOST_SIGNALS, MOST_TEXT = 1000, 2000

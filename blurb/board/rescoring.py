@@ -10,7 +10,7 @@ from pathlib import Path
 from blurb import __version__, metrics, tasks
 from blurb.board import ledger
 from blurb.board.figures import figures_of
-from blurb.board.ledger import FOLDER, Entry, Event, append, manifest_of
+from blurb.board.ledger import BEFORE, FOLDER, Entry, Event, append, manifest_of
 from blurb.board.listing import scores
 from blurb.board.reading import ROWS, Row, read
 from blurb.export.row_files import ABOUT, MANIFEST, RowFile, RunFile, description, manifest
@@ -30,14 +30,16 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> Entry:
     :raises DataError: if the data is not that of the row, or its files cannot be read
     """
     with ledger.changing(board):
+        if not FOLDER.fullmatch(name):
+            raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
         return _rescored(board, board / ROWS / name, data, by, date)
 
 
 def _rescored(board: Path, place: Path, data: Path, by: str, date: str) -> Entry:
-    name, before = place.name, place.with_name(f".{place.name}.before")
+    name, before = place.name, place.with_name(f".{place.name}{BEFORE}")
     if before.is_dir() and not place.exists():  # a kill between the two renames
         os.rename(before, place)
-    if not FOLDER.fullmatch(name) or not place.is_dir():
+    if not place.is_dir():
         raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
     row = read(place)
     entries = [entry for entry in ledger.read(board / ledger.FILE) if entry.row == name]

@@ -113,6 +113,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
                 with _sparing(step):
                     self._running = self._start(step, folder)
             if self._running is None:
+                shutil.rmtree(folder, ignore_errors=True)
                 continue
             if not wait and self._running.process.poll() is None:
                 return
@@ -170,7 +171,8 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         queue = self.output / QUEUE
         queue.mkdir(parents=True, exist_ok=True)
         # A folder of its own: two trainings whose output folders have one name may share a store.
-        kept = Path(tempfile.mkdtemp(prefix=f"{names.checkpoint(self.name, step)}.", dir=queue))
+        name = names.checkpoint(self.name, step).replace(os.sep, "-")
+        kept = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=queue))
         for path in folder.iterdir():
             if path.is_file() and not path.name.startswith(LEFT):
                 try:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from blurb.tasks import Split
 
-LOWER = re.compile(r"\b(loss|bits|nats|perplexity|error)\b", re.IGNORECASE)
+LOWER = re.compile(r"(?<![a-z])(loss|bits|nats|nll|bpb|ppl|perplexity|entropy|error)(?![a-z])", re.IGNORECASE)
 """Words in the name of a figure that is better the lower it is."""
 
 
@@ -30,8 +30,8 @@ class Measure(StrEnum):
     def direction(self, name: str) -> int | None:
         """1 if higher values are better, -1 if lower ones are; None for a figure whose name does not tell it.
 
-        >>> Measure.FIGURE.direction("bits per byte"), Measure.FIGURE.direction("masked accuracy")
-        (-1, None)
+        >>> [Measure.FIGURE.direction(name) for name in ("bits per byte", "eval_loss", "masked accuracy")]
+        [-1, -1, None]
 
         :param name: of the dataset or figure
         """

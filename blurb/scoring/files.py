@@ -166,7 +166,7 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Answer
             width = len(cells)
             names = [cell.strip() for cell in cells]
             if _column(names, ANSWER) is not None:
-                if twice := [name for name in names if names.count(name) > 1]:
+                if twice := [name for name in names if name and names.count(name) > 1]:
                     raise DataError(f"two columns have the name {twice[0][:40]!r}.", path, line)
                 header = names
                 continue

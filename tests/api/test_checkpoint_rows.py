@@ -83,3 +83,16 @@ def test_a_checkpoint_that_is_none_does_not_end_a_watch(monkeypatch: pytest.Monk
     errors.append(SettingsError("no data."))
     with pytest.raises(SettingsError):
         scoring.of_step(STEP)
+
+
+@pytest.mark.parametrize(
+    ("trials", "there"),
+    [({}, True), ({"seeds": 2}, False), ({"lr": 0.01}, False), ({"seeds": "auto"}, False), ({"device": "cpu"}, True)],
+)
+def test_only_what_this_call_would_score_is_there_already(read: Read, trials: dict[str, Any], there: bool) -> None:
+    """`--budget` takes the rest for unscored, and what is done costs no time."""
+    from blurb.training import hardware
+
+    own = hardware.choose_precision("auto", hardware.choose_device("cpu"))
+    _, scoring = read([_row([60.0], precision=own)], **trials)
+    assert bool(scoring.stored([STEP])) is there

@@ -222,3 +222,19 @@ def test_a_row_that_no_entry_knows_is_no_reason_to_stop(folder: Path) -> None:
     shutil.copytree(folder / "board" / "rows" / "row-one", folder / "board" / "rows" / "stray")
     code, out, err = command([*VERIFY, "--record", "the board"], folder)
     assert (code, "stray: no entry says that the row was added" in out) == (1, True), err
+
+
+def test_no_row_is_scored_again_outside_of_the_board(folder: Path) -> None:
+    shutil.copytree(folder / "board" / "rows" / "row-one", folder / "elsewhere" / "row-one")
+    before = events(folder)
+    with pytest.raises(SettingsError, match="there is no row"):
+        rescoring.rescore(folder / "board", "../../elsewhere/row-one", demo.prepare(), "me", today())
+    assert events(folder) == before
+
+
+def test_a_withdrawal_takes_what_a_kill_left(folder: Path) -> None:
+    rows = folder / "board" / "rows"
+    (rows / "row-one").rename(rows / ".row-one.before")
+    boards.withdraw(folder / "board", "row-one", "me", "why", today())
+    assert not (rows / ".row-one.before").exists()
+    assert list(ledger.problems(folder / "board")) == []

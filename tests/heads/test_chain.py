@@ -133,17 +133,19 @@ def test_a_window_may_begin_and_end_inside_of_an_entity(scheme: str, edges: tupl
     )
     for seed in range(8):
         chain = _chain(len(labels), seed, rules=allowed)
-        emissions = torch.randn(3, 4, len(labels)) * 5
+        emissions = torch.randn(3, 4, len(labels)) * 5 - (2e4 if seed % 2 else 0)
         mask = torch.arange(4) < torch.tensor([4, 1, 3])[:, None]
         inside = torch.tensor([edges, edges, (False, False)])
         best, shares = chain.decode(emissions, mask, inside), chain.marginals(emissions, mask, inside)
         for row, (length, own) in enumerate(((4, at_edges), (1, at_edges), (3, allowed))):
             paths = _all_paths(chain, emissions[row, :length], own)
-            assert paths[tuple(best[row, :length].tolist())] == pytest.approx(max(paths.values()), abs=1e-4)
+            assert paths[tuple(best[row, :length].tolist())] == pytest.approx(max(paths.values()), abs=1e-2)
+            highest = max(paths.values())
+            paths = {path: score - highest for path, score in paths.items()}
             total = _log_sum(paths.values())
             for word, tag in itertools.product(range(length), range(len(labels))):
                 share = math.fsum(math.exp(score - total) for path, score in paths.items() if path[word] == tag)
-                assert shares[row, word, tag].item() == pytest.approx(share, abs=1e-4)
+                assert shares[row, word, tag].item() == pytest.approx(share, abs=2e-3)
 
 
 @pytest.mark.usefixtures("algorithm")

@@ -153,7 +153,7 @@ def test_two_trainings_of_one_name_share_a_store(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / "model.safetensors").write_text(name)
         callback = _callback(tmp_path)
-        callback.name = "out"
+        callback.name = "org/out"
         kept.append(callback._kept(folder, 5))
     assert [(folder / "model.safetensors").read_text() for folder in kept] == ["A", "B"]
 

@@ -120,6 +120,7 @@ def test_numbers_that_are_none_or_of_another_scale(value: str, told: str, tmp_pa
         ("a.csv", ["id,prediction", '"open'], "not valid CSV"),
         ("a.csv", ["id,prediction", "1,2,3"], "a.csv:2: expected 2 columns, found 3"),
         ("a.tsv", ["a\tb\tc"], "3 columns without a header"),
+        ("a.csv", ["id,prediction,,", "x,1,,"], "there is no example 'x'"),
         ("a.csv", ["id,prediction,prediction", "1,2,3"], "a.csv:1: two columns have the name 'prediction'"),
         ("a.jsonl", ["{"], "a.jsonl:1: not valid JSON"),
         ("a.jsonl", ['{"id": "x"}'], "no column of predictions; present: id"),

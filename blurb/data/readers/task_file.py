@@ -214,7 +214,6 @@ def _conll(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
     token, tag = task.layout.get("token", 0), task.layout.get("tag", -1)
     document: str | None = None
     name: str | None = None
-    headers = 0
     words: list[tuple[int, str, str]] = []
 
     def sentence() -> tuple[int, dict[str, Any]]:
@@ -227,13 +226,12 @@ def _conll(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield sentence()
                 words, name = [], None
             if line.startswith(DOCUMENT):
-                headers += 1
-                document = document_of(line) or str(headers)
+                document = document_of(line)
             if line.startswith(ID_LINE):
                 name = line.removeprefix(ID_LINE).strip()
             continue
         # Not at any white space: a no-break space is inside of a word.
-        cells = line.split("\t") if "\t" in line else [cell for cell in line.split(" ") if cell]
+        cells = line.split("\t") if "\t" in line else re.split(r"[ \v\f]+", line.strip(" \v\f"))
         try:
             words.append((number, cells[token], cells[tag]))
         except IndexError:

@@ -16,7 +16,7 @@ from blurb.heads.linear_chain_crf.partition import forward_backward, log_partiti
 from blurb.heads.linear_chain_crf.viterbi import viterbi
 
 Bools = npt.NDArray[np.bool_]
-BARRED = 1e4
+BARRED = 1e9
 """Subtracted from the emissions of tags that may not be first or last: more than any path can win."""
 
 
@@ -120,7 +120,7 @@ class Chain(nn.Module):
         barred[:, 0] = ~inside[:, :1] & self.get_buffer("no_start_transitions")
         barred[rows, last] |= ~inside[:, 1:] & self.get_buffer("no_end_transitions")
         # Not -inf: marginals subtract emissions.
-        return emissions.masked_fill(barred, -BARRED), self._potentials(obeyed=("transitions",))
+        return emissions - BARRED * barred, self._potentials(obeyed=("transitions",))
 
     def _potentials(self, training: bool = False, obeyed: Sequence[str] = Potentials._fields) -> Potentials:
         """The scores, -inf for what the rules forbid; in training only if that is constrained, and in transitions."""
