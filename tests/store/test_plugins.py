@@ -294,3 +294,15 @@ def test_a_setting_that_came_later_counts_only_where_it_was_changed(
     assert "clip_norm" not in trial().settings
     assert trial().hash != before.hash  # as if it had never been there
     assert trial(clip_norm=2.0).hash == changed.hash
+
+
+def test_a_search_loads_the_heads_of_its_longest_axis(tmp_path: Path) -> None:
+    """Beside a shorter axis only the first values were loaded."""
+    from blurb.planning.request import load_protocol
+
+    (tmp_path / "searched_head.py").write_text(HEAD)
+    file = tmp_path / "searched.toml"
+    head = f"{tmp_path / 'searched_head.py'}:MyHead"
+    file.write_text(f'extends = "smoke"\n[search]\nlr = [1e-4]\nhead = ["linear", "{head}"]\n')
+    assert load_protocol(file, "demo").search["head"] == ("linear", head)
+    assert heads.get("searched_head.py:MyHead") is not None
