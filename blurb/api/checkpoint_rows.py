@@ -54,7 +54,8 @@ class Scoring:
             f"{outcome.job.source.name} on {outcome.job.trial.task}, seed {outcome.job.trial.seed}: {outcome.message}"
             for outcome in results.failed
         )
-        return {row.model: self._of_seeds(row, protocol, seeds) for row in results.rows}
+        asked = self._seeds(protocol, given.get("seeds"))
+        return {row.model: _of_seeds(row, asked) for row in results.rows}
 
     def of_step(self, step: Step) -> RowScores | None:
         """The row of one checkpoint; None if its trials failed, or if it is none that can be scored: both are told."""
@@ -76,7 +77,7 @@ class Scoring:
         suite, precision = self.trials.get("suite", "blurb"), self.trials.get("precision", "auto")
 
         def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
-            name = protocols.load(protocol).name
+            name, asked = protocols.load(protocol).name, self._seeds(protocol, self.trials.get("seeds"))
             by_name: dict[str, list[RowScores]] = {}
             for row in rows:
                 fits = (row.configuration.protocol, row.suite) == (name, suite)
@@ -88,7 +89,7 @@ class Scoring:
                 own = self._current(step, by_name.get(step.name, []))
                 kinds |= {f"{row.configuration.text} {row.configuration.precision}": "" for row in own}
                 if own:
-                    own_rows[step.name] = self._of_seeds(own[0], protocol)
+                    own_rows[step.name] = _of_seeds(own[0], asked)
             if len(kinds) > 1:
                 note = (
                     f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first (--precision chooses)."
@@ -103,20 +104,18 @@ class Scoring:
         from blurb.training import hardware
 
         trials = dict(self.trials)
-        count = trials.get("seeds")
-        if trials.keys() - PLAIN or count == "auto":
+        asked = self._seeds(self.protocol, trials.get("seeds"))
+        if trials.keys() - PLAIN or not asked:
             return {}  # the planning knows which trials are those of settings
         if trials.get("precision", "auto") == "auto":
             device = hardware.choose_device(trials.get("device", "auto"))
             trials["precision"] = hardware.choose_precision("auto", device)
         rows = replace(self, trials=trials, told=[], notes=[]).read(steps, self.protocol)
-        asked = protocols.load(self.protocol)
-        wanted = {task.name: set(asked.seeds(task, count)) for task in tasks_.load_selection(self.names)}
         return {
             name: row
             for name, row in rows.items()
             if not row.configuration.overrides
-            and all(task in row.datasets and seeds <= row.datasets[task].runs.keys() for task, seeds in wanted.items())
+            and all(task in row.datasets and seeds <= row.datasets[task].runs.keys() for task, seeds in asked.items())
         }
 
     def _current(self, step: Step, rows: Sequence[RowScores]) -> list[RowScores]:
@@ -127,18 +126,12 @@ class Scoring:
             self.told.append(f"{step.name}: the store has the scores of other weights; without --read it is scored.")
         return sorted(own, key=lambda row: len(row.configuration.overrides))
 
-    def _of_seeds(self, row: RowScores, protocol: str, count: int | None = None) -> RowScores:
-        """A row with the seeds that were asked for: others, as of a search, would be a mean beside single runs."""
-        count = self.trials.get("seeds") if count is None else count
-        if count == "auto":
-            return row
-        asked = protocols.load(protocol)
-        kept = {
-            task.name: row.datasets[task.name].of_seeds(asked.seeds(task, count))
-            for task in tasks_.load_selection(self.names)
-            if task.name in row.datasets
-        }
-        return replace(row, datasets={**row.datasets, **kept})
+    def _seeds(self, protocol: str, count: int | str | None) -> Mapping[str, frozenset[int]]:
+        """Dataset -> the seeds that are asked for; none with `auto`, where their number is not known before."""
+        if isinstance(count, str):
+            return {}
+        of = protocols.load(protocol)
+        return {task.name: frozenset(of.seeds(task, count)) for task in tasks_.load_selection(self.names)}
 
     def value(self, row: RowScores) -> float | None:
         """The mean over the datasets; None unless all are there."""
@@ -162,6 +155,12 @@ def names_of(tasks: str | Sequence[str], most: int | None = None) -> list[str]:
     if most is not None and len(names) > most:
         raise SettingsError(f"Choose one dataset (got {', '.join(names)}).")
     return names
+
+
+def _of_seeds(row: RowScores, asked: Mapping[str, frozenset[int]]) -> RowScores:
+    """A row with the seeds that were asked for: others, as of a search, would be a mean beside single runs."""
+    kept = {name: one.of_seeds(asked[name]) for name, one in row.datasets.items() if name in asked}
+    return replace(row, datasets={**row.datasets, **kept})
 
 
 def _weights(step: Step) -> str | None:

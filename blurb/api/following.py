@@ -64,7 +64,8 @@ def series(
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     checkpoints = wrong.tried(finding.find, places, pattern, not trials.get("tokenizer"))
     names = wrong.tried(names_of, tasks)
-    _ = [wrong.tried(protocols.load, name) for name in (protocol, full) if name is not None]
+    for name in (protocol, full or protocol):
+        wrong.tried(protocols.load, name)
     seconds = None if budget is None else wrong.tried(budget_seconds, budget)
     lines = wrong.tried(rows_of, beside, output)
     if checkpoints is not None:

@@ -13,6 +13,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from blurb.data.readers._files import has_half_pair
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.system.files import read_bytes
@@ -156,5 +157,5 @@ def _checked(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any
 
 
 def _check_characters(name: str, text: str) -> None:
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if has_half_pair(text):
         raise DataError(f"'{name}' has half of a surrogate pair, which is not a character.")

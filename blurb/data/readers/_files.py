@@ -108,6 +108,11 @@ ID_LINE = "# id ="
 """Beginning of the line before a sentence that has an id."""
 
 
+def has_half_pair(text: str) -> bool:
+    """Whether a text has half of a surrogate pair, as JSON can spell it: no character, and no UTF-8."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def document_of(line: str) -> str | None:
     """The name of a document in its header; None if that has none.
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from blurb.data.readers._files import check_label, json_object, line_of, read_text, table
+from blurb.data.readers._files import check_label, has_half_pair, json_object, line_of, read_text, table
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
@@ -29,7 +29,7 @@ def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Example]:
         if label not in task.labels:
             raise error(f"final_decision must be {', '.join(task.labels)} (got {str(label)[:20]!r}).")
         context = " ".join(contexts)
-        if any("\ud800" <= character <= "\udfff" for character in pmid + question + context):
+        if has_half_pair(pmid + question + context):
             raise error("half of a surrogate pair is not a character.")
         yield {"id": pmid, "question": question, "context": context, "label": label}
 
