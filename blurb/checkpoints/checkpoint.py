@@ -92,8 +92,8 @@ class Checkpoint:
         """The tokenizer; a folder may hold one alone."""
         config = self.config if (self.folder / CONFIG).is_file() else None
         self.check_code()
-        _ = self.tokenizer_config  # checked before a library reads them
-        return loading.load_tokenizer(self.folder, config, self.remote_code, self.casing)
+        switches = self.tokenizer_config  # which checks the files before a library reads them
+        return loading.load_tokenizer(self.folder, config, switches, self.remote_code, self.casing)
 
     @cached_property
     def is_causal(self) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.architecture_checks import check_embeddings, check_type
 from blurb.checkpoints.casing import with_casing
+from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
 from blurb.checkpoints.reading import blamed
 from blurb.checkpoints.transformers_log import errors_alone, hide_progress
 from blurb.inputs.tokenizer import Tokenizer
@@ -42,15 +42,23 @@ def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> 
         return CONFIG_MAPPING[kind].from_dict(fields, name_or_path=str(folder))
 
 
-def load_tokenizer(folder: Path, config: Any, remote_code: bool, casing: str) -> Tokenizer:
+def load_tokenizer(folder: Path, config: Any, switches: Mapping[str, Any], remote_code: bool, casing: str) -> Tokenizer:
     """The tokenizer; transformers reads its files anew, as it offers no way to pass their content.
 
     :param config: of the encoder, which may decide the class; None for a tokenizer alone
+    :param switches: content of tokenizer_config.json
     :param casing: "cased" or "uncased" to override its files, see `blurb.checkpoints.casing`
     """
-    from transformers import AutoTokenizer
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    load = partial(AutoTokenizer.from_pretrained, str(folder), config=config, trust_remote_code=remote_code)
+    def load(**options: Any) -> Any:
+        try:
+            inner = AutoTokenizer.from_pretrained(str(folder), config=config, trust_remote_code=remote_code, **options)
+        except TypeError:  # of a class that cannot be made of this file
+            inner = PreTrainedTokenizerFast.from_pretrained(str(folder), **options)
+        return as_filed(inner, folder, {**switches, **options})
+
+    check_sentencepiece(folder)
     with blamed(folder, "cannot load the tokenizer"):
         inner = load()
         if len(inner) <= len(set(inner.all_special_ids)):

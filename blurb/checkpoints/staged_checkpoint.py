@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.reading import blamed
 from blurb.checkpoints.references import locate
-from blurb.checkpoints.tokenizer_files import read_tokenizer_config
 from blurb.checkpoints.weights import INDEX, PATTERNS
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
@@ -106,13 +105,9 @@ def _save_tokenizer(tokenizer: PreTrainedTokenizerBase | str | Path, folder: Pat
 
     Its class is saved, too: the configuration of another model would lead to a wrong one.
     """
-    from transformers import AutoTokenizer
-
     if isinstance(tokenizer, str | Path):
         place = locate(str(tokenizer), None, remote_code).folder
-        read_tokenizer_config(place)  # for its checks
-        with blamed(place, "cannot load the tokenizer"):
-            tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=remote_code)
+        tokenizer = Checkpoint(place, remote_code).tokenizer.inner
     tokenizer.save_pretrained(folder)
     return Tokenizer(tokenizer).hash
 

@@ -22,25 +22,9 @@ BYTES = 4
 """Maximum number of bytes of a letter; `ByteLevel` turns each byte into a letter."""
 TOKENIZER_CONFIG = "tokenizer_config.json"
 JSON_FILES = ("tokenizer.json", TOKENIZER_CONFIG, "special_tokens_map.json", "added_tokens.json", "vocab.json")
-FILES = (
-    *JSON_FILES,
-    "vocab.txt",
-    "bpe.codes",
-    "merges.txt",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "spm.model",
-    "tokenizer.model",
-)
-TOKENIZERS = (
-    "tokenizer.json",
-    "vocab.txt",
-    "vocab.json",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "spm.model",
-    "tokenizer.model",
-)
+SENTENCEPIECE = ("spiece.model", "sentencepiece.bpe.model", "spm.model", "sentencepiece.model", "tokenizer.model")
+FILES = (*JSON_FILES, "vocab.txt", "bpe.codes", "merges.txt", *SENTENCEPIECE)
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", *SENTENCEPIECE)
 """One of these makes a tokenizer."""
 
 
@@ -105,10 +89,10 @@ def _ids(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
 
 def _check_growth(folder: Path, content: Mapping[str, Any]) -> None:
     """Steps one after another multiply: four that make a thousand letters of one would fill any memory."""
-    steps = [step for part in ("normalizer", "pre_tokenizer") for step in _steps(content.get(part))]
-    if len(steps) > MOST_STEPS:
-        raise ModelError(f"tokenizer.json has {len(steps)} steps; at most {MOST_STEPS} are accepted.", where=folder)
-    if (growth := _growth(steps)) > MOST_GROWTH:
+    every = [step for part in ("normalizer", "pre_tokenizer") for step in steps(content.get(part))]
+    if len(every) > MOST_STEPS:
+        raise ModelError(f"tokenizer.json has {len(every)} steps; at most {MOST_STEPS} are accepted.", where=folder)
+    if (growth := _growth(every)) > MOST_GROWTH:
         raise ModelError(
             f"tokenizer.json: its normalizer and pre_tokenizer may make {growth:,} letters of one; at most "
             f"{MOST_GROWTH:,} are accepted.",
@@ -116,15 +100,15 @@ def _check_growth(folder: Path, content: Mapping[str, Any]) -> None:
         )
 
 
-def _steps(step: Any) -> Iterator[Mapping[str, Any]]:
+def steps(step: Any) -> Iterator[Mapping[str, Any]]:
     """The steps of a normalizer or pre-tokenizer in order; malformed ones are left to the tokenizer."""
     if not isinstance(step, dict):
         return
     inner = [step[name] for name in ("normalizers", "pretokenizers") if isinstance(step.get(name), list)]
     if not inner:
         yield step
-    for each in (one for steps in inner for one in steps):
-        yield from _steps(each)
+    for each in (one for group in inner for one in group):
+        yield from steps(each)
 
 
 def _growth(steps: Iterable[Mapping[str, Any]]) -> int:

@@ -1,0 +1,182 @@
+"""A tokenizer as its own file says, whatever class is named beside the file.
+
+Since version 5 of transformers a named class builds normaliser and pre-tokenizer by itself and takes only vocabulary
+and merges from the file (huggingface/transformers#45701, #44255). So the sub-tokens of probe texts are compared with
+those of the file itself, and where they differ the file is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from string import ascii_letters, digits, punctuation
+from typing import Any
+
+from blurb.checkpoints.tokenizer_files import SENTENCEPIECE, steps
+from blurb.checkpoints.transformers_log import errors_alone
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import ModelError
+
+JSON = "tokenizer.json"
+LETTERS = f"{ascii_letters}{digits}{punctuation}µμ²³₂½™ﬁﬂ°±×→≥–—‘’“”…éüßñÅçαβγΔκ中の한й\u00a0\u2009\u3000ＤＮ１"
+"""Letters whose treatment differs between tokenizers."""
+PROBES = (
+    *(f"ka{letter}lo" for letter in LETTERS),
+    *(f"the {letter} of" for letter in LETTERS),
+    "Tumor necrosis factor-alpha (TNF-α) in 12,345 of 67 patients; p < 0.05, don't re-use.",
+    "DNA kalo Café cafe\u0301 e\u0301",
+    "5 µg/ml H₂O m² 10⁻³",
+)
+SWITCHES = {
+    "BertNormalizer": {
+        "lowercase": "do_lower_case",
+        "strip_accents": "strip_accents",
+        "handle_chinese_chars": "tokenize_chinese_chars",
+    },
+    "ByteLevel": {"add_prefix_space": "add_prefix_space"},
+}
+"""Fields of steps in tokenizer.json that tokenizer_config.json overrides, by its own name for them."""
+FRAME_SWITCHES = ("add_bos_token", "add_eos_token")
+NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+
+def as_filed(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
+    """The loaded tokenizer if it does what its file says, else one that does.
+
+    A tokenizer whose class is code of the checkpoint is left as it is: that code is part of what was pretrained.
+
+    :param inner: of `AutoTokenizer.from_pretrained`
+    :param config: content of tokenizer_config.json, with what overrides it
+    :raises ModelError: if a SentencePiece model and the tokenizer made of it differ; shows where
+    """
+    if not type(inner).__module__.startswith("transformers."):
+        return inner
+    if (folder / JSON).is_file():
+        return _as_in_json(inner, folder, config)
+    model = _model(folder)
+    return inner if model is None else _as_in_model(inner, model)
+
+
+def check_sentencepiece(folder: Path) -> None:
+    """Raises a ModelError if a tokenizer is to be made of a file that is no model of SentencePiece."""
+    if (path := _model(folder)) is not None and not (folder / JSON).is_file():
+        _processor(path)
+
+
+def _model(folder: Path) -> Path | None:
+    return next((folder / name for name in SENTENCEPIECE if (folder / name).is_file()), None)
+
+
+def _processor(path: Path) -> Any:
+    from sentencepiece import SentencePieceProcessor
+
+    try:
+        return SentencePieceProcessor(model_file=str(path))
+    except (OSError, RuntimeError):
+        raise ModelError(
+            f"{path.name} is no model of SentencePiece", where=path.parent, fix="download the checkpoint again."
+        ) from None
+
+
+def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
+    import tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    file = tokenizers.Tokenizer.from_file(str(folder / JSON))
+    file.no_truncation()
+    file.no_padding()
+    _switch(file, config)
+    filed = [encoding.ids for encoding in file.encode_batch(list(PROBES), add_special_tokens=False)]
+    if filed == [one.ids for one in Tokenizer(inner).subtokens(PROBES)] and _framed_alike(inner, file, config):
+        return inner
+    with errors_alone():  # that the class is another one is why it is called
+        whole = PreTrainedTokenizerFast.from_pretrained(str(folder), model_input_names=inner.model_input_names)
+    _switch(whole.backend_tokenizer, config)
+    known = whole.get_vocab()
+    for name in NAMED:  # what the class names by default and the vocabulary has, such as [CLS]
+        token = getattr(inner, name)
+        if getattr(whole, name) is None and token in known:
+            setattr(whole, name, token)
+    return whole
+
+
+def _switch(tokenizer: Any, config: Mapping[str, Any]) -> None:
+    """Sets what tokenizer_config.json says otherwise, as all versions of transformers do."""
+    for part in ("normalizer", "pre_tokenizer"):
+        step = getattr(tokenizer, part)
+        state = json.loads(step.__getstate__()) if step is not None else None
+        before = json.dumps(state)
+        for one in steps(state):
+            for field, switch in SWITCHES.get(str(one.get("type")), {}).items():
+                if isinstance(config.get(switch), bool):
+                    one[field] = config[switch]
+        if json.dumps(state) != before:
+            step.__setstate__(json.dumps(state).encode())
+            setattr(tokenizer, part, step)
+
+
+def _framed_alike(inner: Any, file: Any, config: Mapping[str, Any]) -> bool:
+    """Whether both put the same special tokens around a text and a pair, unless a switch adds some."""
+    if file.post_processor is None or any(config.get(name) is not None for name in FRAME_SWITCHES):
+        return True
+    texts = (("the",), ("the", "of"))
+    return all(file.encode(*each).ids == inner(*each, truncation=False, padding=False)["input_ids"] for each in texts)
+
+
+def _as_in_model(inner: Any, path: Path) -> Any:
+    """Compares with SentencePiece itself, from whose model transformers builds a tokenizer of its own."""
+    processor, prepare = _processor(path), _preparation(inner)
+    if _difference(inner, processor, prepare) and getattr(inner, "is_fast", False):
+        _take_steps(inner.backend_tokenizer, processor, prepare)
+    if difference := _difference(inner, processor, prepare):
+        text, found, filed = difference
+        raise ModelError(
+            f"the tokenizer that transformers makes of {path.name} is another one: of {text!r} it makes "
+            f"{' '.join(found)}, and the file {' '.join(filed)}",
+            where=path.parent,
+            fix="save a tokenizer.json that does what the model does beside it.",
+        )
+    return inner
+
+
+def _preparation(inner: Any) -> Callable[[str], str]:
+    """What the tokenizer does to a text before SentencePiece reads it: lower case, no accents (ALBERT, XLNet)."""
+    lowers = Tokenizer(inner).lower_cases
+    strips = inner.tokenize("é") == inner.tokenize("e")
+
+    def prepare(text: str) -> str:
+        if strips:
+            text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+        return text.lower() if lowers else text
+
+    return prepare
+
+
+def _difference(
+    inner: Any, processor: Any, prepare: Callable[[str], str]
+) -> tuple[str, Sequence[str], Sequence[str]] | None:
+    """The first probe whose pieces differ, with both; unknown pieces are alike however they are written."""
+    for text, mine in zip(PROBES, Tokenizer(inner).subtokens(PROBES), strict=True):
+        unknown = inner.unk_token
+        found = inner.convert_ids_to_tokens(mine.ids)
+        ids = processor.encode(prepare(text))
+        filed = [unknown if one == processor.unk_id() else processor.id_to_piece(one) for one in ids]
+        if found != filed:
+            return text, found, filed
+    return None
+
+
+def _take_steps(tokenizer: Any, processor: Any, prepare: Callable[[str], str]) -> None:
+    """Gives a tokenizer the normaliser that the model of SentencePiece holds, behind the casing of the class."""
+    from sentencepiece import sentencepiece_model_pb2
+    from tokenizers import Regex, normalizers, pre_tokenizers
+
+    spec = sentencepiece_model_pb2.ModelProto.FromString(processor.serialized_model_proto()).normalizer_spec
+    parts = [normalizers.NFKD(), normalizers.StripAccents()] if prepare("é") == "e" else []
+    parts += [normalizers.Lowercase()] if prepare("A") == "a" else []
+    parts += [normalizers.Precompiled(spec.precompiled_charsmap)] if spec.precompiled_charsmap else []
+    parts += [normalizers.Replace(Regex(" {2,}"), " ")] if spec.remove_extra_whitespaces else []
+    tokenizer.normalizer = normalizers.Sequence(parts)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always" if spec.add_dummy_prefix else "never")

@@ -1,0 +1,206 @@
+"""A tokenizer does what its file says. Oracles: `tokenizers` on tokenizer.json, `sentencepiece` on a model file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+from tokenizers import Tokenizer as File
+from transformers import AutoTokenizer
+
+from blurb.checkpoints import Checkpoint
+from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import ModelError
+from tests import checkpoints
+
+Builder = Callable[[str], Path]
+KINDS = [*checkpoints.KINDS, *checkpoints.FAMILIES]
+TEXTS = [
+    "with 5 µg",
+    "kalo MIN",
+    "m² H₂O",
+    "ﬁn",
+    "ka\u00a0lo ka\u2009lo",
+    "ＤＮＡ 12",
+    "Café e\u0301",
+    "α-β (x)",
+    "the Qx",
+]
+PLAIN = ["with 5 mg", "ka lo, min", "(x) ka 12"]
+"""What no class prepares."""
+CHANGES = {
+    "normalizer": [
+        {"type": "Replace", "pattern": {"String": "µ"}, "content": "u"},
+        {"type": "NFKC"},
+        {"type": "Lowercase"},
+        {"type": "Replace", "pattern": {"String": "Q"}, "content": "ka"},
+        {"type": "Replace", "pattern": {"Regex": "[0-9]"}, "content": "lo"},
+    ],
+    "pre_tokenizer": [
+        {"type": "Digits", "individual_digits": True},
+        {"type": "Split", "pattern": {"String": "k"}, "behavior": "Isolated", "invert": False},
+        {"type": "Punctuation", "behavior": "Isolated"},
+    ],
+}
+CASES = [(part, change) for part, changes in CHANGES.items() for change in changes]
+
+
+def _ids(folder: Path) -> list[list[int]]:
+    """Of the file itself."""
+    file = File.from_file(str(folder / "tokenizer.json"))
+    file.no_truncation()
+    file.no_padding()
+    return [file.encode(text, add_special_tokens=False).ids for text in TEXTS]
+
+
+def _of(tokenizer: Tokenizer) -> list[list[int]]:
+    return [one.ids for one in tokenizer.subtokens(TEXTS)]
+
+
+def _edit(folder: Path, edit: Callable[[dict[str, Any]], None], name: str = "tokenizer.json") -> None:
+    content = json.loads((folder / name).read_text(encoding="utf-8"))
+    edit(content)
+    (folder / name).write_text(json.dumps(content), encoding="utf-8")
+
+
+@pytest.fixture
+def with_file(checkpoint: Builder, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A copy of a kind of checkpoint whose tokenizer has a file."""
+    folder = Path(shutil.copytree(checkpoint(request.param), tmp_path / "ck"))
+    if not (folder / "tokenizer.json").is_file():
+        pytest.skip("its tokenizer has no tokenizer.json")
+    return folder
+
+
+@pytest.mark.parametrize("with_file", KINDS, indirect=True)
+def test_a_tokenizer_that_agrees_is_left_as_it_is(with_file: Path) -> None:
+    assert Checkpoint(with_file).tokenizer.hash == Tokenizer(AutoTokenizer.from_pretrained(str(with_file))).hash
+
+
+@pytest.mark.parametrize(("part", "change"), CASES, ids=[f"{one['type']}{n}" for n, (_, one) in enumerate(CASES)])
+@pytest.mark.parametrize("with_file", KINDS, indirect=True)
+def test_what_the_file_adds_is_done(with_file: Path, part: str, change: dict[str, Any]) -> None:
+    def added(content: dict[str, Any]) -> None:
+        inner = "normalizers" if part == "normalizer" else "pretokenizers"
+        content[part] = {"type": "Sequence", inner: [change, *([content[part]] if content[part] else [])]}
+
+    before = Checkpoint(with_file).tokenizer
+    _edit(with_file, added)
+    after = Checkpoint(with_file, casing="uncased" if change["type"] == "Lowercase" else "").tokenizer
+    assert _of(after) == _ids(with_file)
+    assert after.hash != before.hash or _of(after) == _of(before)
+    assert after.special_tokens == before.special_tokens
+
+
+@pytest.mark.parametrize("name", ["RobertaTokenizerFast", "DebertaTokenizer", "T5TokenizerFast", "BertTokenizer"])
+@pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "modernbert"])
+def test_a_class_of_another_family(checkpoint: Builder, tmp_path: Path, kind: str, name: str) -> None:
+    """A WordPiece file under RobertaTokenizerFast was cut into single letters, and unknown letters vanished."""
+    folder = Path(shutil.copytree(checkpoint(kind), tmp_path / "ck"))
+    before = Checkpoint(folder).tokenizer
+    _edit(folder, lambda content: content.update(tokenizer_class=name), "tokenizer_config.json")
+    after = Checkpoint(folder).tokenizer
+    assert _of(after) == _ids(folder)
+    segments = {"types": before.special_tokens.types, "single_suffix_types": before.special_tokens.single_suffix_types}
+    assert replace(after.special_tokens, **segments) == before.special_tokens  # a class decides about these alone
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_a_switch_counts_only_where_it_is_stated(checkpoint: Builder, tmp_path: Path, lower: bool) -> None:
+    folder = Path(shutil.copytree(checkpoint("bert_cased"), tmp_path / "ck"))
+    _edit(folder, lambda content: content.pop("do_lower_case"), "tokenizer_config.json")
+    assert not Checkpoint(folder).tokenizer.lower_cases  # the class would lower-case by default
+    _edit(folder, lambda content: content.update(do_lower_case=lower), "tokenizer_config.json")
+    assert Checkpoint(folder, casing="uncased" if lower else "").tokenizer.lower_cases == lower
+
+
+def test_the_tokenizer_of_another_folder_is_as_its_file_says(checkpoint: Builder, tmp_path: Path) -> None:
+    from blurb.checkpoints.staged_checkpoint import with_tokenizer
+
+    other = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "other"))
+    _edit(other, lambda content: content.update(normalizer=None))
+    staged = with_tokenizer(checkpoint("bert_uncased"), other, False)
+    assert _of(Checkpoint(staged).tokenizer) == _ids(other)
+
+
+SPECIAL = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}
+MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "deberta-v2": (
+        "spm.model",
+        "DebertaV2Tokenizer",
+        SPECIAL | {"pad_piece": "[PAD]", "bos_piece": "[CLS]", "eos_piece": "[SEP]", "unk_piece": "[UNK]"},
+    ),
+    "xlm-roberta": ("sentencepiece.bpe.model", "XLMRobertaTokenizer", {}),
+    "camembert": ("sentencepiece.bpe.model", "CamembertTokenizer", {}),
+    "albert": (
+        "spiece.model",
+        "AlbertTokenizer",
+        {"pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1, "control_symbols": ["[CLS]", "[SEP]", "[MASK]"]},
+    ),
+    "xlnet": ("spiece.model", "XLNetTokenizer", {"control_symbols": ["<cls>", "<sep>", "<pad>", "<mask>"]}),
+    "t5": ("spiece.model", "T5Tokenizer", {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}),
+    "fnet": ("spiece.model", "FNetTokenizer", {"control_symbols": ["[CLS]", "[SEP]", "[MASK]"]}),
+    "big_bird": (
+        "spiece.model",
+        "BigBirdTokenizer",
+        {"pad_id": 0, "eos_id": 1, "bos_id": 2, "unk_id": 3, "control_symbols": ["[SEP]", "[MASK]", "[CLS]"]},
+    ),
+}
+"""Type -> file as published, class, and how it was trained."""
+
+
+def _published(folder: Path, kind: str, **options: Any) -> sentencepiece.SentencePieceProcessor:
+    """A folder as published: a model of SentencePiece and the name of a class."""
+    name, cls, own = MODELS[kind]
+    syllables = ("ka", "lo", "min", "tox", "µ", "2", "fi", "é", "α", "the", "of", "and", "12", "h", "o", "x")
+    words = ["".join(syllables[(n * k + n) % 16] for k in range(1 + n % 3)) for n in range(1, 400)]
+    if kind != "albert":
+        words += [word.title() for word in words]
+    text = folder / "text.txt"
+    folder.mkdir(parents=True)
+    text.write_text("\n".join(" ".join(words[n : n + 9]) for n in range(0, len(words), 3)), encoding="utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text), model_prefix=str(folder / "m"), vocab_size=150, hard_vocab_limit=False, minloglevel=2,
+        character_coverage=1.0, **own, **options,
+    )  # fmt: skip
+    (folder / "m.model").rename(folder / name)
+    text.unlink()
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": cls}), encoding="utf-8")
+    return sentencepiece.SentencePieceProcessor(model_file=str(folder / name))
+
+
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "identity", "nmt_nfkc_cf"])
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_of_sentencepiece_alone(tmp_path: Path, kind: str, rule: str) -> None:
+    processor = _published(tmp_path / "ck", kind, normalization_rule_name=rule)
+    tokenizer = Checkpoint(tmp_path / "ck").tokenizer
+    for text in TEXTS if kind not in ("albert", "xlnet") else PLAIN:
+        unknown = tokenizer.inner.unk_token
+        pieces = [
+            unknown if processor.is_unknown(one) else processor.id_to_piece(one) for one in processor.encode(text)
+        ]
+        assert tokenizer.inner.convert_ids_to_tokens(tokenizer.subtokens([text])[0].ids) == pieces
+
+
+def test_a_difference_that_stays_is_refused(tmp_path: Path) -> None:
+    """RemBERT's class gives unknown letters the id of the end of a text."""
+    folder = tmp_path / "ck"
+    _published(folder, "xlm-roberta")
+    (folder / "sentencepiece.bpe.model").rename(folder / "sentencepiece.model")
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "RemBertTokenizer"}', encoding="utf-8")
+    with pytest.raises(ModelError, match=r"that transformers makes of sentencepiece.model is another one: of 'ka.lo'"):
+        _ = Checkpoint(folder).tokenizer
+
+
+def test_what_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "spm.model").write_bytes(b"none")
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "DebertaV2Tokenizer"}', encoding="utf-8")
+    with pytest.raises(ModelError, match=r"spm.model is no model of SentencePiece") as caught:
+        _ = Checkpoint(tmp_path).tokenizer
+    assert "tiktoken" not in str(caught.value)
