@@ -47,6 +47,11 @@ def check(name: str, what: str, option: str = "--name") -> None:
         )
 
 
+def folded(name: str) -> str:
+    """A name as names are compared that people type: `NCBI_disease` is `ncbi-disease`."""
+    return name.lower().replace("_", "-")
+
+
 def plain(name: str) -> str:
     """A name with only ASCII letters, digits, dots, underscores and hyphens: `org/model` becomes `org-model`."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -36,12 +36,31 @@ def check_type(folder: Path, config: Mapping[str, Any]) -> None:
     transformers does not know is left to it.
     """
     kind = config.get("model_type")
+    if kind is None and "auto_map" not in config:
+        raise ModelError(
+            "config.json has no model_type, so nothing says what the weights are of",
+            where=folder,
+            fix=f'add "model_type": "{_type_of(config.get("architectures"))}" to it.',
+        )
     if isinstance(kind, str) and kind in _known_types() - _text_types():
         raise ModelError(
             f"config.json: '{kind}' is not a text-only model: it reads pictures or sound instead of sub-tokens",
             where=folder,
             fix="choose an encoder of text with a vocabulary, such as BERT, RoBERTa or DeBERTa.",
         )
+
+
+def _type_of(architectures: Any) -> str:
+    """The type of the class that config.json names (`BertForMaskedLM` is of bert), or a list of frequent types."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    given = architectures[0] if isinstance(architectures, list) and architectures else ""
+    fitting = [
+        (len(name), kind)
+        for kind, cls in CONFIG_MAPPING_NAMES.items()
+        if isinstance(given, str) and given.startswith(name := cls.removesuffix("Config"))
+    ]
+    return max(fitting)[1] if fitting else "bert (or roberta, electra, deberta-v2, ...)"
 
 
 @cache
@@ -108,17 +127,17 @@ def check_length(folder: Path, model: Any) -> None:
 
     :param model: on torch's `meta` device
     """
-    places = _places(model)
-    if places is not None and places != PLACES:
+    shape = vectors_of(model)
+    if shape is not None and shape[0] != PLACES:
         raise ModelError(
-            f"{type(model).__name__} gives {places} vectors for {PLACES} sub-tokens, but blurb needs one for each",
+            f"{type(model).__name__} gives {shape[0]} vectors for {PLACES} sub-tokens, but blurb needs one for each",
             where=folder,
             fix="choose a checkpoint that restores the length (of Funnel one whose name does not end in -base).",
         )
 
 
-def _places(model: Any) -> int | None:
-    """The number of vectors for `PLACES` sub-tokens; None if the model does not say without weights.
+def vectors_of(model: Any) -> tuple[int, int] | None:
+    """The number of vectors for `PLACES` sub-tokens, and their width; None if the model does not say without weights.
 
     Without weights there are no values, so what inspects its mask fails; some make one where they are given none.
     """
@@ -127,7 +146,8 @@ def _places(model: Any) -> int | None:
     ids = torch.ones(1, PLACES, dtype=torch.long, device="meta")
     for mask in (None, torch.ones_like(ids)):
         with suppress(Exception):  # anything may come out of a library or of code of the checkpoint
-            return int(model(input_ids=ids, attention_mask=mask).last_hidden_state.shape[1])
+            _, places, width = model(input_ids=ids, attention_mask=mask).last_hidden_state.shape
+            return int(places), int(width)
     return None
 
 
@@ -145,22 +165,18 @@ def check_text(folder: Path, tokenizer: Tokenizer) -> None:
         )
 
 
-def is_causal(outline: Any, load: Callable[[], Any]) -> bool:
-    """Whether the first position of an encoder attends only to itself, as in a decoder.
+def is_causal(encoder: Any) -> bool:
+    """Whether the first vector stays the same when all other tokens change.
 
-    The attention modules say so; otherwise a test: does the first vector stay the same when all other tokens change?
-    Tokens are changed and not merely reordered: an encoder that attends to all alike and has no positions gives the
-    same vector for any order.
+    What modules and configuration state is not asked: `is_causal` in config.json makes a decoder bidirectional whatever
+    its modules say. Tokens are changed and not merely reordered: an encoder that attends to all alike and has no
+    positions gives the same vector for any order.
 
-    :param load: gives the encoder with its weights, for the test
+    :param encoder: with its weights
     """
     import torch
 
-    stated = {module.is_causal for module in outline.modules() if isinstance(getattr(module, "is_causal", None), bool)}
-    if len(stated) == 1:
-        return bool(stated.pop())
-    encoder = load().eval()
     ids = torch.tensor([range(1, 9), [1, *range(9, 16)]]) % encoder.get_input_embeddings().num_embeddings
     with torch.no_grad():
-        one, other = encoder(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[:, 0]
+        one, other = encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[:, 0]
     return bool((one - other).abs().max() <= 1e-5 * one.abs().max())

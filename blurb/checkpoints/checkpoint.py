@@ -14,7 +14,7 @@ from blurb.checkpoints.config_checks import check_code, check_config
 from blurb.checkpoints.encoder_size import EncoderSize, size_of
 from blurb.checkpoints.reading import read_json
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
-from blurb.checkpoints.weights import Stamp, Weights, find_weights
+from blurb.checkpoints.weights import Stamp, Weights, find_weights, other_release
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
 from blurb.names import by_number
@@ -98,7 +98,13 @@ class Checkpoint:
     @cached_property
     def is_causal(self) -> bool:
         """Whether each position attends only to itself and those before it, as in a decoder."""
-        return architecture_checks.is_causal(self.outline, lambda: self.load_encoder()[0])
+        return architecture_checks.is_causal(self.load_encoder()[0])
+
+    @cached_property
+    def width(self) -> int:
+        """Size of a vector of the last layer: measured, as config.json states it for another layer in some."""
+        shape = architecture_checks.vectors_of(self.outline)
+        return shape[1] if shape is not None else int(self.config.hidden_size)
 
     def load_encoder(self) -> tuple[Any, bool]:
         """A new encoder in float32, and whether it has a pooler with trained weights."""
@@ -116,7 +122,11 @@ class Checkpoint:
         """
         self.check_structure()
         if not self.weights.files:
-            raise ModelError("no weights; expected model.safetensors or pytorch_model.bin.", where=self.folder)
+            raise ModelError(
+                "no weights; expected model.safetensors or pytorch_model.bin",
+                where=self.folder,
+                fix=other_release(self.folder),
+            )
         self.check_config()
         if with_tokenizer and not self.has_tokenizer():
             _ = self.outline  # a model of pictures lacks no tokenizer
@@ -131,6 +141,13 @@ class Checkpoint:
 
     def check_structure(self) -> None:
         """Raises a ModelError for what is no checkpoint at all: an adapter, a folder of checkpoints."""
+        if (self.folder / ADAPTER).is_file() and (self.folder / CONFIG).is_file() and self.weights.files:
+            raise ModelError(
+                f"{ADAPTER} lies beside whole weights, and transformers would load the adapter and the base that it "
+                "names",
+                where=self.folder,
+                fix=f"if the weights are merged, remove {ADAPTER}.",
+            )
         if (self.folder / ADAPTER).is_file():
             base = read_json(self.folder, ADAPTER).get("base_model_name_or_path")
             raise ModelError(
@@ -149,7 +166,11 @@ class Checkpoint:
                 where=self.folder,
                 fix="Choose one of them.",
             )
-        raise ModelError("no config.json; a checkpoint must be a folder written by save_pretrained.", where=self.folder)
+        raise ModelError(
+            "no config.json; a checkpoint must be a folder written by save_pretrained",
+            where=self.folder,
+            fix=other_release(self.folder),
+        )
 
     def check_config(self) -> None:
         """Raises a ModelError for a configuration of an impossible encoder, or of code that nobody allowed."""

@@ -7,7 +7,8 @@ rest on behaviour, not on the model type.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,12 @@ from blurb.messages.errors import ModelError
 NO_ENCODER = "its config.json does not describe a text encoder"
 STRANGE = "ꙮ"
 """A letter that is missing in most vocabularies."""
+BUFFERS = re.compile(r"(^|\.)(position_ids|token_type_ids|inv_freq|masked_bias|(attn|attention|self_attn)\.bias)$")
+"""Names that older releases of transformers saved beside the weights, and that are none."""
+WRAPPERS = {"module.": "DataParallel", "_orig_mod.": "torch.compile", "model.": "Lightning"}
+"""What puts a prefix before the names of weights."""
+RESET = {"return_dict": True, "chunk_size_feed_forward": 0}
+"""Switches of config.json that change the form of a forward pass and not its values."""
 
 
 def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> Any:
@@ -37,9 +44,13 @@ def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> 
         # What names code of its own, a type that is not known, or one that becomes another is left to transformers,
         # which reads the file by itself.
         if "auto_map" in content or kind not in CONFIG_MAPPING or (kind == "mistral" and "layer_types" in content):
-            return AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
-        fields = PreTrainedConfig._decode_special_floats(copy.deepcopy(content))
-        return CONFIG_MAPPING[kind].from_dict(fields, name_or_path=str(folder))
+            config = AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
+        else:
+            fields = PreTrainedConfig._decode_special_floats(copy.deepcopy(content))
+            config = CONFIG_MAPPING[kind].from_dict(fields, name_or_path=str(folder))
+        for name in RESET.keys() & content.keys():
+            setattr(config, name, RESET[name])
+        return config
 
 
 def load_tokenizer(folder: Path, config: Any, switches: Mapping[str, Any], remote_code: bool, casing: str) -> Tokenizer:
@@ -85,8 +96,7 @@ def build_outline(folder: Path, config: Any, remote_code: bool) -> Any:
 
 def check_filled(folder: Path, config: Any, remote_code: bool) -> None:
     """Raises a ModelError if safetensors lack weights of the encoder; reads their headers only."""
-    model, missing = _from_files(folder, config, remote_code, "meta")
-    _check_complete(folder, _of_its_encoder(model, config, missing))
+    _check_names(folder, config, *_from_files(folder, config, remote_code, "meta"))
 
 
 def load_encoder(folder: Path, config: Any, remote_code: bool) -> tuple[Any, bool]:
@@ -97,11 +107,10 @@ def load_encoder(folder: Path, config: Any, remote_code: bool) -> tuple[Any, boo
     from transformers import AutoModel
 
     hide_progress()
-    model, missing = _from_files(folder, config, remote_code)
-    missing = _of_its_encoder(model, config, missing)
+    model, missing, unused = _from_files(folder, config, remote_code)
     pooler = getattr(model, "pooler", None)
     trained_pooler = pooler is not None and not any(key.startswith("pooler.") for key in missing)
-    _check_complete(folder, missing)
+    _check_names(folder, config, model, missing, unused)
     if config.is_encoder_decoder and _loader(config) is AutoModel:
         model = model.get_encoder()
     _check_finite(folder, model)
@@ -116,12 +125,14 @@ def _loader(config: Any) -> Any:
     return AutoModelForTextEncoding if type(config) in encoders else AutoModel
 
 
-def _from_files(folder: Path, config: Any, remote_code: bool, device: str | None = None) -> tuple[Any, set[str]]:
-    """The model of the weight files, and the names of its weights that they lack or have in another size.
+def _from_files(
+    folder: Path, config: Any, remote_code: bool, device: str | None = None
+) -> tuple[Any, set[str], set[str]]:
+    """The model of the weight files, the names of its weights that they lack or have in another size, and those left.
 
     :param device: "meta" reads the headers of the files alone
     """
-    with errors_alone(), blamed(folder, "cannot load the weights"):  # other heads are rightly unused, which is told
+    with errors_alone(), blamed(folder, "cannot load the weights"):  # what is left is judged in `_check_names`
         model, info = _loader(config).from_pretrained(
             str(folder),
             config=config,
@@ -131,7 +142,8 @@ def _from_files(folder: Path, config: Any, remote_code: bool, device: str | None
             ignore_mismatched_sizes=True,  # named below; transformers' own error does not
             **({"device_map": device} if device else {}),
         )
-    return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
+    lost = set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
+    return model, lost, set(info["unexpected_keys"])
 
 
 def _of_its_encoder(model: Any, config: Any, missing: set[str]) -> set[str]:
@@ -143,16 +155,45 @@ def _of_its_encoder(model: Any, config: Any, missing: set[str]) -> set[str]:
     return {name for name in missing if name not in named or id(named[name]) in own}
 
 
-def _check_complete(folder: Path, missing: set[str]) -> None:
-    """Raises a ModelError if an encoder lacks weights; a pooler may be a new one."""
-    lost = sorted(key for key in missing if not key.startswith("pooler."))
+def _check_names(folder: Path, config: Any, model: Any, missing: set[str], unused: set[str]) -> None:
+    """Raises a ModelError if an encoder lacks weights, or the file has weights inside its modules that it does not use.
+
+    A pooler may be new or unused, and a head unused.
+    """
+    lost = sorted(key for key in _of_its_encoder(model, config, missing) if not key.startswith("pooler."))
     if lost:
         raise ModelError(
             f"{len(lost)} weights of the encoder are missing in the checkpoint or have another size "
-            f"({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}); "
-            "config.json and the weights do not match.",
+            f"({_listed(lost)}); config.json and the weights do not match{_wrapped(lost[0], unused)}.",
             where=folder,
         )
+    if left := sorted(name for name in unused if _is_inside(model, name)):
+        raise ModelError(
+            f"{len(left)} of the weights inside the encoder's own modules are not used ({_listed(left)}); the encoder "
+            "that was trained is not the one that config.json and this version of transformers describe",
+            where=folder,
+            fix="correct config.json (number of layers, kind of positions), or save the encoder without these weights.",
+        )
+
+
+def _listed(names: list[str]) -> str:
+    return f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
+
+
+def _wrapped(name: str, unused: Iterable[str]) -> str:
+    """What the names in the file show, if they are those of the encoder behind a prefix."""
+    prefixes = (one.removesuffix(name) for one in sorted(unused) if one.endswith(f".{name}"))
+    prefix = next(prefixes, "")
+    by = next((wrapper for start, wrapper in WRAPPERS.items() if prefix.startswith(start)), "")
+    written = f", as {by} writes them" if by else ""
+    return f": the names in the file begin with '{prefix}'{written}; save it again without this" if prefix else ""
+
+
+def _is_inside(model: Any, name: str) -> bool:
+    """Whether an unused weight stands in a module that the encoder has, and is of no pooler and no buffer."""
+    own = name.removeprefix(f"{model.base_model_prefix}.")
+    children = {child for child, _ in model.named_children()}
+    return own.partition(".")[0] in children and "pooler" not in own and not BUFFERS.search(own)
 
 
 def _check_finite(folder: Path, model: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from typing import Any
 from blurb.messages.errors import BlurbError, ModelError
 from blurb.system.files import read_bytes
 
+ADVICE = re.compile(r"(?<=[.!:]) +(?=This file can|You |Please |Install |Try |Make sure|Check |If you |In order |To )")
+"""Where a library begins to give advice, which is seldom right here."""
+CONTROL = re.compile(r"\x1b\[[0-9;]*m|[\x00-\x1f\x7f]")
 MOST_BYTES = 256 * 2**20
 """Of a file but weights; those with the largest vocabularies have 40 MB."""
 
@@ -39,7 +43,8 @@ def reason(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
-    said = (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]).rstrip(".")
+    said = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+    said = ADVICE.split(CONTROL.sub("", said))[0].rstrip(".")
     bare = isinstance(error, LookupError | AttributeError | ArithmeticError | TypeError | AssertionError | MemoryError)
     return f"{type(error).__name__}: {said}" if bare else said
 

@@ -14,9 +14,40 @@ from typing import NamedTuple
 
 from blurb.checkpoints import downloads, hub
 from blurb.checkpoints.reading import reason
-from blurb.messages.errors import ModelError, UnknownName
-from blurb.names import by_number
+from blurb.messages.errors import ModelError
+from blurb.names import by_number, folded
 from blurb.system.files import of_system
+
+OWNERS = {
+    "google-bert": (
+        "bert-base-cased",
+        "bert-base-uncased",
+        "bert-large-cased",
+        "bert-large-uncased",
+        "bert-base-multilingual-cased",
+        "bert-base-multilingual-uncased",
+        "bert-large-uncased-whole-word-masking",
+        "bert-large-cased-whole-word-masking",
+        "bert-base-chinese",
+        "bert-base-german-cased",
+    ),
+    "FacebookAI": ("roberta-base", "roberta-large", "xlm-roberta-base", "xlm-roberta-large"),
+    "distilbert": (
+        "distilbert-base-cased",
+        "distilbert-base-uncased",
+        "distilbert-base-multilingual-cased",
+        "distilroberta-base",
+        "distilgpt2",
+    ),
+    "albert": tuple(
+        f"albert-{size}-{version}" for size in ("base", "large", "xlarge", "xxlarge") for version in ("v1", "v2")
+    ),
+    "xlnet": ("xlnet-base-cased", "xlnet-large-cased"),
+    "google-t5": ("t5-small", "t5-base", "t5-large", "t5-3b", "t5-11b"),
+    "openai-community": ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "openai-gpt"),
+    "almanach": ("camembert-base",),
+}
+"""Names without organisation that the tutorials of transformers use, by the organisation whose models they are."""
 
 
 def presets() -> dict[str, str]:
@@ -85,10 +116,12 @@ def folder_or_id(reference: str) -> Path | tuple[str, str]:
     except (OSError, RuntimeError) as error:  # a name of 300 letters, the home of a user who is not there
         why = of_system(error) if isinstance(error, OSError) else f"{_shown(reference)}: {reason(error)}."
         raise ModelError(f"Cannot access the model folder {why}") from None
-    known = presets()
-    if "/" not in reference and reference not in known:
-        raise ModelError(f"{UnknownName('model', reference, known)} Or use a folder or a Hub id such as org/model.")
     repository, at = _repository(reference)
+    if "/" not in repository:
+        raise ModelError(
+            f"There is no model called '{reference}'.",
+            fix="Write ORG/NAME for a model of the Hub, ./NAME for a folder, or a name that `blurb models` lists.",
+        )
     if path.is_absolute() or reference.startswith((".", "~")) or repository.count("/") != 1:
         raise ModelError(f"The model folder {reference} does not exist.")
     return repository, at
@@ -118,5 +151,7 @@ def _shown(reference: str) -> str:
 
 def _repository(reference: str) -> tuple[str, str]:
     """The Hub id of a preset or an id, and its revision, if it names one."""
-    repository, _, revision = presets().get(reference, reference).partition("@")
-    return repository, revision
+    known = presets()
+    repository, _, revision = known.get(reference, known.get(folded(reference), reference)).partition("@")
+    owner = next((f"{owner}/" for owner, names in OWNERS.items() if repository in names), "")
+    return f"{owner}{repository}", revision

@@ -24,6 +24,21 @@ VOLATILE = ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "ar
 ZIP = b"PK\x03\x04"
 """The first bytes of an archive."""
 
+CONVERT = "convert it with transformers 4 (from_tf=True or from_flax=True), or take its release for PyTorch."
+SAVE = "load its state_dict into the model in Python, and write that with save_pretrained."
+OTHER_RELEASES = {
+    "*.ckpt.index": f"this is a release for TensorFlow: {CONVERT}",
+    "*.h5": f"this is a release for TensorFlow: {CONVERT}",
+    "*.msgpack": f"this is a release for Flax: {CONVERT}",
+    "model.*.safetensors": "these are weights of a variant: rename the file to model.safetensors.",
+    "*.gguf": "this is a release for llama.cpp: take that for transformers.",
+    "*.onnx": "this is a release for ONNX: take that for PyTorch.",
+    "*.ckpt": f"this is a checkpoint of Lightning: {SAVE}",
+    "*.pt": f"this is a file of torch.save: {SAVE}",
+    "*.pth": f"this is a file of torch.save: {SAVE}",
+}
+"""What the files of a folder show that transformers does not load, and what to do."""
+
 Stamp = tuple[tuple[str, int, int, int, int], ...]
 """Name, size, times of change and place on the disk of every file."""
 
@@ -101,6 +116,11 @@ def find_weights(folder: Path, config: Mapping[str, Any]) -> Weights:
         if not path.is_file():
             raise ModelError(f"{path.name} is not a file (it is a folder or a broken link).", where=folder)
     return Weights(folder, tuple(files), index)
+
+
+def other_release(folder: Path) -> str:
+    """What a folder without weights for PyTorch is, and what to do; "" if its files do not tell."""
+    return next((said for pattern, said in OTHER_RELEASES.items() if any(folder.glob(pattern))), "")
 
 
 def _weight_map(folder: Path, index: str) -> dict[str, str]:

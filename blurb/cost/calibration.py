@@ -85,7 +85,7 @@ class Calibrator:
         self.load = clock() - start
         if getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None
-        size = int(encoder.config.hidden_size)
+        size = source.checkpoint.width
         head = heads.get("linear")(size, Problem("single", ("no", "yes"), None), 0.1)
         network = Network(encoder, poolings.get("mean")(size, None), head, False)
         self.device = choose_device(device)

@@ -9,6 +9,8 @@ from blurb.checkpoints.source import Source
 from blurb.checkpoints.source import resolve as of_checkpoint
 from blurb.heads._spec import canonical, parse
 from blurb.learners import PREFIX, LearnerKind, get_named, is_named, named, of_trial
+from blurb.messages.errors import ModelError
+from blurb.names import folded
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -57,6 +59,8 @@ def resolve(
     :raises ModelError: says what is missing and what to do
     """
     if not is_named(reference):
+        if folded(reference) in named() and not Path(reference).is_dir():
+            raise ModelError(f"There is no model called '{reference}'.", fix=f"Write {PREFIX}{folded(reference)}.")
         return of_checkpoint(reference, name, revision, remote_code, casing, tokenizer)
     weights = spelled(reference)
     return Source(name or weights, "learner", weights.removeprefix(PREFIX), weights=weights)

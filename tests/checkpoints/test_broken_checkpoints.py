@@ -5,6 +5,7 @@ Every case was a traceback, an abort of the process, or an hour.
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from click.testing import CliRunner
 
 from blurb.checkpoints import Checkpoint
@@ -189,3 +191,53 @@ def test_the_command_ends_with_2_and_writes_nothing(
     done = CliRunner().invoke(cli, ["run", str(copy), "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"])
     assert isinstance(done.exception, ModelError)  # `blurb.cli.main` prints these and exits with 2
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("architectures", "kind"), [(["BertForMaskedLM"], "bert"), (["DebertaV2Model"], "deberta-v2"), (None, "bert ")]
+)
+def test_no_model_type_says_which_to_add(copy: Path, architectures: list[str] | None, kind: str) -> None:
+    content = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+    del content["model_type"]
+    (copy / "config.json").write_text(json.dumps(content | {"architectures": architectures}), encoding="utf-8")
+    with pytest.raises(ModelError, match=f'has no model_type.*; add "model_type": "{kind}'):
+        resolve(str(copy))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("bert_model.ckpt.index", "TensorFlow"),
+        ("tf_model.h5", "TensorFlow"),
+        ("flax_model.msgpack", "Flax"),
+        ("model.fp16.safetensors", "rename the file"),
+        ("last.ckpt", "Lightning"),
+        ("model.pt", "torch.save"),
+        ("x.gguf", "llama.cpp"),
+    ],
+)
+@pytest.mark.parametrize("with_config", [True, False])
+def test_the_release_of_another_library_is_named(copy: Path, name: str, said: str, with_config: bool) -> None:
+    (copy / "model.safetensors").rename(copy / name)
+    if not with_config:
+        (copy / "config.json").unlink()
+    with pytest.raises(ModelError, match=f"no {'weights' if with_config else 'config.json'};.*{said}"):
+        resolve(str(copy))
+
+
+@pytest.mark.parametrize(("name", "value"), [("return_dict", False), ("chunk_size_feed_forward", 2)])
+def test_switches_that_change_the_form_of_a_pass_are_reset(copy: Path, name: str, value: object) -> None:
+    """transformers obeys them, and every trial would fail."""
+    content = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+    (copy / "config.json").write_text(json.dumps(content | {name: value}), encoding="utf-8")
+    encoder, _ = resolve(str(copy)).checkpoint.load_encoder()
+    assert encoder(torch.ones(1, 7, dtype=torch.long)).last_hidden_state.shape == (1, 7, 32)
+
+
+def test_no_advice_and_no_colours_of_a_library(copy: Path) -> None:
+    (copy / "model.safetensors").unlink()
+    torch.save(argparse.Namespace(a=1), copy / "pytorch_model.bin")
+    with pytest.raises(ModelError) as caught:
+        Checkpoint(copy).load_encoder()
+    assert "two options" not in str(caught.value)
+    assert "\x1b" not in str(caught.value)

@@ -36,15 +36,18 @@ def healthy(checkpoint: Checkpoint) -> Source:
 
 @pytest.fixture(params=["tokenizer.json", "vocab.txt"])
 def spoilt(checkpoint: Checkpoint, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A cased checkpoint without its flag, in the new form or in that of BioBERT: a vocabulary and nothing else."""
+    """A cased checkpoint whose files lower-case, or that has, as BioBERT, a vocabulary and nothing else."""
     folder = Path(shutil.copytree(checkpoint("bert_cased"), tmp_path / "spoilt"))
     path = folder / "tokenizer_config.json"
     content = json.loads(path.read_text(encoding="utf-8"))
     assert content.pop("do_lower_case") is False
     path.write_text(json.dumps(content), encoding="utf-8")
+    file = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    file["normalizer"]["lowercase"] = True
+    (folder / "tokenizer.json").write_text(json.dumps(file), encoding="utf-8")
     if request.param == "vocab.txt":
         path.unlink()
-        vocabulary = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+        vocabulary = file["model"]["vocab"]
         (folder / "tokenizer.json").unlink()
         (folder / "vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.__getitem__)) + "\n", "utf-8")
     return folder

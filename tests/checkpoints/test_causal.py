@@ -22,7 +22,7 @@ from blurb.protocols.protocol import complete
 from tests import checkpoints
 
 Builder = Callable[[str], Path]
-DECODERS = ("gpt2", "llama", "bert", "bloom", "mamba")
+DECODERS = ("gpt2", "llama", "qwen3", "bert", "bloom", "mamba")
 
 
 def _config(kind: str, size: int) -> Any:
@@ -31,6 +31,7 @@ def _config(kind: str, size: int) -> Any:
     return {
         "gpt2": lambda: t.GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=size, bos_token_id=1, eos_token_id=1),
         "llama": lambda: t.LlamaConfig(vocab_size=size, num_key_value_heads=2, **checkpoints.SIZES),
+        "qwen3": lambda: t.Qwen3Config(vocab_size=size, num_key_value_heads=2, head_dim=16, **checkpoints.SIZES),
         "bert": lambda: t.BertConfig(vocab_size=size, is_decoder=True, **checkpoints.SIZES),
         "bloom": lambda: t.BloomConfig(hidden_size=32, n_layer=2, n_head=2, vocab_size=size),
         "mamba": lambda: t.MambaConfig(hidden_size=32, num_hidden_layers=2, vocab_size=size),
@@ -64,6 +65,16 @@ def test_a_decoder_is_causal(decoder: Builder, kind: str) -> None:
     folder = decoder(kind)
     assert _sees_nothing(folder)
     assert Checkpoint(folder).is_causal
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen3"])
+def test_a_decoder_that_config_makes_bidirectional_is_not(decoder: Builder, tmp_path: Path, kind: str) -> None:
+    """Its modules still say that they are causal (transformers 5.2 and later)."""
+    folder = Path(shutil.copytree(decoder(kind), tmp_path / kind))
+    content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(content | {"is_causal": False}), encoding="utf-8")
+    assert not _sees_nothing(folder)
+    assert not Checkpoint(folder).is_causal
 
 
 @pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])

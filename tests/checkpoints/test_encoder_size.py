@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
+from transformers import AutoConfig, AutoModel
 
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.encoder_size import EncoderSize
+from tests import checkpoints
 
 
 @pytest.mark.parametrize(("kind", "tolerance"), [("bert_uncased", 0.05), ("roberta", 0.05), ("t5", 0.1)])
@@ -46,3 +49,14 @@ def test_time_grows_with_everything() -> None:
     assert shape.forward(1, 10) == 10 * (2_000 + 4 * 2 * 8 * 10)
     assert shape.forward(2, 10) == 2 * shape.forward(1, 10)
     assert shape.forward(1, 20) > 2 * shape.forward(1, 10)
+
+
+def test_the_width_is_that_of_the_vectors(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+    """EmbeddingGemma 2 projects its last vectors to a width that `hidden_size` does not say."""
+    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck"))
+    sizes = checkpoints.SIZES | {"num_key_value_heads": 1, "head_dim": 16, "embedding_dim": 48}
+    config = AutoConfig.for_model("embedding_gemma2_text", vocab_size=350, pad_token_id=0, **sizes)
+    AutoModel.from_config(config).save_pretrained(folder)
+    read = Checkpoint(folder)
+    encoder, _ = read.load_encoder()
+    assert read.width == encoder(torch.ones(1, 5, dtype=torch.long)).last_hidden_state.shape[-1] == 48

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from blurb.checkpoints import Checkpoint
+from blurb.checkpoints import Checkpoint, hub, references
 from blurb.checkpoints.references import default_name, preset_facts, presets
+from blurb.learners import building
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError, UnknownName
 from blurb.results import published
@@ -156,20 +157,46 @@ def test_an_adapter_says_how_to_merge_it(copy: Path, merged: bool) -> None:
     """With `peft` installed transformers would load another model than the folder's weights."""
     if not merged:
         (copy / "config.json").unlink()
+    expected = {
+        True: r"beside whole weights.*; if the weights are merged, remove adapter_config.json",
+        False: r"PEFT adapter.*merge_and_unload\(\), where base is org/base, and save model and tokenizer",
+    }
     content = {"peft_type": "LORA", "base_model_name_or_path": "org/base"}
     (copy / "adapter_config.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(
-        ModelError,
-        match=r"PEFT adapter.*merge_and_unload\(\), where base is org/base, and save model and tokenizer with save_pre",
-    ):
+    with pytest.raises(ModelError, match=expected[merged]):
         resolve(str(copy))
 
 
-def test_a_slip_in_a_preset() -> None:
-    with pytest.raises(
-        ModelError, match=r"no model called 'pubmedbrt'. Did you mean 'pubmedbert'.*Hub id such as org/model"
-    ):
-        resolve("pubmedbrt")
+@pytest.mark.parametrize("name", ["pubmedbrt", "distilbert-base", "bioelectra-large", "resnet"])
+def test_a_name_without_organisation_is_refused_and_no_other_model_proposed(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("asked the Hub"))
+    with pytest.raises(ModelError, match=f"no model called '{name}'. Write ORG/NAME for a model") as caught:
+        resolve(name)
+    assert "Did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("bert-base-uncased", "google-bert/bert-base-uncased"),
+        ("roberta-base", "FacebookAI/roberta-base"),
+        ("distilbert-base-uncased", "distilbert/distilbert-base-uncased"),
+        ("albert-base-v2", "albert/albert-base-v2"),
+        ("gpt2@main", "openai-community/gpt2"),
+        ("t5-small", "google-t5/t5-small"),
+        ("PubMedBERT", "microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract"),
+    ],
+)
+def test_the_names_of_tutorials_are_those_of_their_organisation(name: str, meant: str) -> None:
+    """The Hub redirects these in the same way."""
+    assert references.folder_or_id(name)[0] == meant
+
+
+def test_a_baseline_without_its_prefix() -> None:
+    with pytest.raises(ModelError, match=r"no model called 'majority'\. Write baseline:majority"):
+        building.resolve("majority")
 
 
 def test_presets_are_hub_ids() -> None:

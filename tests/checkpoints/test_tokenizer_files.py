@@ -13,7 +13,7 @@ import pytest
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 from blurb.checkpoints import Checkpoint, reading
-from blurb.checkpoints.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, _steps, read_tokenizer_config
+from blurb.checkpoints.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, read_tokenizer_config, steps
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
@@ -76,7 +76,7 @@ def test_both_parts_count_together(copy: Path) -> None:
 
 
 def bound(step: Any) -> int:
-    return _growth(list(_steps(json.loads(step.__getstate__()))))
+    return _growth(list(steps(json.loads(step.__getstate__()))))
 
 
 @pytest.mark.parametrize(

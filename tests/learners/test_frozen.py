@@ -30,7 +30,15 @@ def read(folder: Path, task: str, word_pooling: str = "first") -> tuple[Features
     units = formulation.units(read_split(tasks.get(task), DATA, "train"))
     (features,) = formulation.frozen_features(units, tokenizer, 24)
     encoder, _ = Checkpoint(Path(source.location)).load_encoder()
-    frozen = Frozen(encoder, tokenizer.special_tokens.cls, tokenizer.pad_id, torch.device("cpu"), "fp32", word_pooling)
+    frozen = Frozen(
+        encoder,
+        encoder.config.hidden_size,
+        tokenizer.special_tokens.cls,
+        tokenizer.pad_id,
+        torch.device("cpu"),
+        "fp32",
+        word_pooling,
+    )
     rows = len(features) if features.word_ids is None else int(features.word_ids.offsets[-1])
     width = frozen.size * (1 if features.word_ids is not None else len(formulation.vectors))
     into = [np.zeros((rows, width), np.float16) for _ in LAYERS]

@@ -105,7 +105,9 @@ def test_its_predictions_are_those_of_scikit_learn(
         layer = frozen.LAYERS.index(told["layer"])
         tokenizer = job.source.checkpoint.tokenizer
         encoder, _ = Checkpoint(Path(job.source.location)).load_encoder()
-        reader = Frozen(encoder, 0, tokenizer.pad_id, probe.choose_device("cpu"), "fp32", "first")
+        reader = Frozen(
+            encoder, encoder.config.hidden_size, 0, tokenizer.pad_id, probe.choose_device("cpu"), "fp32", "first"
+        )
         x, units = {}, {}
         for split in ("train", "dev", "test"):
             units[split] = formulation.units(read_split(tasks.get(task), DATA, split))  # type: ignore[arg-type]

@@ -34,16 +34,24 @@ class Frozen:
     """A frozen encoder.
 
     :param encoder: a transformers model in float32
+    :param size: of its vectors
     :param cls: position of the classification token (0, -1); None uses the first sub-token instead
     :param word_pooling: one of `blurb.inputs.words.POOLINGS`
     :raises ModelError: after the first batch, if the encoder returns no hidden states
     """
 
     def __init__(
-        self, encoder: Any, cls: int | None, pad_id: int, device: torch.device, precision: str, word_pooling: str
+        self,
+        encoder: Any,
+        size: int,
+        cls: int | None,
+        pad_id: int,
+        device: torch.device,
+        precision: str,
+        word_pooling: str,
     ) -> None:
         self.encoder = encoder.to(device).eval().requires_grad_(False)
-        self.size = int(encoder.config.hidden_size)
+        self.size = size
         self.cls = cls
         self.pad_id = pad_id
         self.device = device

@@ -85,7 +85,13 @@ class Reader:
         self.limit = min(settings.max_length, most or settings.max_length)
         enlarge(encoder, self.tokenizer.size)
         self.frozen = Frozen(
-            encoder, self.tokenizer.special_tokens.cls, self.tokenizer.pad_id, device, precision, settings.word_pooling
+            encoder,
+            source.checkpoint.width,
+            self.tokenizer.special_tokens.cls,
+            self.tokenizer.pad_id,
+            device,
+            precision,
+            settings.word_pooling,
         )
         self.facts = facts
         self.facts["max_length"] = self.limit

@@ -1,0 +1,104 @@
+"""Weights that nothing uses: those of heads, poolers and old buffers may be there, those inside the encoder may not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModel
+
+from blurb.checkpoints import Checkpoint
+from blurb.learners.building import resolve
+from blurb.messages.errors import ModelError
+from tests import checkpoints
+
+Builder = Callable[[str], Path]
+KINDS = [*checkpoints.KINDS, *checkpoints.FAMILIES]
+OLD = ("position_ids", "token_type_ids", "inv_freq", "rotary_emb.inv_freq", "attn.bias", "attn.masked_bias")
+"""Buffers of older releases."""
+HEADS = ("cls.predictions.bias", "lm_head.weight", "classifier.dense.weight", "pooler.dense.extra", "qa_outputs.weight")
+
+
+@pytest.fixture
+def with_weights(checkpoint: Builder, tmp_path: Path) -> Callable[..., Path]:
+    """Copies a kind of checkpoint with more weights, named below a module of the encoder or at the top."""
+
+    def build(kind: str, *names: str, binary: bool = False) -> Path:
+        folder = Path(shutil.copytree(checkpoint(kind), tmp_path / kind))
+        weights = load_file(folder / "model.safetensors")
+        weights |= {name: torch.ones(3) for name in names}
+        if binary:
+            (folder / "model.safetensors").unlink()
+            torch.save(weights, folder / "pytorch_model.bin")
+        else:
+            save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+        return folder
+
+    return build
+
+
+def _module(folder: Path) -> str:
+    """The name of a module within the layers, as the file of the checkpoint has it."""
+    model = AutoModel.from_pretrained(folder)
+    named = [name for name in load_file(folder / "model.safetensors") if ".0." in name or ".1." in name]
+    inside = [name for name in named if name.removeprefix(f"{model.base_model_prefix}.").split(".")[0] != "decoder"]
+    return inside[0].rpartition(".")[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_heads_and_old_buffers_may_be_there(checkpoint: Builder, with_weights: Callable[..., Path], kind: str) -> None:
+    inside = _module(checkpoint(kind))
+    folder = with_weights(kind, *HEADS, *(f"{inside}.{name}" for name in OLD))
+    Checkpoint(folder).check_filled()
+    Checkpoint(folder).load_encoder()
+
+
+@pytest.mark.parametrize(
+    "name", ["distance_embedding.weight", "self.extra", "attn.bias.weight", "lora_A.default.weight"]
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_others_inside_the_encoder_are_refused(
+    checkpoint: Builder, with_weights: Callable[..., Path], kind: str, name: str
+) -> None:
+    whole = f"{_module(checkpoint(kind))}.{name}"
+    folder = with_weights(kind, whole)
+    with pytest.raises(ModelError, match=rf"of the weights inside the encoder's own modules are not used .*\.{name}"):
+        resolve(str(folder))
+
+
+def test_relative_positions_of_bert(with_weights: Callable[..., Path]) -> None:
+    """transformers 5 has no relative positions for BERT, and loaded such a checkpoint as one of absolute positions."""
+    names = [f"bert.encoder.layer.{n}.attention.self.distance_embedding.weight" for n in (0, 1)]
+    folder = with_weights("bert_uncased", *names)
+    content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(content | {"position_embedding_type": "relative_key"}))
+    with pytest.raises(ModelError, match=r"2 of the weights inside .*distance_embedding"):
+        resolve(str(folder))
+
+
+def test_of_pickled_weights_when_they_are_loaded(with_weights: Callable[..., Path]) -> None:
+    folder = with_weights("bert_uncased", "bert.encoder.layer.0.attention.self.extra", binary=True)
+    with pytest.raises(ModelError, match="1 of the weights inside"):
+        Checkpoint(folder).load_encoder()
+
+
+@pytest.mark.parametrize(
+    ("prefix", "by"),
+    [
+        ("module.", ", as DataParallel writes them"),
+        ("_orig_mod.", ", as torch.compile writes them"),
+        ("model.", ", as Lightning writes them"),
+        ("student.", ""),
+    ],
+)
+def test_a_prefix_is_named(checkpoint: Builder, tmp_path: Path, prefix: str, by: str) -> None:
+    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck"))
+    weights = {f"{prefix}{name}": one for name, one in load_file(folder / "model.safetensors").items()}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelError, match=rf"the names in the file begin with '{prefix}bert\.'{by}; save it again"):
+        resolve(str(folder))
