@@ -5,11 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb import names
 from blurb import tasks as tasks_
 from blurb.messages.errors import BlurbError, ModelError, SettingsError
+from blurb.names import by_number
 from blurb.protocols import protocol as protocols
 
 if TYPE_CHECKING:
@@ -70,19 +73,10 @@ class Scoring:
     @property
     def read(self) -> Score:
         """Reads the rows of the store: those that the trials of each checkpoint, as it is now, would have."""
-        from blurb.results import from_store
-        from blurb.store.store import Store
-
-        rows = from_store.read(Store(self.output))
-        suite, precision = self.trials.get("suite", "blurb"), self.trials.get("precision", "auto")
+        rows = self._rows
 
         def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
-            name, asked = protocols.load(protocol).name, self._seeds(protocol, self.trials.get("seeds"))
-            by_name: dict[str, list[RowScores]] = {}
-            for row in rows:
-                fits = (row.configuration.protocol, row.suite) == (name, suite)
-                if fits and precision in ("auto", row.configuration.precision):
-                    by_name.setdefault(row.model, []).append(row)
+            asked, by_name = self._seeds(protocol, self.trials.get("seeds")), self._by_name(rows, protocol)
             own_rows: dict[str, RowScores] = {}
             kinds: dict[str, str] = {}
             for step in steps:
@@ -98,6 +92,44 @@ class Scoring:
             return own_rows
 
         return score
+
+    @cached_property
+    def _rows(self) -> list[RowScores]:
+        """Those of the store when it is first asked."""
+        from blurb.results import from_store
+        from blurb.store.store import Store
+
+        return from_store.read(Store(self.output))
+
+    def _by_name(self, rows: Sequence[RowScores], protocol: str) -> dict[str, list[RowScores]]:
+        """The rows that this call would make, by their model names."""
+        wanted = protocols.load(protocol).name, self.trials.get("suite", "blurb")
+        precision = self.trials.get("precision", "auto")
+        by_name: dict[str, list[RowScores]] = {}
+        for row in rows:
+            configuration = row.configuration
+            if (configuration.protocol, row.suite) == wanted and precision in ("auto", configuration.precision):
+                by_name.setdefault(row.model, []).append(row)
+        return by_name
+
+    def past(self, steps: Sequence[Step]) -> list[Scored]:
+        """The checkpoints of the same runs whose folders are gone, as `save_total_limit` leaves it, with their rows.
+
+        They are older than those that are there; of two rows of one name nothing tells which is of this run.
+        """
+        from blurb.checkpoint_series.curves import Scored
+        from blurb.checkpoint_series.steps import numbers_beside
+
+        last = {step.run: step for step in sorted(steps, key=lambda step: step.step)}
+        there = {step.name for step in steps}
+        there |= {names.checkpoint(run, number) for run, step in last.items() for number in numbers_beside(step)}
+        asked = self._seeds(self.protocol, self.trials.get("seeds"))
+        gone = []
+        for name, rows in self._by_name(self._rows, self.protocol).items():
+            run, number = names.run_and_step(name) or ("", 0)
+            if name not in there and len(rows) == 1 and run in last and number < last[run].step:
+                gone.append(Scored(last[run].earlier(number), _of_seeds(rows[0], asked)))
+        return gone
 
     def stored(self, steps: Sequence[Step]) -> Mapping[str, RowScores]:
         """The rows that have all that this call would score already, in the precision of this machine."""
@@ -141,8 +173,15 @@ class Scoring:
     def series(self, scored: Sequence[Scored], found: Found) -> Series:
         from blurb.checkpoint_series.series import Series
 
+        gone = self.past([one.step for one in scored])
+        order = {run: number for number, run in enumerate(dict.fromkeys(one.step.run for one in scored))}
+        whole = sorted([*scored, *gone], key=lambda one: (order[one.step.run], one.step.step))
+        listed = ", ".join(sorted((one.step.name for one in gone), key=by_number))
+        note = f"Gone since they were scored: {listed}; their scores are those of the store."
+        if gone and note not in self.notes:
+            self.notes.append(note)
         notes, failed = self.all_notes(found), tuple(self.told)
-        return Series(tuple(scored), tuple(self.names), self.protocol, self.split, notes=notes, failed=failed)
+        return Series(tuple(whole), tuple(self.names), self.protocol, self.split, notes=notes, failed=failed)
 
     def all_notes(self, found: Found) -> tuple[str, ...]:
         """What is to be told: checkpoints left out, rows that are odd, and last the trials that failed."""

@@ -140,13 +140,16 @@ def watch(
     assert seconds is not None
     scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials})
     rows: dict[str, RowScores | None] = {}
+    looked: dict[str, Step] = {}
 
     def so_far(checkpoints: Found) -> Series:
-        return scoring.series([Scored(step, rows.get(step.name)) for step in checkpoints.steps], checkpoints)
+        steps = {**looked, **{step.name: step for step in checkpoints.steps}}
+        return scoring.series([Scored(step, rows.get(step.name)) for step in steps.values()], checkpoints)
 
     look = partial(finding.there, places, pattern, not trials.get("tokenizer"))
 
     def score(step: Step) -> None:
+        looked[step.name] = step
         row = rows[step.name] = scoring.of_step(step)
         decision = None if row is None or judge is None else judge(row, split=split, tasks=names)
         if seen is not None:

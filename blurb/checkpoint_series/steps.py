@@ -25,7 +25,8 @@ PLAN = "recipe.json"
 class Step:
     """A checkpoint of a run.
 
-    :param reference: what `blurb run` takes for it: a folder, or `org/model@revision`
+    :param reference: what `blurb run` takes for it: an absolute folder, as a relative one that is rotated away would be
+        looked up on the Hub, or `org/model@revision`
     :param words: of text seen by then; None if its files do not say it
     :param tokens: likewise
     :param planned: updates of the whole run
@@ -45,6 +46,10 @@ class Step:
         """`run@step`, the model name of its rows."""
         return names.checkpoint(self.run, self.step)
 
+    def earlier(self, step: int) -> Step:
+        """A checkpoint of the same run that is gone: words as planned for it, and nothing else."""
+        return Step(self.run, step, "", self.words and round(self.words * step / self.step), planned=self.planned)
+
     def at(self, axis: str) -> float | None:
         """Its place on an axis: step, words or tokens."""
         value = getattr(self, axis)
@@ -61,6 +66,13 @@ def number(name: str) -> int | None:
     return int(found[-1]) if found and len(found[-1]) < 16 else None
 
 
+def numbers_beside(step: Step) -> set[int]:
+    """The steps in the names of all folders beside a checkpoint, whole ones and others."""
+    folder = Path(step.reference).parent
+    found = (number(path.name) for path in (folder.iterdir() if folder.is_dir() else ()))
+    return {one for one in found if one is not None}
+
+
 def read(run: str, step: int, folder: Path) -> Step:
     """The checkpoint in a folder, with what its files say; what they do not say, or not legibly, is unknown."""
     state = _json(folder / STATE)
@@ -73,7 +85,7 @@ def read(run: str, step: int, folder: Path) -> Step:
     figures = {"training loss": float(losses[-1])} if losses and is_number(losses[-1]) else {}
     own = {name: float(value) for name, value in _json(folder / FIGURES).items() if is_number(value)}
     tokens = _count(state.get("num_input_tokens_seen"))
-    return Step(run, step, str(folder), seen, tokens, planned, {**own, **figures})
+    return Step(run, step, str(folder.absolute()), seen, tokens, planned, {**own, **figures})
 
 
 def logged_losses(state: Mapping[str, Any]) -> dict[int, Any]:

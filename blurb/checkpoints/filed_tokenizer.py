@@ -131,10 +131,10 @@ def _as_in_model(inner: Any, path: Path) -> Any:
     if _difference(inner, processor, prepare) and getattr(inner, "is_fast", False):
         _take_steps(inner.backend_tokenizer, processor, prepare)
     if difference := _difference(inner, processor, prepare):
-        text, found, filed = difference
+        text, pieces, filed = difference
         raise ModelError(
             f"the tokenizer that transformers makes of {path.name} is another one: of {text!r} it makes "
-            f"{' '.join(found)}, and the file {' '.join(filed)}",
+            f"{' '.join(pieces)}, and the file {' '.join(filed)}",
             where=path.parent,
             fix="save a tokenizer.json that does what the model does beside it.",
         )
@@ -160,11 +160,11 @@ def _difference(
     """The first probe whose pieces differ, with both; unknown pieces are alike however they are written."""
     for text, mine in zip(PROBES, Tokenizer(inner).subtokens(PROBES), strict=True):
         unknown = inner.unk_token
-        found = inner.convert_ids_to_tokens(mine.ids)
+        pieces = inner.convert_ids_to_tokens(mine.ids)
         ids = processor.encode(prepare(text))
         filed = [unknown if one == processor.unk_id() else processor.id_to_piece(one) for one in ids]
-        if found != filed:
-            return text, found, filed
+        if pieces != filed:
+            return text, pieces, filed
     return None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import blurb
 from blurb.execution import engines
+from blurb.system import launchers
 
 PACKAGES = ("torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scikit-learn")
 
@@ -32,6 +33,7 @@ def environment(device: str) -> dict[str, Any]:
         "device": gpu or chosen.type,
         "cpus": os.cpu_count(),
         "threads": torch.get_num_threads(),
+        "variables": launchers.told(),
         "engine": engines.of_this_process(),
         "commit": _commit(),
     }

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from blurb.system.launchers import one_process
 
 if TYPE_CHECKING:
     from blurb.execution.job import Job
@@ -18,16 +21,25 @@ SAFE = "PYTHONSAFEPATH"
 
 
 @contextmanager
-def safe_path() -> Iterator[None]:
-    """While it lasts, new Python processes do not import from the working folder; a file torch.py in it is not torch.
+def clean_start() -> Iterator[None]:
+    """While it lasts, new Python processes have nothing of their parent's that could change what they do.
 
-    Processes of multiprocessing get the path of this one afterwards, as they need what it has imported.
+    They do not import from the working folder, where a file torch.py is not torch (those of multiprocessing get the
+    path of this process afterwards, as they need what it has imported); they do not run the script that called blurb
+    once more; and of the launcher of a training they know nothing.
     """
-    before = os.environ.get(SAFE)
+    main = sys.modules["__main__"]
+    before, hidden = os.environ.get(SAFE), {"__spec__": None, "__file__": None}
+    kept = {name: getattr(main, name) for name in hidden if hasattr(main, name)}
     os.environ[SAFE] = "1"
+    vars(main).update(hidden)
     try:
-        yield
+        with one_process():
+            yield
     finally:
+        for name in hidden:
+            vars(main).pop(name)
+        vars(main).update(kept)
         if before is None:
             os.environ.pop(SAFE, None)
         else:

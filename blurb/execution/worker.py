@@ -35,7 +35,7 @@ from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.provenance import Provenance
 from blurb.store.record import PREDICTIONS, read_predictions, write_predictions
 from blurb.store.store import Store
-from blurb.system import gc_control, leases
+from blurb.system import gc_control, launchers, leases
 from blurb.system.files import write_json
 from blurb.system.leases import Lease
 from blurb.training import memory, tracking
@@ -62,7 +62,8 @@ def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None)
             if lease is None:
                 return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))
             try:
-                status = _execute(job, store, lease, tell)
+                with launchers.one_process():
+                    status = _execute(job, store, lease, tell)
             except Exception as error:
                 if not lease.is_held():  # the trial is another's now, with all that is wrong with it
                     return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))

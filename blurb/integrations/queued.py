@@ -14,7 +14,8 @@ from typing import Any
 def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     """The scores of a checkpoint: each dataset, its loss, and the mean over the datasets; and what failed.
 
-    :param request: reference, name, tasks, protocol, output and split; trials has options of `blurb.run`
+    :param request: reference, name, tasks, protocol, output, split and the process that asks; trials has options of
+        `blurb.run`
     :raises BlurbError: if the trials cannot be planned, or none of them ends
     """
     import statistics
@@ -44,9 +45,12 @@ def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
 def main() -> None:
     """Reads a request, writes scores or an error."""
     from blurb.messages.errors import BlurbError
+    from blurb.system.signals import end_with_parent
 
+    request = json.load(sys.stdin)
+    end_with_parent(request["parent"])
     try:
-        scores, failed = score(json.load(sys.stdin))
+        scores, failed = score(request)
         answer: dict[str, Any] = {"scores": scores, "failed": failed}
     except BlurbError as error:
         answer = {"error": str(error)}

@@ -23,6 +23,7 @@ from blurb import names
 from blurb.integrations import trackers
 from blurb.messages.errors import SettingsError
 from blurb.store.store import QUEUE
+from blurb.system import launchers
 from blurb.system.files import nearest
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
     :param tasks: names or types
     :param every: steps; checkpoints of other steps are left alone
     :param where: "queue" scores while the training goes on, and waits for the last ones at its end; "now" stops it
+    :param most: checkpoints that may wait; more are not scored, as each keeps its files on the disk
     :param output: store of the trials; the row of a checkpoint is `name@step`
     :param name: of the run; by default that of the Trainer's output folder
     :param trials: options and settings of `blurb.run`, such as `data="data"`, `device="cpu"`
@@ -59,6 +61,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         every: int = 1,
         protocol: str = "sketch",
         where: Literal["queue", "now"] = "queue",
+        most: int = 8,
         output: Path | str = "runs",
         name: str = "",
         split: Literal["dev", "test"] = "dev",
@@ -67,12 +70,17 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         if every < 1 or where not in ("queue", "now"):
             raise SettingsError(f"every must be at least 1, and where 'queue' or 'now' (got {every} and {where!r}).")
         self.every, self.where, self.name, self.output = every, where, name, Path(output).absolute()
+        self.most = most
         if not nearest(self.output).is_dir():
             raise SettingsError("a file is in the way of the store", where=self.output, fix="choose another output.")
         self.request = {
-            "tasks": tasks if isinstance(tasks, str) else ",".join(tasks), "protocol": protocol, "split": split,
-            "output": str(self.output), "trials": {key: _plain(value) for key, value in trials.items()},
-        }  # fmt: skip
+            "tasks": tasks if isinstance(tasks, str) else ",".join(tasks),
+            "protocol": protocol,
+            "split": split,
+            "output": str(self.output),
+            "parent": os.getpid(),
+            "trials": {key: _plain(value) for key, value in trials.items()},
+        }
         try:
             json.dumps(self.request)
         except TypeError as error:
@@ -85,6 +93,11 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Puts a checkpoint in the queue; files that are rotated away meanwhile are kept for it."""
         if state.is_world_process_zero and state.global_step % self.every == 0:
+            if len(self._waiting) >= self.most:
+                log.warning(
+                    "Step %d is not scored: %d checkpoints wait already; raise `every`.", state.global_step, self.most
+                )
+                return
             self.name = self.name or Path(os.path.abspath(args.output_dir)).name
             folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
             with _sparing(state.global_step):
@@ -125,7 +138,11 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         request = {**self.request, "reference": str(folder), "name": names.checkpoint(self.name, step)}
         answer = (folder.parent / f"{folder.name}.json").open("w+", encoding="utf-8")
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "blurb.integrations.queued"], stdin=subprocess.PIPE, stdout=answer, text=True
+            [sys.executable, "-P", "-m", "blurb.integrations.queued"],
+            stdin=subprocess.PIPE,
+            stdout=answer,
+            text=True,
+            env=launchers.alone(),
         )
         assert process.stdin is not None
         with process.stdin:

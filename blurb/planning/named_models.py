@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,13 @@ class NamedModel:
     model: Model
     name: str | None = None
     tags: tuple[str, ...] = ()
+
+    def found(self) -> NamedModel:
+        """With the absolute path of a folder that is there: once it is gone, `runs/mine` would be an id of the Hub."""
+        typed = self.model
+        if isinstance(typed, str | Path) and os.sep in str(typed) and Path(typed).is_dir():
+            return replace(self, model=os.path.abspath(typed))
+        return self
 
 
 def read(path: Path) -> list[NamedModel]:

@@ -143,7 +143,7 @@ class TrainOptions(TrialOptions):
             given = checkpoints_by_number(given)
         table = getattr(self, "models_file", None)
         named = [one if isinstance(one, NamedModel) else NamedModel(one, self.name) for one in given]
-        return named + ([] if table is None else read(Path(table)))
+        return [one.found() for one in named + ([] if table is None else read(Path(table)))]
 
     @property
     def models(self) -> list[Model]:

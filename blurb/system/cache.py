@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from blurb.system.files import beside, size_of
+from blurb.messages.errors import BlurbError
+from blurb.system.files import beside, nearest, size_of
 
 KINDS = {
     "features": "tokenised data",
@@ -25,10 +26,22 @@ KINDS = {
 
 
 def home() -> Path:
-    """The cache folder: `$BLURB_HOME`, or by default the user's cache folder."""
+    """The cache folder: `$BLURB_HOME`, or by default the user's cache folder.
+
+    :raises BlurbError: if there is no place for it, as for a user of a container without a home
+    """
     import platformdirs
 
-    return Path(os.environ.get("BLURB_HOME") or platformdirs.user_cache_dir("blurb-bench", appauthor=False))
+    try:
+        path = Path(os.environ.get("BLURB_HOME") or platformdirs.user_cache_dir("blurb-bench", appauthor=False))
+    except RuntimeError:
+        path = None
+    if path is None or not (os.environ.get("BLURB_HOME") or os.access(nearest(path), os.W_OK)):
+        raise BlurbError(
+            f"There is no cache folder: {path or 'the home folder'} cannot be {'written' if path else 'determined'}.",
+            fix="Set BLURB_HOME to a folder of yours.",
+        )
+    return path
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -48,6 +51,17 @@ def on_first(numbers: Sequence[int], leave: Callable[[int], object], afterwards:
     for each in numbers:
         if signal.getsignal(each) is not signal.SIG_IGN:  # of a command in the background of a script
             signal.signal(each, heard)
+
+
+def end_with_parent(parent: int) -> None:
+    """Ends this process once its parent is gone: it would hold leases, memory and cores of those who come next."""
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
 
 
 @contextmanager

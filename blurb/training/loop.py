@@ -18,6 +18,7 @@ from accelerate.state import AcceleratorState
 from blurb.inputs.features import Features, Ragged
 from blurb.messages.errors import TrainingError
 from blurb.protocols.settings import Settings
+from blurb.system.launchers import one_process
 from blurb.training.batches import Batch, collate, prediction_batches, training_batches
 from blurb.training.bf16 import bf16_products
 from blurb.training.dropout import use_cpu_dropout
@@ -71,7 +72,10 @@ class Trainer:
         # The state is shared by all accelerators of a process and would refuse another precision.
         AcceleratorState._reset_state(True)
         mixed = "no" if self.precision == "fp32" else self.precision
-        self.accelerator = Accelerator(cpu=self.device.type == "cpu", mixed_precision=mixed, **self.tracking.options())
+        with one_process():
+            self.accelerator = Accelerator(
+                cpu=self.device.type == "cpu", mixed_precision=mixed, **self.tracking.options()
+            )
         self.tracking.start(self.accelerator)
         self.network.to(self.device)
         if self.device.type == "cpu":

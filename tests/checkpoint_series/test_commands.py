@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
+import blurb
 from blurb.checkpoint_series.curves import Scored
 from blurb.checkpoint_series.series import Series
 from blurb.checkpoint_series.steps import Step
+from blurb.checkpoints import hub
+from blurb.learners.building import resolve
+from blurb.messages.errors import ModelError
+from blurb.planning.options import RunOptions
 from tests import checkpoints
 from tests.checkpoint_series.test_series import made_row
 from tests.cli.in_process import blurb as command
@@ -66,6 +71,49 @@ def test_a_watch_ends_with_the_last_planned_step(run: Path, tmp_path: Path) -> N
     assert code == 0, err
     assert [line.partition(":")[0] for line in out.splitlines()[:3]] == ["mine@10", "mine@20", "mine@30"]
     assert (tmp_path / "series" / "README.md").is_file()
+
+
+def _values(series: Series) -> list[tuple[int, float]]:
+    assert series.leading is not None
+    return [(point.step.step, point.value) for curve in series.leading.curves for point in curve.points]
+
+
+def test_checkpoints_that_are_rotated_away_keep_their_scores(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `save_total_limit`; a relative name that is gone was looked up on the Hub."""
+    shutil.copytree(run, tmp_path / "mine")
+    monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("asked the Hub"))
+    monkeypatch.chdir(tmp_path)
+    series = []
+
+    def seen(so_far: Series, *_: object) -> None:
+        series.append(so_far)
+        if len(series) == 2:
+            shutil.rmtree("mine/checkpoint-10")
+
+    options = {"suite": "demo", "protocol": "smoke", "device": "cpu", "output": "runs"}
+    whole = blurb.watch("mine", "gad", pause=0.1, seen=seen, **options)
+    assert [one.step.step for one in whole.scored if one.row] == [10, 20, 30]
+    assert _values(series[-1]) == _values(whole)
+    shutil.rmtree("mine/checkpoint-20")
+    for again in (blurb.series("mine", "gad", **options), blurb.series("mine", "gad", run=False, **options)):
+        assert _values(again) == _values(whole)
+        assert "mine@10, mine@20; their scores are those of the store" in " ".join(again.notes)
+    shutil.copytree(run / "checkpoint-10", "other/checkpoint-5")
+    assert [one.step.step for one in blurb.series("other", "gad", **options).scored] == [5]
+
+
+def test_a_folder_that_goes_while_it_is_scored_is_not_looked_up_on_the_hub(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(run / "checkpoint-10", tmp_path / "org" / "model")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("asked the Hub"))
+    (named,) = RunOptions(model="org/model").named_models
+    shutil.rmtree("org")
+    with pytest.raises(ModelError, match=f"model folder {tmp_path}/org/model does not exist"):
+        resolve(str(named.model))
 
 
 def test_a_watch_checks_each_checkpoint_and_its_looks_share_a_level(run: Path, tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path
         (["scratch:tinny", "--suite", "demo"], "Did you mean 'tiny'"),
         (["baseline:best", "--suite", "demo"], "no baseline called 'best'"),
         (["./nowhere", "--suite", "demo"], "does not exist"),
-        (["pubmedbrt", "--suite", "demo"], "Did you mean 'pubmedbert'"),
+        (["pubmedbrt", "--suite", "demo"], "Write ORG/NAME for a model of the Hub"),
         (["scratch:tiny"], "--data"),
         (["scratch:tiny", "--data", "nowhere"], "does not exist"),
         (["scratch:tiny", "--suite", "demo", "--protocol", "none.toml"], "does not exist"),

@@ -101,7 +101,7 @@ def _vocabulary(folder: Path) -> tuple[str, str]:
 
 def _adapter(folder: Path) -> tuple[str, str]:
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
-    return "PEFT adapter", ""
+    return "lies beside whole weights", "remove adapter_config.json"
 
 
 BROKEN = (_weights, _cut, _tokenizer, _ids, _casing, _segments, _config, _quantised, _json, _nan, _vocabulary, _adapter)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from blurb.execution.engines import ray
-from blurb.execution.processes import SAFE, at_root, safe_path
+from blurb.execution.processes import SAFE, at_root, clean_start
 
 ROOT = Path(__file__).parents[2]
 MODULES = ("torch", "numpy", "blurb", "transformers", "multiprocessing", "pickle", "random", "pyarrow", "click", "json")
@@ -88,7 +88,7 @@ def test_ray_starts_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 @contextmanager
 def _both() -> Iterator[None]:
-    with safe_path(), at_root():
+    with clean_start(), at_root():
         yield
 
 
@@ -118,3 +118,20 @@ def test_no_other_process_is_started() -> None:
     }  # fmt: skip
     assert re.search(r'sys\.executable,\s+"-P"', texts["trainer.py"])
     assert re.search(r'sys\.executable,\s+"-P"', texts["_slurm_script.py"])
+
+
+SCRIPT = """
+import blurb
+print("once")
+print(blurb.run("baseline:majority", "gad,biosses", suite="demo", protocol="smoke", jobs=2, progress=False).failed)
+"""
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("by", ["file", "input"])
+def test_a_script_without_a_guard_is_not_run_by_its_workers(tmp_path: Path, by: str) -> None:
+    """The workers ran the script once more, and were told to be out of memory."""
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    command = [sys.executable, "script.py" if by == "file" else "-"]
+    done = subprocess.run(command, input=SCRIPT, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120)
+    assert done.stdout.split() == ["once", "()"], done.stderr

@@ -6,6 +6,7 @@ import json
 import logging
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -197,3 +198,39 @@ def test_the_mean_is_over_the_datasets_that_were_asked_for(monkeypatch: pytest.M
     assert (scores["mean"], failed) == (65.0, "")
     assert set(scores) == {"gad", "hoc", "mean", "gad-loss", "hoc-loss"}
     assert "mean" not in queued.score({**request, "tasks": "gad,ddi"})[0]
+
+
+def test_only_so_many_checkpoints_wait(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Each keeps its files: without a bound `save_total_limit` would be without effect on the disk."""
+    callback = _callback(tmp_path, most=2)
+    callback._running = SimpleNamespace(process=SimpleNamespace(poll=lambda: None), step=0)
+    for step in range(1, 5):
+        (tmp_path / "out" / f"checkpoint-{step}").mkdir(parents=True)
+        state = SimpleNamespace(is_world_process_zero=True, global_step=step)
+        callback.on_save(SimpleNamespace(output_dir=str(tmp_path / "out"), report_to=()), state, None)
+    assert [step for step, _ in callback._waiting] == [1, 2]
+    assert len(list((tmp_path / "runs" / ".queue").iterdir())) == 2
+    assert "Step 3 is not scored: 2 checkpoints wait already; raise `every`." in caplog.text
+
+
+@pytest.mark.costly
+def test_the_scoring_process_ends_with_its_training(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+    """Killed, a training left a process that took memory and cores of the next one."""
+    script = (
+        "import time; from types import SimpleNamespace; from pathlib import Path\n"
+        "from blurb.integrations.trainer import BlurbCallback\n"
+        f"callback = BlurbCallback('gad', suite='demo', protocol='quick', device='cpu', output={str(tmp_path)!r})\n"
+        f"callback._running = callback._start(1, Path({str(checkpoint('bert_uncased'))!r}))\n"
+        "print(callback._running.process.pid, flush=True); time.sleep(60)\n"
+    )
+    training = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert training.stdout is not None
+    scoring = Path("/proc") / training.stdout.readline().strip()
+    assert scoring.is_dir()
+    time.sleep(4)  # until it watches
+    training.kill()
+    training.wait()
+    limit = time.monotonic() + 20
+    while scoring.is_dir() and "Z" not in (scoring / "stat").read_text().split()[2] and time.monotonic() < limit:
+        time.sleep(0.2)
+    assert time.monotonic() < limit

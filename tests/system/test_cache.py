@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.inputs.cache import cached
 from blurb.inputs.features import Features, Ragged
-from blurb.messages.errors import UnknownName
+from blurb.messages.errors import BlurbError, UnknownName
 from blurb.system import cache
 
 
@@ -71,3 +71,18 @@ def test_features_may_be_asked_for_while_the_cache_is_emptied(folder: Path) -> N
 
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(ask, range(200)))
+
+
+@pytest.mark.parametrize("home", [None, "/proc"])
+def test_no_home_is_one_sentence_with_the_way_out(monkeypatch: pytest.MonkeyPatch, home: str | None) -> None:
+    monkeypatch.delenv("BLURB_HOME")
+
+    def none(*_: object, **__: object) -> str:
+        if home is None:
+            raise RuntimeError("could not determine the home directory")
+        return f"{home}/.cache"
+
+    monkeypatch.setattr("platformdirs.user_cache_dir", none)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(BlurbError, match=r"There is no cache folder: .* Set BLURB_HOME to a folder of yours"):
+        cache.home()

@@ -55,6 +55,11 @@ class Script:
         return self.folder / SCRIPT
 
     @property
+    def job_name(self) -> str:
+        """By which Slurm lists its jobs."""
+        return f"blurb-{self.folder.name}"
+
+    @property
     def text(self) -> str:
         """The script."""
         # -P: a file torch.py in the folder where the job starts is not the torch that is meant.
@@ -82,6 +87,7 @@ class Script:
             by_hand=by_hand,
             parts=plural(self.parts, "part"),
             name=self.folder.name,
+            job=self.job_name,
             log=log,
             saving=SAVING,
             starts=STARTS,
@@ -95,7 +101,7 @@ class Script:
 TEXT = """#!/bin/bash
 # {parts} of the sweep {name}; written by blurb. To submit it:
 {by_hand}
-#SBATCH --job-name=blurb-{name}
+#SBATCH --job-name={job}
 #SBATCH --output={log}
 #SBATCH --open-mode=append
 #SBATCH --requeue

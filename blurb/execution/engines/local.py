@@ -18,7 +18,7 @@ from blurb.execution import data_sources
 from blurb.execution.engine import Engine, Sweep
 from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.job_queue import JobQueue, longest_first
-from blurb.execution.processes import SAVING, gpus_for, on_gpu, safe_path, threads_of
+from blurb.execution.processes import SAVING, clean_start, gpus_for, on_gpu, threads_of
 from blurb.execution.progress import TrialProgress
 from blurb.execution.worker import execute, note_death
 from blurb.messages.errors import BlurbError
@@ -46,7 +46,7 @@ class LocalEngine(Engine):
             while (index := turns.next()) is not None:
                 turns.end(index, execute(sweep.jobs[index], turns.told(index)))
             return
-        with data_sources.handed_over(job.data for job in sweep.jobs) as folder, safe_path():
+        with data_sources.handed_over(job.data for job in sweep.jobs) as folder, clean_start():
             self._work_in_lanes(turns, folder, gpus)
 
     def _work_in_lanes(self, turns: JobQueue, folder: Path | None, gpus: Sequence[str] = ()) -> None:
@@ -183,12 +183,7 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
     # Only now: a worker that is ended while it imports has nothing to remove.
     signals.on_first([signal.SIGTERM], _leave, signal.SIG_IGN)
 
-    def end_with_parent() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)  # a worker must not outlive a killed command: it would hold the lease of its trial
-
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    signals.end_with_parent(parent)
 
 
 def _leave(number: int) -> None:

@@ -20,7 +20,7 @@ from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch, Sweep
 from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.job_queue import JobQueue
-from blurb.execution.processes import SAVING, at_root, safe_path
+from blurb.execution.processes import SAVING, at_root, clean_start
 from blurb.execution.worker import execute, note_death
 from blurb.messages.errors import SettingsError, StoreError, safe_message
 from blurb.system import gc_control, signals
@@ -164,7 +164,7 @@ def _cluster(address: str) -> Iterator[Any]:
     handlers = {number: signal.getsignal(number) for number in signals.SIGNALS}
     try:
         if not there:
-            with safe_path(), at_root():
+            with clean_start(), at_root():
                 ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
             if threading.current_thread() is threading.main_thread():
                 for number, handler in handlers.items():  # Ray has its own for some, which end the process at once

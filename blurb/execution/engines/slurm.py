@@ -99,7 +99,10 @@ class SlurmEngine(Engine):
 
     @classmethod
     def is_queued(cls, folder: Path) -> bool:
-        return bool(_alive(sweep_parts.read(folder)["submitted"]))
+        try:
+            return bool(_alive(sweep_parts.read(folder)["submitted"]))
+        except SlurmError:  # that may be: nobody can be asked
+            return True
 
     @classmethod
     def started_this(cls) -> bool:
@@ -192,8 +195,9 @@ def submit(script: Script) -> list[str]:
     for block, offset in offsets(script.blocks):
         command = ["sbatch", "--parsable", f"--array={block}", str(script.path), str(offset)]
         result = subprocess.run(command, capture_output=True, text=True)
-        if result.returncode:
-            before = sweep_parts.read(script.folder)["submitted"]
+        before = sweep_parts.read(script.folder)["submitted"]
+        number = _number(result) if result.returncode == 0 else _queued_by_name(script, before)
+        if not number:
             raise SlurmError(
                 f"sbatch: {result.stderr.strip() or result.stdout.strip()} Submitted before: "
                 f"{', '.join(before) or 'nothing'}.",
@@ -201,8 +205,27 @@ def submit(script: Script) -> list[str]:
                 "larger minutes=N there are fewer and longer jobs.",
             )
         taken = offset + int(re.split("[-%]", block)[1]) + 1
-        sweep_parts.note_submitted(script.folder, result.stdout.strip().split(";")[0], taken)
+        sweep_parts.note_submitted(script.folder, number, taken)
     return list(sweep_parts.read(script.folder)["submitted"])
+
+
+def _number(result: subprocess.CompletedProcess[str]) -> str:
+    """The number of a job: the last line that is one, as sites print greetings before it."""
+    lines = [line for line in result.stdout.splitlines() if re.fullmatch(r"[0-9]+(;\S+)?", line.strip())]
+    return lines[-1].strip().partition(";")[0] if lines else ""
+
+
+def _queued_by_name(script: Script, before: Sequence[str]) -> str:
+    """The number of a job that sbatch submitted before it gave up, as it does when the controller answers late."""
+    if shutil.which("squeue") is None:
+        return ""
+    listed = _squeue(f"--name={script.job_name}", "--format=%F")
+    numbers = set(listed.stdout.split()) - set(before) if listed.returncode == 0 else set()
+    return numbers.pop() if len(numbers) == 1 else ""
+
+
+def _squeue(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["squeue", "--noheader", *options], capture_output=True, text=True)
 
 
 def _check_over(folder: Path, trials: set[Path]) -> None:
@@ -219,15 +242,24 @@ def _check_over(folder: Path, trials: set[Path]) -> None:
 
 
 def _alive(submitted: Sequence[str]) -> list[str]:
-    """Those of the jobs that are queued or running."""
-    if shutil.which("squeue") is None:
-        return []
+    """Those of the jobs that are queued or running.
+
+    :raises SlurmError: if Slurm cannot be asked; then nobody knows whether the jobs are over
+    """
+    if submitted and shutil.which("squeue") is None:
+        raise SlurmError(
+            f"squeue is not here, so nobody knows whether job {', '.join(submitted)} is over.",
+            fix="Run this on a machine of the cluster.",
+        )
     # One by one: with a job that Slurm has forgotten, squeue says nothing of the others.
     alive = []
     for number in submitted:
-        listed = subprocess.run(
-            ["squeue", "--noheader", "--format=%A", f"--jobs={number}"], capture_output=True, text=True
-        )
+        listed = _squeue("--format=%A", f"--jobs={number}")
+        if listed.returncode and "invalid job id" not in listed.stderr.lower():
+            raise SlurmError(
+                f"squeue does not say whether job {number} is over: {listed.stderr.strip() or listed.stdout.strip()}.",
+                fix="Run the same command again later.",
+            )
         if listed.returncode == 0 and listed.stdout.strip():
             alive.append(number)
     return alive

@@ -94,7 +94,7 @@ class EncoderLearner(NetworkLearner):
     def encoder(self) -> tuple[Any, bool]:
         return encoder_of(self.source)
 
-    def width(self, encoder: Any) -> int:
+    def vector_size(self, encoder: Any) -> int:
         return self.source.checkpoint.width
 
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:

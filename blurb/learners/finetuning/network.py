@@ -53,7 +53,7 @@ class NetworkLearner(Learner):
     def encoder(self) -> tuple[Any, bool]:
         """A new encoder for the ids of `self.tokenizer`, and whether it has a pooler with trained weights."""
 
-    def width(self, encoder: Any) -> int:
+    def vector_size(self, encoder: Any) -> int:
         """Size of a vector of the encoder."""
         return int(encoder.config.hidden_size)
 
@@ -144,7 +144,7 @@ class NetworkLearner(Learner):
             set_dropout(encoder, settings.encoder_dropout)
         enlarge(encoder, self.tokenizer.size)
         pooling, use_pooler = None, False
-        size = self.width(encoder)
+        size = self.vector_size(encoder)
         head, options = parse(heads, settings.head)
         if self.formulation.pooled and not head.reads_sequence:
             pooling_class, choices = parse(poolings, settings.pooling)

@@ -295,3 +295,49 @@ def test_the_command_refuses_it_before_anything_is_written(
     done = CliRunner().invoke(cli, [*command, "--output", name, "--engine", "slurm", "--print"])
     assert isinstance(done.exception, SlurmError)
     assert not list(tmp_path.rglob("slurm.sh"))
+
+
+def test_an_error_of_squeue_is_no_empty_answer(site: Path) -> None:
+    assert blurb(*RUN, "--engine", "slurm").returncode == 0
+    squeue = site.parent / "bin" / "squeue"
+    squeue.write_text("#!/bin/bash\necho 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1\n")
+    again = blurb(*RUN, "--engine", "slurm")
+    assert (again.returncode, len(calls(site))) == (2, 1)
+    assert "whether job 1 is over: slurm_load_jobs error: Unable to contact slurm controller" in again.stderr
+    squeue.write_text("#!/bin/bash\necho 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1\n")
+    assert blurb(*RUN, "--engine", "slurm").returncode == 0
+    assert len(calls(site)) == 2
+
+
+def test_a_sweep_is_not_thought_over_where_there_is_no_squeue(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert blurb(*RUN, "--engine", "slurm").returncode == 0
+    assert blurb(*RUN).returncode == 0
+    monkeypatch.setenv("PATH", str(site))
+    assert "finished sweep" not in blurb("gc", "--dry-run").stdout
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("said", ["Welcome to the machine\n\n----\n101", "101;cluster\n", "  101  \n"])
+def test_the_number_of_a_job_is_the_last_line_that_is_one(site: Path, said: str) -> None:
+    (site.parent / "bin" / "sbatch").write_text(f"#!/bin/bash\necho x >> $FAKE_SLURM/calls\necho '{said}'\n")
+    done = blurb(*RUN, "--engine", "slurm")
+    assert "Submitted as job 101" in done.stdout
+    (folder,) = sweeps.folders(Path("runs"))
+    assert set(sweep_parts.read(folder)["submitted"]) == {"101"}
+
+
+def test_an_answer_without_a_number_is_quoted(site: Path) -> None:
+    (site.parent / "bin" / "sbatch").write_text("#!/bin/bash\necho 'Your job is in the queue'\n")
+    done = blurb(*RUN, "--engine", "slurm")
+    assert (done.returncode, "sbatch: Your job is in the queue" in done.stderr) == (2, True)
+
+
+def test_a_job_that_was_submitted_though_sbatch_timed_out_is_found_by_name(site: Path) -> None:
+    (site.parent / "bin" / "sbatch").write_text("#!/bin/bash\necho 'Socket timed out on send/recv' >&2; exit 1\n")
+    squeue = '#!/bin/bash\ncase "$*" in *--name=blurb-*) echo 77;; *--jobs=77*) echo 77;; esac\n'
+    (site.parent / "bin" / "squeue").write_text(squeue)
+    done = blurb(*RUN, "--engine", "slurm,minutes=600")
+    assert done.returncode == 0, done.stderr
+    assert "Submitted as job 77" in done.stdout
+    again = blurb(*RUN, "--engine", "slurm,minutes=600")
+    assert "were submitted before, and are not finished: job 77" in again.stderr
