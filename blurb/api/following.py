@@ -139,18 +139,15 @@ def watch(
     assert names is not None
     assert seconds is not None
     scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials})
-    rows: dict[str, RowScores | None] = {}
-    looked: dict[str, Step] = {}
+    scored: dict[str, Scored] = {}
 
     def so_far(checkpoints: Found) -> Series:
-        steps = {**looked, **{step.name: step for step in checkpoints.steps}}
-        return scoring.series([Scored(step, rows.get(step.name)) for step in steps.values()], checkpoints)
+        return scoring.series([*({s.name: Scored(s) for s in checkpoints.steps} | scored).values()], checkpoints)
 
     look = partial(finding.there, places, pattern, not trials.get("tokenizer"))
 
     def score(step: Step) -> None:
-        looked[step.name] = step
-        row = rows[step.name] = scoring.of_step(step)
+        scored[step.name] = Scored(step, row := scoring.of_step(step))
         decision = None if row is None or judge is None else judge(row, split=split, tasks=names)
         if seen is not None:
             seen(so_far(look()), row, decision)

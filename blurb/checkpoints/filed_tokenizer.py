@@ -173,7 +173,8 @@ def _take_steps(tokenizer: Any, processor: Any, prepare: Callable[[str], str]) -
     from sentencepiece import sentencepiece_model_pb2
     from tokenizers import Regex, normalizers, pre_tokenizers
 
-    spec = sentencepiece_model_pb2.ModelProto.FromString(processor.serialized_model_proto()).normalizer_spec
+    model: Any = sentencepiece_model_pb2  # its classes are made when it is imported
+    spec = model.ModelProto.FromString(processor.serialized_model_proto()).normalizer_spec
     parts = [normalizers.NFKD(), normalizers.StripAccents()] if prepare("é") == "e" else []
     parts += [normalizers.Lowercase()] if prepare("A") == "a" else []
     parts += [normalizers.Precompiled(spec.precompiled_charsmap)] if spec.precompiled_charsmap else []

@@ -100,7 +100,7 @@ def _check_growth(folder: Path, content: Mapping[str, Any]) -> None:
         )
 
 
-def steps(step: Any) -> Iterator[Mapping[str, Any]]:
+def steps(step: Any) -> Iterator[dict[str, Any]]:
     """The steps of a normalizer or pre-tokenizer in order; malformed ones are left to the tokenizer."""
     if not isinstance(step, dict):
         return

@@ -138,12 +138,12 @@ class TrainOptions(TrialOptions):
 
         :raises DataError: for a table of models that cannot be read
         """
-        given = [self.model] if isinstance(self.model, str) or not isinstance(self.model, Sequence) else self.model
-        if all(isinstance(one, str | Path) for one in given):
-            given = checkpoints_by_number(given)
+        models = [self.model] if isinstance(self.model, str) or not isinstance(self.model, Sequence) else self.model
+        if all(isinstance(one, str | Path) for one in models):
+            models = checkpoints_by_number(models)
         table = getattr(self, "models_file", None)
-        named = [one if isinstance(one, NamedModel) else NamedModel(one, self.name) for one in given]
-        return [one.found() for one in named + ([] if table is None else read(Path(table)))]
+        named = [one if isinstance(one, NamedModel) else NamedModel(one, self.name) for one in models]
+        return [model.found() for model in named + ([] if table is None else read(Path(table)))]
 
     @property
     def models(self) -> list[Model]:
