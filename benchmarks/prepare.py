@@ -1,6 +1,6 @@
 """How long `blurb data prepare` and `blurb data verify` take, and how much memory.
 
-    python benchmarks/prepare.py --raw ORIGINALS --nltk-data NLTK_DATA
+    python benchmarks/prepare.py --raw ORIGINALS
 
 Where EBM PICO's original is not below --raw, one of its size is invented (4,993 documents of 275 words), so that twelve
 datasets are prepared. Commands are run as a user runs them, in a process of their own.
@@ -45,7 +45,6 @@ def timed(*arguments: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--raw", type=Path, required=True)
-    parser.add_argument("--nltk-data", type=Path, required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         raw, out = Path(name, "raw"), Path(name, "out")
@@ -56,7 +55,7 @@ def main() -> None:
                 os.symlink(place.resolve(), raw / place.name)
         if not (raw / "EBM-NLP").exists():
             invent_pico(raw / "invented")
-        prepared = timed("prepare", "--raw", str(raw), "--out", str(out), "--nltk-data", str(options.nltk_data))
+        prepared = timed("prepare", "--raw", str(raw), "--out", str(out))
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         with_manifest, full = (timed("verify", "--data", str(out), *more) for more in ((), ("--full",)))
     print(

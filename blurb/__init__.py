@@ -12,6 +12,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+DISTRIBUTION = "blurb-bench"
+"""Its name on the package index, where `blurb` is CPython's news tool."""
 __all__ = [
     "KeptModel",
     "NamedModel",

@@ -5,7 +5,6 @@ The wheel job runs this file without the package beside it, so that `blurb` is t
 
 from __future__ import annotations
 
-import csv
 import re
 import shlex
 import shutil
@@ -18,20 +17,20 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.messages.errors import DataError, SettingsError
-from blurb.planning.request import check_files
-from tests.corpora.originals import NAMES, punkt, put, small_lists
+from blurb.planning.request import at_hand, check_files
+from tests.corpora.originals import NAMES, put, small_lists
 
 README = Path(__file__).parent.parent / "README.md"
-NOT_HERE = ("pip install", "blurb data download")
-"""Commands that need a network."""
-SYNTHETIC = {"blurb data verify": 1}
+NOT_HERE = ("pip install", "make ")
+"""Commands that install."""
+SYNTHETIC = {"blurb data get": 1}
 """Exit codes where the originals are made up: their files are not BLURB's."""
 QUICKLY = {
-    "run ./checkpoint --data DATA --tasks blurb-12": "run ./checkpoint --suite demo --tasks ncbi-disease,gad",
-    "--data DATA --tasks ncbi-disease,gad": "--suite demo --tasks ncbi-disease,gad",
-    "--protocol quick": "--protocol smoke",
+    "data get": "data get --accept-licences",
+    "run ./checkpoint": "run ./checkpoint --suite demo --tasks ncbi-disease,gad",
+    "--tasks ncbi-disease,gad --protocol quick": "--suite demo --tasks ncbi-disease,gad --protocol smoke",
     "--max-drop 5": "--max-drop 100",
-    " quick@2": " smoke demo",
+    "compare checkpoint ": "compare 'checkpoint smoke demo' ",
 }
 
 
@@ -42,16 +41,14 @@ def journeys() -> list[list[str]]:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("commands", journeys(), ids=lambda commands: commands[-1][:30])
+@pytest.mark.parametrize("commands", journeys(), ids=lambda commands: commands[-1][:20])
 def test_a_journey(commands: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nltk_data = pytest.importorskip("nltk.data")
-    monkeypatch.setattr(nltk_data, "path", [str(punkt(tmp_path / "nltk"))])
     folder = tmp_path / "empty"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    if any("--raw RAW" in command for command in commands):
-        for name in NAMES:
-            put(folder / "RAW", name)
+    monkeypatch.setenv("BLURB_DATA", str(folder / "own" / "data"))
+    for name in NAMES:
+        put(folder / "own" / "originals", name)
     for command in commands:
         if command.startswith(NOT_HERE):
             continue
@@ -80,12 +77,19 @@ def _quickly(arguments: list[str]) -> list[list[str]]:
     ]
 
 
-def test_no_journey_needs_the_dataset_that_needs_a_registration(tmp_path: Path) -> None:
-    data = Path(shutil.copytree(demo.prepare(), tmp_path / "data", ignore=shutil.ignore_patterns("BioASQ")))
-    runs = [command.split() for journey in journeys() for command in journey if "--data DATA" in command]
-    for words in (words for words in runs if words[1] == "run"):
-        check_files(tasks.select(words[words.index("--tasks") + 1] if "--tasks" in words else "all"), data)
-    with pytest.raises(DataError, match=r"BioASQ/test.tsv\). To run the others: --tasks blurb-12$"):
+def test_the_first_lines_have_two_commands_that_set_up_all_they_need() -> None:
+    first = README.read_text(encoding="utf-8").splitlines()[:10]
+    assert [line.split(" #")[0].strip() for line in first if line.startswith("make ")] == ["make demo", "make test"]
+
+
+def test_what_always_works_needs_no_registration(tmp_path: Path) -> None:
+    (selection,) = re.findall(r"`--tasks (\S+)` always works", README.read_text(encoding="utf-8"))
+    assert all(task.source and task.source.downloads for task in tasks.select(selection))
+    left_out = shutil.ignore_patterns("BioASQ", "BIOSSES", "chemprot")
+    data = Path(shutil.copytree(demo.prepare(), tmp_path / "data", ignore=left_out))
+    check_files(tasks.select(selection), data)
+    assert len(at_hand(tasks.select("all"), data)) == 10
+    with pytest.raises(DataError, match=r"biosses .* To run the others: --tasks bc5-chem"):
         check_files(tasks.select("all"), data)
 
 
@@ -96,25 +100,6 @@ def test_the_readme_is_read_in_two_minutes() -> None:
 
 
 def test_the_journeys_are_there() -> None:
-    assert len(journeys()) == 3
+    assert len(journeys()) == 4
     with pytest.raises(SettingsError):
         CliRunner().invoke(cli, ["run", "scratch:tiny"], catch_exceptions=False)
-
-
-def test_the_figures_of_the_miniature_are_those_of_the_committed_study() -> None:
-    text = " ".join(README.read_text(encoding="utf-8").split())
-    study = README.parent / "docs" / "results" / "lab" / "vocabulary-and-masking" / "study.csv"
-    with study.open(encoding="utf-8") as file:
-        cells = {(line["protocol"], line["dataset"], line["variant"]): line for line in csv.DictReader(file)}
-    own, general, untrained = (
-        cells["quick", "ncbi-disease", name] for name in ("own-whole-word", "general-sub-token", "untrained")
-    )
-    means = [round(float(cell["mean"])) for cell in (own, general, untrained)]
-    assert (
-        "has {} on NCBI-disease with its text's own vocabulary and whole words masked, {} with neither, {} ".format(
-            *means
-        )
-        in text
-    )
-    count = {"2": "two", "3": "three"}[min(own["pretrainings"], general["pretrainings"])]
-    assert f"These are {count} pretrainings each" in text

@@ -19,7 +19,7 @@ from blurb.messages.errors import BlurbError, SettingsError
 from blurb.planning.named_models import NamedModel
 from blurb.planning.options import KEEP
 from blurb.system.files import of_system
-from blurb.tasks import SCORED
+from blurb.tasks import SCORED, known
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -205,6 +205,6 @@ def _keyword(option: re.Match[str]) -> str:
     if name == "set":
         return value if value and "=" in value else f"a keyword {value}" if value else "a keyword"
     name = {"print": "print_script"}.get(name, name)
-    if value and (value in WORDS or value in engines.names() or not value.isalpha()):
+    if value and (value in WORDS or value in engines.names() or known(value) or not value.isalpha()):
         return f'{name}="{value}"'
     return f"{name}=" + (f" {value}" if value else "")

@@ -43,7 +43,7 @@ def given_as_options(call: Callable[P, Results]) -> Callable[P, Results]:
 @given_as_options
 def run(
     model: Given | Sequence[Given],
-    tasks: str | Sequence[str] | None = "all",
+    tasks: str | Sequence[str] | None = None,
     *,
     suite: str = "blurb",
     data: Path | str | None = None,
@@ -96,7 +96,8 @@ def run(
         `PreTrainedModel` (with `tokenizer`), of which a copy is saved to the cache; a `blurb.NamedModel`, which has a
         name and tags beside; or a list of these
     :param models_file: a table of more of them, as of `blurb run --models`
-    :param tasks: names, types or task files, as a list or separated by commas; "all" are the thirteen of BLURB
+    :param tasks: names, types or task files, as a list or separated by commas; "all" are the thirteen of BLURB;
+        None are those of them that the data folder has
     :param data: data folder in BLURB's layout
     :param suite: "demo" for synthetic data, generated as needed
     :param raw: folder of the original releases, which some relation inputs need

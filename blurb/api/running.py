@@ -155,9 +155,11 @@ def announced(
 
 def _warn(planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions, engine: Engine | None) -> None:
     from blurb.execution import engines
-    from blurb.planning.run_warnings import warnings_of
+    from blurb.planning.run_warnings import left_out, warnings_of
 
     told = warnings_of(planned, expected, Path(options.output), engine or engines.here(options.jobs))
+    if getattr(options, "tasks", "") is None and options.suite != "demo":
+        told = [*left_out(planned), *told]
     for text in told if options.dry_run or options.progress else ():
         click.secho(text, fg="yellow", err=True)
 

@@ -33,7 +33,7 @@ def home(task: Task) -> str:
 def entry(folder: Path, found: Verification, release: Release) -> dict[str, Any]:
     """The manifest entry of a task whose files are below `folder` and were verified as `found`."""
     return {
-        "made_by": {"blurb": __version__, **release.tools},
+        "made_by": {"blurb": __version__},
         "sources": _sources(release.read),
         "splits": {
             split: {

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb import __version__
+from blurb import DISTRIBUTION, __version__
 from blurb.doctor._base import Fact, Problem, Report, of_error
 from blurb.messages.errors import SettingsError, safe_message
 from blurb.system import cache
@@ -19,7 +19,8 @@ from blurb.system.files import nearest
 if TYPE_CHECKING:
     from blurb.registry import Registry
 
-DISTRIBUTION = "blurb-bench"
+OTHER = "blurb"
+"""CPython's news tool, whose package and command have the same names."""
 ENOUGH = 1e9
 """Bytes that the cache should have left: a probe's vectors alone take up to that."""
 DRIVER = Path("/proc/driver/nvidia")
@@ -45,6 +46,13 @@ def _packages(facts: dict[str, Fact]) -> Iterator[Problem]:
             "Install it: pip install . in its checkout, or pip install blurb-bench.",
         )
         return
+    if any(metadata.distributions(name=OTHER)):
+        yield Problem(
+            OTHER,
+            f"The distribution {OTHER} (CPython's news tool) is installed beside {DISTRIBUTION}. Both have a package "
+            "and a command of this name: the one that was installed later has replaced files of the other.",
+            f"pip uninstall {OTHER}, then pip install --force-reinstall --no-deps {DISTRIBUTION}",
+        )
     wanted = str(installed.metadata["Requires-Python"] or "")
     if not SpecifierSet(wanted).contains(platform.python_version(), prereleases=True):
         yield Problem("python", f"It is {platform.python_version()}; blurb needs {wanted}.", "Use another Python.")

@@ -50,13 +50,16 @@ class TrainOptions(TrialOptions):
 
     model: Given | Sequence[Given]
     tasks: str | Sequence[str] | None = option(
-        "all",
+        None,
         "Tasks and data",
-        "Task names, types or files, comma-separated; blurb-12: all but BioASQ.",
+        "Task names, types or files, comma-separated; blurb-12: all but BioASQ. By default those at hand.",
         complete="tasks",
     )
     data: Path | str | None = option(
-        None, "Tasks and data", "Data folder in BLURB's layout (not with --suite demo).", page="data.md"
+        None,
+        "Tasks and data",
+        "Data folder in BLURB's layout (not with --suite demo). By default that of `blurb data get`.",
+        page="data.md",
     )
     raw: Path | str | None = option(
         None,

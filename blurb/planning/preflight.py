@@ -37,7 +37,7 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     """
     from blurb import names
     from blurb.planning import quick_checks as before_loading
-    from blurb.planning.request import load_protocol
+    from blurb.planning.request import at_hand, load_protocol
 
     errors = ErrorCollector()
     for error in options.contradictions:
@@ -59,6 +59,8 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
         errors.tried(names.check, options.name, "The model name")
     _check_places(options, errors)
     chosen = _tasks(options.tasks or "all", errors)
+    if options.tasks is None and options.suite != "demo":
+        chosen = at_hand(chosen, options.data)  # type: ignore[arg-type]
     before_loading.look(options, engine, chosen, protocol, settings, errors)
     rules = errors.tried(_rules, options, chosen)
     data = errors.tried(_data, options, chosen) if chosen or options.data else None

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb.data import home
 from blurb.messages.errors import DataError, ErrorCollector, SettingsError
 from blurb.system.files import nearest
 
@@ -40,9 +41,10 @@ def folders(
         return folder, folder
     if data is None and all(task.file for task in chosen):
         return Path(chosen[0].file).parent, raw
+    data = data or home.at_hand()
     if data is None:
-        hint = " (or use --suite demo, which needs no data)" if has_suite else ""
-        raise SettingsError(f"Give the folder of the datasets with --data{hint}.")
+        hint = ", or use --suite demo, which needs no data" if has_suite else ""
+        raise SettingsError(f"Give the folder of the datasets with --data, get them with `blurb data get`{hint}.")
     return data, raw
 
 
@@ -58,18 +60,29 @@ def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
     return loaded
 
 
+def at_hand(chosen: list[Task], data: Path | None) -> list[Task]:
+    """Those of the tasks whose files are all there; all of them if there is none, so that the error names them."""
+    folder = data or home.at_hand()
+    if folder is None or not folder.is_dir():
+        return chosen
+    return [task for task in chosen if not _missing(task, folder)] or chosen
+
+
+def _missing(task: Task, folder: Path) -> list[str]:
+    from blurb.data.splits import path_of
+    from blurb.tasks import SPLITS
+
+    return [task.files[split] for split in SPLITS if not path_of(task, folder, split).is_file()]
+
+
 def check_files(chosen: list[Task], folder: Path) -> None:
     """Raises a DataError that lists every missing dataset, before anything is trained."""
-    from blurb.data.splits import elsewhere, path_of
-    from blurb.tasks import SPLITS, TWELVE, select
+    from blurb.data.splits import elsewhere
+    from blurb.tasks import TWELVE, select
 
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
-    missing = {
-        task.name: [task.files[split] for split in SPLITS if not path_of(task, folder, split).is_file()]
-        for task in chosen
-    }
-    missing = {task: paths for task, paths in missing.items() if paths}
+    missing = {task.name: paths for task in chosen if (paths := _missing(task, folder))}
     if missing:
         others = [task for task in chosen if task.name not in missing]
         there = TWELVE if others == select(TWELVE) else ",".join(task.name for task in others)

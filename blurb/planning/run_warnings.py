@@ -29,6 +29,15 @@ def warnings_of(planned: Sequence[Planned], expected: Estimate | None, output: P
     return [*_rates(planned), *_data(planned), *(_room(expected, output, engine) if expected is not None else ())]
 
 
+def left_out(planned: Sequence[Planned]) -> Iterator[str]:
+    """The datasets of BLURB that nobody chose or left out, and that are not there."""
+    from blurb import tasks
+
+    there = {task.name for one in planned for task in one.request.tasks}
+    if lost := [task.name for task in tasks.load_selection("all") if task.name not in there]:
+        yield f"Without {', '.join(lost)}, which the data folder lacks: `blurb data get` says what they need."
+
+
 def _rates(planned: Sequence[Planned]) -> Iterator[str]:
     """Learning rates at which no pretrained encoder learns."""
     jobs = [job for one in planned for job in one.jobs if job.source.is_checkpoint]

@@ -20,7 +20,7 @@ TASK = Task(
             "ChemProt_Corpus.zip, or chemprot_{training,development,test_gs} with their abstracts, entities "
             "and relations"
         ),
-        note="register at BioCreative; needs the extra `raw` and the sentence model punkt_tab of NLTK",
+        note="register at BioCreative",
     ),
     labels=("CPR:3", "CPR:4", "CPR:5", "CPR:6", "CPR:9", "false"),
     metric="micro_f1_without",

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from blurb import tasks
 from blurb.cli import cli
 from tests.conftest import ROOT
-from tests.corpora.originals import NAMES, punkt, put, small_lists
+from tests.corpora.originals import NAMES, put, small_lists
 
 
 @pytest.fixture(autouse=True)
@@ -25,17 +25,15 @@ def prepare(*arguments: object) -> Result:
     return CliRunner().invoke(cli, ["data", "prepare", *map(str, arguments)])
 
 
-def test_all_thirteen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nltk_data = pytest.importorskip("nltk.data")
-    monkeypatch.setattr(nltk_data, "path", list(nltk_data.path))
+def test_all_thirteen(tmp_path: Path) -> None:
     for name in NAMES:
         put(tmp_path / "raw", name)
-    done = prepare("--raw", tmp_path / "raw", "--out", tmp_path / "out", "--nltk-data", punkt(tmp_path / "nltk"))
+    done = prepare("--raw", tmp_path / "raw", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
     lines = [line.split() for line in done.stdout.splitlines() if line.split()[:1] and line.split()[0] in NAMES]
     assert [line[0] for line in lines] == list(NAMES)
     assert all(float(line[-1]) < 60 for line in lines)
-    assert "ChemProt: the numbers of pairs differ from BLURB's" in done.stderr
+    assert "ChemProt: prepared, but this is not BLURB's data" in done.stderr
     assert "GAD: prepared, but this is not BLURB's data" in done.stderr
 
 
@@ -50,19 +48,6 @@ def test_what_is_missing_is_told_with_its_page_and_the_rest_is_prepared(tmp_path
     for text in (task.source.page, task.source.files, task.source.note, task.licence, "trainining7b.json"):
         assert text in done.stderr
     assert [path.name for path in out.iterdir() if path.is_dir()] == ["GAD"]
-
-
-def test_a_missing_sentence_model_is_no_missing_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nltk_data = pytest.importorskip("nltk.data")
-    monkeypatch.setattr(nltk_data, "path", [])
-    monkeypatch.delenv("NLTK_DATA", raising=False)
-    raw = put(tmp_path / "raw", "chemprot")
-    done = prepare("--raw", raw, "--out", tmp_path / "out", "--tasks", "chemprot", "--format", "json")
-    assert done.exit_code == 1
-    assert json.loads(done.stdout)[0]["verdict"] == "not prepared"
-    assert "ChemProt: NLTK's English sentence model is missing: run python -m nltk.downloader" in done.stderr
-    for text in ("get it from", "licence", "biocreative", "ChemProt is missing"):
-        assert text not in done.stderr
 
 
 def test_what_is_broken_ends_with_2_and_the_rest_is_prepared(tmp_path: Path) -> None:

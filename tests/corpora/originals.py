@@ -189,6 +189,7 @@ def small_lists() -> Iterator[None]:
         patch.setattr(bioasq, "listed", lambda name: {"dev": ["b2"]})
         paths = [f"{kind}_dataset/x {number}.xml" for number, kind in enumerate(("train", "train", "test"))]
         patch.setattr(ddi, "_listed", lambda: {"train": paths[:1], "dev": paths[1:2], "test": paths[2:]})
+        patch.setattr(chemprot, "_ends", lambda: {"7": [8, 25]})
         patch.setattr(gad, "CUT", 2)
         patch.setattr(jnlpba, "CUT", 5)
         yield
@@ -200,13 +201,4 @@ def put(folder: Path, name: str, changed: Mapping[str, bytes | None] | None = No
         if content is not None:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
-    return folder
-
-
-def punkt(folder: Path) -> Path:
-    """A sentence model for NLTK that knows nothing, below a folder."""
-    model = folder / "tokenizers" / "punkt_tab" / "english"
-    model.mkdir(parents=True)
-    for name in ("collocations.tab", "sent_starters.txt", "abbrev_types.txt", "ortho_context.tab"):
-        (model / name).write_text({"collocations.tab": "aa\tbb\n", "ortho_context.tab": "aa\t4\n"}.get(name, "aa\n"))
     return folder

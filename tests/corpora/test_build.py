@@ -13,12 +13,12 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import build as module
-from blurb.corpora.build import MissingRelease, MissingTool, prepare
+from blurb.corpora.build import MissingRelease, prepare
 from blurb.data import read_split
 from blurb.data.verify import Verification
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
-from tests.corpora.originals import FILES, NAMES, XML, docx, punkt, put, question, small_lists, tarred, zipped
+from tests.corpora.originals import FILES, NAMES, XML, docx, put, question, small_lists, tarred, zipped
 
 MANIFEST = ("manifest.json",)
 PICO = "-DOCSTART- ({})\n\nkalo\tI-PAR\nmi\tI-INT\n.\tI-INT\n\ntra\tI-OUT\n"
@@ -62,17 +62,8 @@ def _small() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An NLTK folder with a sentence model; NLTK's own list of folders is put back afterwards."""
-    nltk_data = pytest.importorskip("nltk.data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nltk_data, "path", list(nltk_data.path))
-        yield punkt(tmp_path_factory.mktemp("nltk"))
-
-
-def run(name: str, raw: Path, out: Path, model: Path) -> tuple[Verification, list[str]]:
-    return prepare(tasks.get(name), raw, out, model)
+def run(name: str, raw: Path, out: Path) -> tuple[Verification, list[str]]:
+    return prepare(tasks.get(name), raw, out)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -81,15 +72,15 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_the_files_are_those_of_blurbs_kit(name: str, tmp_path: Path, model: Path) -> None:
-    run(name, put(tmp_path / "raw", name), tmp_path / "out", model)
+def test_the_files_are_those_of_blurbs_kit(name: str, tmp_path: Path) -> None:
+    run(name, put(tmp_path / "raw", name), tmp_path / "out")
     for split in SPLITS:
         assert (tmp_path / "out" / tasks.get(name).files[split]).read_text(encoding="utf-8") == EXPECTED[name][split]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_can_be_read_and_is_nothing_else(name: str, tmp_path: Path, model: Path) -> None:
-    found, _ = run(name, put(tmp_path / "raw", name), tmp_path / "out", model)
+def test_it_can_be_read_and_is_nothing_else(name: str, tmp_path: Path) -> None:
+    found, _ = run(name, put(tmp_path / "raw", name), tmp_path / "out")
     task = tasks.get(name)
     assert found.verdict == "differs"  # three sentences are not BLURB
     assert {split: len(read_split(task, tmp_path / "out", split)) > 0 for split in SPLITS} == dict.fromkeys(
@@ -102,7 +93,7 @@ def test_it_can_be_read_and_is_nothing_else(name: str, tmp_path: Path, model: Pa
 
 @pytest.mark.parametrize("pack", [tarred, zipped])
 @pytest.mark.parametrize("name", NAMES)
-def test_an_archive_gives_what_its_files_give(name: str, pack: object, tmp_path: Path, model: Path) -> None:
+def test_an_archive_gives_what_its_files_give(name: str, pack: object, tmp_path: Path) -> None:
     task = tasks.get(name)
     archive = {
         "bc5-chem": "MTL-Bioinformatics-2016-main",
@@ -122,53 +113,41 @@ def test_an_archive_gives_what_its_files_give(name: str, pack: object, tmp_path:
     packed = tmp_path / "packed" / "deep" / (archive + (".tar.gz" if pack is tarred else ".zip"))
     packed.parent.mkdir(parents=True)
     packed.write_bytes(pack(FILES[name]))  # type: ignore[operator]
-    run(name, tmp_path / "packed", tmp_path / "one", model)
-    run(name, put(tmp_path / "raw", name), tmp_path / "other", model)
+    run(name, tmp_path / "packed", tmp_path / "one")
+    run(name, put(tmp_path / "raw", name), tmp_path / "other")
     for split in SPLITS:
         assert (tmp_path / "one" / task.files[split]).read_bytes() == (
             tmp_path / "other" / task.files[split]
         ).read_bytes()
 
 
-def test_chemprots_archive_has_an_archive_a_split(tmp_path: Path, model: Path) -> None:
+def test_chemprots_archive_has_an_archive_a_split(tmp_path: Path) -> None:
     inner: dict[str, dict[str, bytes]] = {}
     for path, content in FILES["chemprot"].items():
         inner.setdefault(path.split("/")[1], {})[path.partition("/")[2]] = content
     (tmp_path / "raw").mkdir()
     outer = zipped({f"ChemProt_Corpus/{name}.zip": zipped(files) for name, files in inner.items()})
     (tmp_path / "raw" / "ChemProt_Corpus.zip").write_bytes(outer)
-    run("chemprot", tmp_path / "raw", tmp_path / "out", model)
+    run("chemprot", tmp_path / "raw", tmp_path / "out")
     assert (tmp_path / "out" / "chemprot" / "dev.tsv").read_text() == EXPECTED["chemprot"]["dev"]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "biosses"])
-def test_carriage_returns_and_byte_order_marks_change_nothing(name: str, tmp_path: Path, model: Path) -> None:
+def test_carriage_returns_and_byte_order_marks_change_nothing(name: str, tmp_path: Path) -> None:
     task = tasks.get(name)
     other = {path: b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n") for path, content in FILES[name].items()}
-    run(name, put(tmp_path / "raw", name, other), tmp_path / "other", model)
-    run(name, put(tmp_path / "raw2", name), tmp_path / "one", model)
+    run(name, put(tmp_path / "raw", name, other), tmp_path / "other")
+    run(name, put(tmp_path / "raw2", name), tmp_path / "one")
     for split in SPLITS:
         assert (tmp_path / "one" / task.files[split]).read_bytes() == (
             tmp_path / "other" / task.files[split]
         ).read_bytes()
 
 
-def test_other_sentences_are_told(tmp_path: Path, model: Path) -> None:
-    _, (note,) = run("chemprot", put(tmp_path / "raw", "chemprot"), tmp_path / "out", model)
-    assert "train: 1 instead of 18,035, dev: 1 instead of 11,268, test: 1 instead of 15,745" in note
-    assert "another version of NLTK's punkt model" in note
-
-
-def test_no_sentence_model_is_a_missing_one(tmp_path: Path, model: Path) -> None:
-    with pytest.raises(MissingTool, match="--nltk-data"):
-        run("chemprot", put(tmp_path / "raw", "chemprot"), tmp_path / "out", tmp_path)
-
-
-def test_a_broken_sentence_model_is_named(tmp_path: Path, model: Path) -> None:
-    folder = punkt(tmp_path / "nltk")
-    (folder / "tokenizers" / "punkt_tab" / "english" / "ortho_context.tab").write_text("no number\tat all\n")
-    with pytest.raises(DataError, match="cannot read its sentence model"):
-        run("chemprot", put(tmp_path / "raw", "chemprot"), tmp_path / "out", folder)
+def test_an_abstract_without_known_sentences_is_refused(tmp_path: Path) -> None:
+    other = {f"{RELATIONS}_abstracts.tsv": b"7\tkalomi .\tvex kalomi tra .\n8\tkalo\tmi\n"}
+    with pytest.raises(DataError, match=r"_abstracts.tsv:2: 8: no abstract of ChemProt"):
+        run("chemprot", put(tmp_path / "raw", "chemprot", other), tmp_path / "out")
 
 
 RELATIONS = "ChemProt_Corpus/chemprot_training/chemprot_training"
@@ -235,43 +214,43 @@ BROKEN: list[tuple[str, str, bytes, str]] = [
 
 @pytest.mark.parametrize(("name", "path", "content", "message"), BROKEN)
 def test_what_is_broken_is_named_and_changes_nothing(
-    name: str, path: str, content: bytes, message: str, tmp_path: Path, model: Path
+    name: str, path: str, content: bytes, message: str, tmp_path: Path
 ) -> None:
-    run(name, put(tmp_path / "raw", name), tmp_path / "out", model)
+    run(name, put(tmp_path / "raw", name), tmp_path / "out")
     before = files(tmp_path / "out")
     assert path in FILES[name]
     put(tmp_path / "raw", name, {path: content})
     with pytest.raises(DataError, match=message) as raised:
-        run(name, tmp_path / "raw", tmp_path / "out", model)
+        run(name, tmp_path / "raw", tmp_path / "out")
     assert not isinstance(raised.value, MissingRelease)
     assert files(tmp_path / "out") == before
     assert len(list((tmp_path / "out").iterdir())) == 1 + len(MANIFEST)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_not_there_is_missing_and_leaves_no_folder(name: str, tmp_path: Path, model: Path) -> None:
+def test_what_is_not_there_is_missing_and_leaves_no_folder(name: str, tmp_path: Path) -> None:
     first, *_ = FILES[name]
     raw = put(tmp_path / "raw", name, {first: None})
     with pytest.raises(MissingRelease, match="not found under this folder"):
-        run(name, raw, tmp_path / "out", model)
+        run(name, raw, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_an_archive_of_a_kind_that_is_not_read_is_to_be_unpacked(tmp_path: Path, model: Path) -> None:
+def test_an_archive_of_a_kind_that_is_not_read_is_to_be_unpacked(tmp_path: Path) -> None:
     (tmp_path / "BIOSSES-Dataset.rar").write_bytes(b"Rar!")
     with pytest.raises(MissingRelease, match=r"Unpack BIOSSES-Dataset.rar first"):
-        run("biosses", tmp_path, tmp_path / "out", model)
+        run("biosses", tmp_path, tmp_path / "out")
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
 @pytest.mark.parametrize("there", [False, True])
 def test_a_disk_that_is_full_or_read_only(
-    code: int, there: bool, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+    code: int, there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
     out.mkdir()
     if there:
-        run("gad", raw, out, model)
+        run("gad", raw, out)
     before = files(out)
     write = Path.write_bytes
 
@@ -283,16 +262,16 @@ def test_a_disk_that_is_full_or_read_only(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(DataError, match="GAD: cannot be written: the disk says no"):
-        run("gad", raw, out, model)
+        run("gad", raw, out)
     assert files(out) == before
     assert len(list(out.iterdir())) == (1 + len(MANIFEST) if there else 0)
 
 
 def test_the_old_folder_comes_back_if_the_new_one_cannot_take_its_place(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
-    run("gad", raw, out, model)
+    run("gad", raw, out)
     before = files(out)
     rename = Path.rename
 
@@ -303,16 +282,16 @@ def test_the_old_folder_comes_back_if_the_new_one_cannot_take_its_place(
 
     monkeypatch.setattr(Path, "rename", broken)
     with pytest.raises(DataError, match="the disk is gone"):
-        run("gad", raw, out, model)
+        run("gad", raw, out)
     assert files(out) == before
 
 
 @pytest.mark.parametrize("done", [False, True])
 def test_ctrl_c_between_the_two_renames_loses_nothing(
-    done: bool, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+    done: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
-    run("gad", raw, out, model)
+    run("gad", raw, out)
     before = files(out)
     rename = Path.rename
 
@@ -326,83 +305,83 @@ def test_ctrl_c_between_the_two_renames_loses_nothing(
 
     monkeypatch.setattr(Path, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run("gad", raw, out, model)
+        run("gad", raw, out)
     assert files(out) == before
 
 
-def test_an_output_that_is_no_folder_is_named(tmp_path: Path, model: Path) -> None:
+def test_an_output_that_is_no_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
     with pytest.raises(DataError, match="cannot be written"):
-        run("gad", put(tmp_path / "raw", "gad"), tmp_path / "out", model)
+        run("gad", put(tmp_path / "raw", "gad"), tmp_path / "out")
     assert (tmp_path / "out").read_text() == "a file"
 
 
-def test_files_of_others_are_kept_and_links_are_followed(tmp_path: Path, model: Path) -> None:
+def test_files_of_others_are_kept_and_links_are_followed(tmp_path: Path) -> None:
     raw, elsewhere = put(tmp_path / "raw", "gad"), tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "notes.txt").write_text("mine")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "GAD").symlink_to(elsewhere)
-    run("gad", raw, tmp_path / "out", model)
+    run("gad", raw, tmp_path / "out")
     assert (tmp_path / "out" / "GAD").is_symlink()
     assert {path.name for path in elsewhere.iterdir()} == {"notes.txt", *(f"{s}.tsv" for s in SPLITS)}
 
 
-def test_a_file_that_is_a_link_or_read_only_is_replaced_and_what_it_led_to_stays(tmp_path: Path, model: Path) -> None:
+def test_a_file_that_is_a_link_or_read_only_is_replaced_and_what_it_led_to_stays(tmp_path: Path) -> None:
     raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
-    run("gad", raw, out, model)
+    run("gad", raw, out)
     whole = files(out)
     (tmp_path / "precious").write_text("mine")
     (out / "GAD" / "dev.tsv").unlink()
     (out / "GAD" / "dev.tsv").symlink_to(tmp_path / "precious")
     (out / "GAD" / "test.tsv").chmod(0o444)
-    run("gad", raw, out, model)
+    run("gad", raw, out)
     assert files(out) == whole
     assert not (out / "GAD" / "dev.tsv").is_symlink()
     assert (tmp_path / "precious").read_text() == "mine"
 
 
-def test_a_folder_within_that_leads_elsewhere_is_refused(tmp_path: Path, model: Path) -> None:
+def test_a_folder_within_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
     raw, out = put(tmp_path / "raw", "pubmedqa"), tmp_path / "out"
     (tmp_path / "elsewhere").mkdir()
     (out / "pubmedqa").mkdir(parents=True)
     (out / "pubmedqa" / "pqal_fold0").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DataError, match="pqal_fold0 is a link to another folder"):
-        run("pubmedqa", raw, out, model)
+        run("pubmedqa", raw, out)
     assert list((tmp_path / "elsewhere").iterdir()) == []
     assert [path.name for path in out.iterdir()] == ["pubmedqa"]
 
 
-def test_a_file_in_the_place_of_the_folder_is_kept(tmp_path: Path, model: Path) -> None:
+def test_a_file_in_the_place_of_the_folder_is_kept(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "GAD").write_text("mine")
     with pytest.raises(DataError, match="there is a file of that name"):
-        run("gad", put(tmp_path / "raw", "gad"), tmp_path / "out", model)
+        run("gad", put(tmp_path / "raw", "gad"), tmp_path / "out")
     assert files(tmp_path / "out") == {"GAD": b"mine"}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 @pytest.mark.parametrize("place", ["out", "out/GAD"])
-def test_a_folder_that_is_really_read_only(place: str, tmp_path: Path, model: Path) -> None:
+def test_a_folder_that_is_really_read_only(place: str, tmp_path: Path) -> None:
     raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
-    run("gad", raw, out, model)
+    run("gad", raw, out)
     before = files(out)
     (tmp_path / place).chmod(0o555)
     try:
         with pytest.raises(DataError, match="cannot be written: Permission denied"):
-            run("gad", raw, out, model)
+            run("gad", raw, out)
         assert files(out) == before
         assert {path.name for path in out.iterdir()} == {"GAD", *MANIFEST}
     finally:
         (tmp_path / place).chmod(0o755)
 
 
-def test_a_word_document_that_is_a_bomb(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_document_that_is_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = put(tmp_path / "raw", "biosses", {PAIRS: zipped({"word/document.xml": b" " * 1_000_000})})
     assert (raw / PAIRS).stat().st_size < 2000
     monkeypatch.setattr("blurb.corpora.releases.archives.MAX_FILE", 999_999)
     with pytest.raises(DataError, match=r"Pairs.docx: the archive was rejected: word/document.xml is too large"):
-        run("biosses", raw, tmp_path / "out", model)
+        run("biosses", raw, tmp_path / "out")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -414,7 +393,7 @@ def test_every_task_of_blurb_says_how_its_files_are_made_and_from_what(name: str
     assert task.source.files
 
 
-def test_a_task_without_builder_or_without_a_folder_of_its_own_is_not_preparable(tmp_path: Path, model: Path) -> None:
+def test_a_task_without_builder_or_without_a_folder_of_its_own_is_not_preparable(tmp_path: Path) -> None:
     gad = tasks.get("gad")
     with pytest.raises(DataError, match="has no builder"):
         module.builder(dataclasses.replace(gad, builder=""))

@@ -15,7 +15,7 @@ from blurb.corpora.build import builder
 from blurb.corpora.releases import Release
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
-from tests.corpora.originals import FILES, NAMES, docx, punkt, put, small_lists, tarred, zipped
+from tests.corpora.originals import FILES, NAMES, docx, put, small_lists, tarred, zipped
 
 PARTS = [
     b"\t",
@@ -68,13 +68,7 @@ PICKED = [(name, path) for name in NAMES for path in (next(iter(FILES[name])), l
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("nltk")
-    return punkt(tmp_path_factory.mktemp("nltk"))
-
-
-def _check(name: str, path: str, content: bytes, model: Path, packed: bool = False) -> None:
+def _check(name: str, path: str, content: bytes, packed: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder, small_lists():
         raw = Path(folder)
         if packed:
@@ -82,7 +76,7 @@ def _check(name: str, path: str, content: bytes, model: Path, packed: bool = Fal
         else:
             put(raw, name, {path: content})
         try:
-            texts = builder(tasks.get(name))(Release(raw, model), tasks.get(name))
+            texts = builder(tasks.get(name))(Release(raw), tasks.get(name))
         except DataError:
             return
         assert set(texts) == set(SPLITS)
@@ -92,18 +86,18 @@ def _check(name: str, path: str, content: bytes, model: Path, packed: bool = Fal
 
 @settings(max_examples=150, deadline=None)
 @given(picked=st.sampled_from(PICKED), content=st.binary(max_size=60) | st.lists(st.sampled_from(PARTS)).map(b"".join))
-def test_any_bytes(picked: tuple[str, str], content: bytes, model: Path) -> None:
-    _check(*picked, content, model)
+def test_any_bytes(picked: tuple[str, str], content: bytes) -> None:
+    _check(*picked, content)
 
 
 @pytest.mark.costly
 @settings(max_examples=300, deadline=None)
 @given(picked=st.sampled_from(PICKED), data=st.data())
-def test_a_good_file_with_a_stretch_replaced(picked: tuple[str, str], data: st.DataObject, model: Path) -> None:
+def test_a_good_file_with_a_stretch_replaced(picked: tuple[str, str], data: st.DataObject) -> None:
     good = FILES[picked[0]][picked[1]]
     start = data.draw(st.integers(0, len(good)))
     end = data.draw(st.integers(start, min(len(good), start + 12)))
-    _check(*picked, good[:start] + data.draw(st.binary(max_size=5) | st.sampled_from(PARTS)) + good[end:], model)
+    _check(*picked, good[:start] + data.draw(st.binary(max_size=5) | st.sampled_from(PARTS)) + good[end:])
 
 
 JSON = st.recursive(
@@ -123,12 +117,12 @@ JSON = st.recursive(
 @pytest.mark.costly
 @settings(max_examples=100, deadline=None)
 @given(value=JSON, entry=JSON)
-def test_any_json(value: object, entry: object, model: Path) -> None:
+def test_any_json(value: object, entry: object) -> None:
     for content in (value, {"questions": [value, entry]}, {"1": value, "2": entry}):
         text = json.dumps(content).encode("utf-8", "surrogatepass")
-        _check("bioasq", next(iter(FILES["bioasq"])), text, model)
+        _check("bioasq", next(iter(FILES["bioasq"])), text)
         for path in FILES["pubmedqa"]:
-            _check("pubmedqa", path, text, model)
+            _check("pubmedqa", path, text)
 
 
 XML_TEXT = st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_characters="<&>"), max_size=5)
@@ -136,28 +130,26 @@ XML_TEXT = st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_ch
 
 @settings(max_examples=50, deadline=None)
 @given(rows=st.lists(st.lists(XML_TEXT, max_size=4), max_size=4), tables=st.integers(0, 2))
-def test_any_table(rows: list[list[str]], tables: int, model: Path) -> None:
+def test_any_table(rows: list[list[str]], tables: int) -> None:
     for path in FILES["biosses"]:
-        _check("biosses", path, docx(rows, tables), model)
-        _check("biosses", path, docx([["", "Sentence 1", "Sentence 2"], *rows], tables), model)
+        _check("biosses", path, docx(rows, tables))
+        _check("biosses", path, docx([["", "Sentence 1", "Sentence 2"], *rows], tables))
 
 
 @settings(max_examples=200, deadline=None)
 @given(packed=st.sampled_from([tarred(FILES["ddi"]), zipped(FILES["ddi"])]), data=st.data())
-def test_an_archive_with_a_stretch_replaced(packed: bytes, data: st.DataObject, model: Path) -> None:
+def test_an_archive_with_a_stretch_replaced(packed: bytes, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(packed)))
     end = data.draw(st.integers(start, len(packed)))
-    _check(
-        "ddi", "DDIextraction_2013.zip", packed[:start] + data.draw(st.binary(max_size=9)) + packed[end:], model, True
-    )
+    _check("ddi", "DDIextraction_2013.zip", packed[:start] + data.draw(st.binary(max_size=9)) + packed[end:], True)
 
 
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
-def test_a_tar_archive_with_bytes_flipped_below_its_compression(data: st.DataObject, model: Path) -> None:
+def test_a_tar_archive_with_bytes_flipped_below_its_compression(data: st.DataObject) -> None:
     import gzip
 
     content = bytearray(gzip.decompress(tarred(FILES["ddi"])))
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, 1600))] = data.draw(st.integers(0, 255))
-    _check("ddi", "DDIextraction_2013.tar", bytes(content), model, True)
+    _check("ddi", "DDIextraction_2013.tar", bytes(content), True)

@@ -34,10 +34,8 @@ MARKS = {"participants": "I-PAR", "interventions": "I-INT", "outcomes": "I-OUT"}
 @pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_prepared_files_are_blurbs_byte_for_byte(name: str, test_data: Path, tmp_path: Path) -> None:
-    if name == "chemprot":
-        pytest.importorskip("nltk")
     task = tasks.get(name)
-    found, notes = prepare(task, test_data / "raw_data", tmp_path, test_data / "nltk_data")
+    found, notes = prepare(task, test_data / "raw_data", tmp_path)
     for split in SPLITS:
         path = task.files[split]
         assert (tmp_path / path).read_bytes() == (test_data / "blurb" / path).read_bytes(), path

@@ -28,17 +28,30 @@ XML = """<document id="D.d1"><sentence id="D.d1.s0" text="{text}">
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("name", ["chemprot", "ddi"])
 def test_dummified_originals_are_blurbs_rows_in_their_order(
-    name: str,
-    split: Split,
-    test_data: Path,
-    real_rows: Callable[[str, Split], list[Example]],
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, split: Split, test_data: Path, real_rows: Callable[[str, Split], list[Example]]
 ) -> None:
-    pytest.importorskip("nltk")
-    monkeypatch.setenv("NLTK_DATA", str(test_data / "nltk_data"))
     reader = {"chemprot": chemprot, "ddi": ddi}[name]
     rows = [dummified(row) for row in reader.read(test_data / "raw_data", tasks.get(name), split)]
     assert rows == real_rows(name, split)
+
+
+@pytest.mark.real
+def test_the_sentences_of_chemprot_are_those_of_nltk(test_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    punkt = pytest.importorskip("nltk.tokenize.punkt")
+    monkeypatch.setattr("nltk.data.path", [str(test_data / "nltk_data")])
+    tokenizer = punkt.PunktTokenizer("english")
+    lines = [
+        line for path in sorted((test_data / "raw_data").rglob("chemprot_*abstracts*.tsv")) for line in path.open()
+    ]
+    assert len(lines) == len(chemprot._ends()) == 2_432
+    for line in lines:
+        pmid, _, text = line.rstrip("\n").partition("\t")
+        expected = []
+        for start, end in tokenizer.span_tokenize(text + "\n"):
+            for part in text[start:end].split("\t"):
+                expected.append((start, start + len(part)))
+                start += len(part) + 1
+        assert list(chemprot._sentences(text, chemprot._ends()[pmid])) == expected
 
 
 @pytest.fixture

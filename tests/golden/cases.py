@@ -133,7 +133,7 @@ DATA = [
     ]),
     Case(
         "data/prepare-missing",
-        ["data prepare --raw data --out made --tasks gad,chemprot --nltk-data none --format json",
+        ["data prepare --raw data --out made --tasks gad,chemprot --format json",
          "data prepare --raw data --out made --tasks bc5-chem --format csv",
          "data prepare --raw data --out made --tasks hoc"],
         varying={
@@ -580,6 +580,6 @@ LEFT_OUT: Sequence[str] = (
     # In tests/cli: a class and its line in the file, and leftovers by the clock of the disk.
     "heads show", "gc --data",
     # These fetch.
-    "data download --accept-licences", "data download --again", "data download --nltk-data",
+    "data download --accept-licences", "data download --again", "data get --accept-licences", "data get --raw",
 )  # fmt: skip
 """Options that no case has."""

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--accept-licences", is_flag=True, help="Accept the licences shown without being asked.")
 @click.option("--again", is_flag=True, help="Download files without a pinned hash again even if they exist.")
-@click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
-def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk_data: Path | None) -> None:
+def download(out: Path, selection: str, accept_licences: bool, again: bool) -> None:
     """Download the original releases that need no registration.
 
     Checks that BLURB's data can be prepared from them.
@@ -65,20 +64,20 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool, nltk
         click.confirm("Do you accept these licences?", abort=True)
     errors: list[str] = []
     got = 0
-    with _bars() as bars:
+    with bars() as shown:
         for task in ours:
             for source_file in task.source.downloads if task.source else ():
-                bar = bars.add_task(Path(source_file.path).name, total=source_file.size)
+                bar = shown.add_task(Path(source_file.path).name, total=source_file.size)
                 try:
-                    new = fetch(source_file, out, partial(_advance, bars, bar), again)
+                    new = fetch(source_file, out, partial(moved, shown, bar), again)
                     click.echo(f"{source_file.path}: {'downloaded' if new else 'already present'}", err=True)
                     got += 1
                 except DataError as error:
                     click.echo(f"{source_file.path}: not downloaded", err=True)
                     errors.append(f"{task.title}: {error}")
                 finally:
-                    bars.remove_task(bar)
-    wrong = _check(ours, out, nltk_data)
+                    shown.remove_task(bar)
+    wrong = _check(ours, out)
     for message in errors:
         click.secho(message, fg="red", err=True)
     doubtful = [] if again else [path for task in wrong for path in _unpinned(task, out)]
@@ -101,20 +100,18 @@ def _by_hand(task: Task) -> str:
     return f"{task.source.page}; {task.source.note}" if task.source.note else task.source.page
 
 
-def _check(chosen: list[Task], raw: Path, nltk_data: Path | None) -> list[Task]:
+def _check(chosen: list[Task], raw: Path) -> list[Task]:
     """Prepares the tasks in a temporary folder; returns those whose files are incomplete or not BLURB's data."""
-    from blurb.corpora.build import MissingRelease, MissingTool, prepare
+    from blurb.corpora.build import MissingRelease, prepare
     from blurb.messages.errors import DataError
 
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         for task in chosen:
             try:
-                verdict = str(prepare(task, raw, Path(folder), nltk_data)[0].verdict)
+                verdict = str(prepare(task, raw, Path(folder))[0].verdict)
             except MissingRelease:
                 verdict = "incomplete"
-            except MissingTool as error:
-                verdict = f"not checked: {error}"
             except DataError as error:
                 verdict = f"broken: {error}"
             right = verdict in ("identical", "counts only")
@@ -129,11 +126,13 @@ def _unpinned(task: Task, raw: Path) -> list[str]:
     return [one.path for one in downloads if not one.sha256 and (raw / one.path).is_file()]
 
 
-def _advance(bars: Progress, bar: TaskID, done: int, total: int | None) -> None:
-    bars.update(bar, completed=done, total=total)
+def moved(shown: Progress, bar: TaskID, done: int, total: int | None) -> None:
+    """Moves a bar of a download."""
+    shown.update(bar, completed=done, total=total)
 
 
-def _bars() -> Progress:
+def bars() -> Progress:
+    """The bars of downloads; none but on a terminal."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     return Progress(

@@ -27,10 +27,7 @@ class Prepared(TypedDict):
     dev: Annotated[Count | None, "size of dev; null unless it was written"]
     test: Annotated[Count | None, "size of test; null unless it was written"]
     verdict: Annotated[
-        Literal[
-            "identical", "counts only", "differs", "not known", "missing", "broken", "not prepared", "not preparable"
-        ],
-        "outcome",
+        Literal["identical", "counts only", "differs", "not known", "missing", "broken", "not preparable"], "outcome"
     ]
     seconds: Annotated[float, "time that it took"]
 
@@ -46,9 +43,8 @@ class Prepared(TypedDict):
     show_default=True,
     help="Task names or types, comma-separated.",
 )
-@click.option("--nltk-data", type=click.Path(path_type=Path), help="Folder with tokenizers/punkt_tab, for ChemProt.")
 @formats(list[Prepared])
-def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: str) -> None:
+def prepare(raw: Path, out: Path, selection: str, form: str) -> None:
     """Convert the original releases to BLURB's files.
 
     They may be anywhere below --raw, unpacked or as archives.
@@ -58,7 +54,7 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
     broken or --out cannot be written.
     """
     from blurb import tasks
-    from blurb.corpora.build import MissingRelease, MissingTool
+    from blurb.corpora.build import MissingRelease
     from blurb.corpora.build import prepare as make
     from blurb.messages.errors import DataError
 
@@ -68,7 +64,6 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
     rows: list[tuple[Any, ...]] = []
     missing: list[tuple[Task, str]] = []
     errors: list[str] = []
-    lacking: list[str] = []
     remarks: list[str] = []
     for task in chosen:
         start = perf_counter()
@@ -79,7 +74,7 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
         else:
             click.echo(f"{task.title} ...", err=True)
             try:
-                found, notes = make(task, raw, out, nltk_data)
+                found, notes = make(task, raw, out)
                 outcome, counts = str(found.verdict), tuple(found.counts.values())
                 remarks += notes
                 if found.verdict == "differs":
@@ -87,9 +82,6 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
             except MissingRelease as error:
                 outcome = "missing"
                 missing.append((task, str(error)))
-            except MissingTool as error:
-                outcome = "not prepared"
-                lacking.append(f"{task.title}: {error}")
             except DataError as error:
                 outcome = "broken"
                 errors.append(f"{task.title}: {error}")
@@ -102,9 +94,9 @@ def prepare(raw: Path, out: Path, selection: str, nltk_data: Path | None, form: 
         click.secho(remark, fg="yellow", err=True)
     for task, problem in missing:
         click.echo(_where_to_get(task, problem), err=True)
-    for message in [*lacking, *errors]:
+    for message in errors:
         click.secho(message, fg="red", err=True)
-    if errors or missing or lacking:
+    if errors or missing:
         raise SystemExit(2 if errors else 1)
 
 

@@ -36,7 +36,7 @@ class Verified(TypedDict):
 
 
 @click.command()
-@click.option("--data", "folder", type=click.Path(path_type=Path), required=True, help="Data folder in BLURB's layout.")
+@click.option("--data", "given", type=click.Path(path_type=Path), help="Data folder in BLURB's layout.")
 @click.option(
     "--tasks",
     "selection",
@@ -48,7 +48,7 @@ class Verified(TypedDict):
 @click.option("--allow-missing", is_flag=True, help="Do not fail because of missing files.")
 @click.option("--full", is_flag=True, help="Read every file, even if it matches the manifest.")
 @formats(list[Verified])
-def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: str) -> None:
+def verify(given: Path | None, selection: str, allow_missing: bool, full: bool, form: str) -> None:
     """Check by counts and hashes that the data is BLURB's.
 
     The size of every split is compared with the paper's Table 3, the hash of its examples with the release.
@@ -59,11 +59,13 @@ def verify(folder: Path, selection: str, allow_missing: bool, full: bool, form: 
     different, 1 otherwise, 2 if a file cannot be read.
     """
     from blurb import tasks
+    from blurb.data import home
     from blurb.data.splits import elsewhere
     from blurb.data.verify import examine
     from blurb.messages.errors import DataError
 
     chosen = tasks.load_selection(selection)
+    folder = given or home.home()
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
     findings = [examine(task, folder, trust=not full) for task in chosen]

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from blurb.corpora import manifest
 from blurb.corpora.build._write import write, written_aside
-from blurb.corpora.releases import MissingRelease, MissingTool, Release
+from blurb.corpora.releases import MissingRelease, Release
 from blurb.data.verify import Verification, examine
 from blurb.messages.errors import DataError
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
 
-__all__ = ["Builder", "MissingRelease", "MissingTool", "builder", "prepare"]
+__all__ = ["Builder", "MissingRelease", "builder", "prepare"]
 
 Builder = Callable[[Release, Task], Mapping[Split, str]]
 
@@ -31,7 +31,7 @@ def builder(task: Task) -> Builder:
     return build
 
 
-def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> tuple[Verification, list[str]]:
+def prepare(task: Task, raw: Path, out: Path) -> tuple[Verification, list[str]]:
     """Builds and verifies the files of a task below `out`; returns the verification and notes for the user.
 
     Nothing below `out` changes before all splits were written and read back; the manifest is updated last. Other files
@@ -39,11 +39,10 @@ def prepare(task: Task, raw: Path, out: Path, nltk_data: Path | None = None) -> 
 
     :param raw: folder with the original releases, at any depth
     :raises MissingRelease: if files of the release are missing
-    :raises MissingTool: if a library or model that reads the release is not installed
     :raises DataError: if the release is invalid, or `out` cannot be written
     """
     build = builder(task)
-    release = Release(raw, nltk_data)
+    release = Release(raw)
     texts = build(release, task)
     with written_aside(out, manifest.home(task)) as aside:
         for split in SPLITS:

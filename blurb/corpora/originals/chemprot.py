@@ -1,24 +1,22 @@
 """ChemProt from the files of BioCreative VI: one example per pair of chemical and gene in a sentence.
 
-Sentences come from NLTK's English punkt model on `title TAB abstract`, split again at the TAB. Entities that cross a
-sentence boundary are lost, as are relations across sentences. The order of the two entities is BLURB's: the chemical is
-first if it starts first, otherwise the gene.
+Sentences are those of NLTK's English punkt model on `title TAB abstract`, split again at the TAB; their ends are
+shipped, so that no other model can decide. Entities that cross a sentence boundary are lost, as are relations across
+sentences. The order of the two entities is BLURB's: the chemical is first if it starts first, otherwise the gene.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from blurb.corpora.releases import MissingTool, Release
+from blurb.corpora.releases import Release
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
-
-if TYPE_CHECKING:
-    from nltk.tokenize.punkt import PunktTokenizer
 
 FILES = {"train": ("training", ""), "dev": ("development", ""), "test": ("test", "_gs")}
 ARCHIVES = ("chemprot_*",)
@@ -41,7 +39,11 @@ def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
 
 def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     """Like `read`, from an open release."""
-    texts = {pmid: f"{title}\t{abstract}" for _, _, (pmid, title, abstract) in _table(release, split, "abstracts", 3)}
+    texts, ends = {}, _ends()
+    for path, number, (pmid, title, abstract) in _table(release, split, "abstracts", 3):
+        texts[pmid] = f"{title}\t{abstract}"
+        if pmid not in ends or ends[pmid][-1] > len(texts[pmid]):
+            raise DataError(f"{pmid[:20]}: no abstract of ChemProt, so its sentences are not known.", path, number)
     entities: dict[str, list[Entity]] = {pmid: [] for pmid in texts}
     for path, number, (pmid, name, kind, first, last, _) in _table(release, split, "entities", 6):
         entity = _entity(name, kind, first, last, texts.get(pmid, ""))
@@ -51,9 +53,8 @@ def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     labels = {}
     for _, _, (pmid, group, _, _, first, second) in _table(release, split, "relations", 6):
         labels[pmid, first.removeprefix("Arg1:"), second.removeprefix("Arg2:")] = group  # of repeated pairs the last
-    tokenizer = _punkt(release.nltk_data)
     for pmid, text in texts.items():
-        for start, end in _sentences(text, tokenizer):
+        for start, end in _sentences(text, ends[pmid]):
             inside = [entity for entity in entities[pmid] if start <= entity.start and entity.end <= end]
             for chemical in (entity for entity in inside if entity.type == "CHEMICAL"):
                 for gene in (entity for entity in inside if entity.type == "GENE"):
@@ -81,11 +82,12 @@ def _row(pmid: str, sentence: str, offset: int, pair: tuple[Entity, Entity], lab
     }
 
 
-def _sentences(text: str, tokenizer: PunktTokenizer) -> Iterator[tuple[int, int]]:
-    for start, end in tokenizer.span_tokenize(text + "\n"):
-        for part in text[start:end].split("\t"):
-            yield start, start + len(part)
-            start += len(part) + 1
+def _sentences(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence; blanks between two belong to none."""
+    before = 0
+    for end in ends:
+        yield before + len(text[before:end]) - len(text[before:end].lstrip()), end
+        before = end
 
 
 def _table(release: Release, split: Split, kind: str, columns: int) -> Iterator[tuple[Path, int, list[str]]]:
@@ -97,34 +99,8 @@ def _table(release: Release, split: Split, kind: str, columns: int) -> Iterator[
         yield file.path, number, cells
 
 
-def model(folder: Path | None = None) -> Any:
-    """Finds NLTK's English sentence model (a path pointer of NLTK); MissingTool if it is missing.
-
-    :param folder: searched first; then the folders in NLTK_DATA, then NLTK's default folders
-    """
-    try:
-        from nltk import data
-    except ImportError:
-        raise MissingTool("Splitting ChemProt into sentences needs NLTK: pip install 'blurb-bench[raw]'.") from None
-    named = [place for place in (str(folder or ""), *os.environ.get("NLTK_DATA", "").split(os.pathsep)) if place]
-    data.path[:] = [
-        *named,
-        *(place for place in data.path if place not in named),
-    ]  # NLTK reads the variable only on import
-    try:
-        return data.find("tokenizers/punkt_tab/english/", [str(folder)] if folder else None)
-    except LookupError:
-        raise MissingTool(
-            "NLTK's English sentence model is missing: run python -m nltk.downloader punkt_tab, or give a folder with "
-            "tokenizers/punkt_tab by --nltk-data or NLTK_DATA."
-        ) from None
-
-
-def _punkt(folder: Path | None) -> PunktTokenizer:
-    where = model(folder)
-    from nltk.tokenize.punkt import PunktTokenizer
-
-    try:
-        return PunktTokenizer("english")
-    except (OSError, ValueError, LookupError) as error:
-        raise DataError(f"NLTK cannot read its sentence model: {error}.", Path(str(where))) from error
+@cache
+def _ends() -> Mapping[str, Sequence[int]]:
+    """PMID -> end of each sentence, in code points of `title TAB abstract`: those of NLTK's English punkt model."""
+    lines = (files("blurb.corpora.originals") / "chemprot_sentences.tsv").read_text(encoding="utf-8").splitlines()
+    return {pmid: [int(end) for end in ends.split()] for pmid, _, ends in (line.partition("\t") for line in lines)}

@@ -20,10 +20,6 @@ class MissingRelease(DataError):
     """Files of a release are missing; existing files may be valid."""
 
 
-class MissingTool(DataError):
-    """A library or model needed to read a release is not installed; the release may be valid."""
-
-
 @dataclass(frozen=True)
 class SourceFile:
     """A file of a release.
@@ -58,21 +54,17 @@ class Release:
     is used; unpacked files come before archives, which are opened only if their name matches a given pattern.
 
     :param folder: folder with the releases
-    :param nltk_data: folder with `tokenizers/punkt_tab`, if NLTK does not find it by itself
     """
 
-    def __init__(self, folder: Path, nltk_data: Path | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise DataError(
                 "the folder of the original releases does not exist", folder, fix="check the path given with --raw."
             )
         self.folder = folder
         self._root = folder.resolve()
-        self.nltk_data = nltk_data
         self.read: dict[str, str] = {}
         """SHA-256 of every file read (an archive as a whole), by its path under the folder."""
-        self.tools: dict[str, str] = {}
-        """Versions of libraries that influence the result."""
         self.outside: list[str] = []
         """Links to folders elsewhere, which are not followed: one to `/` would be the whole disk."""
         self.notes: list[str] = []

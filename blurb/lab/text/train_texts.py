@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.corpora.originals.loading import load_original
-from blurb.corpora.releases import MissingRelease, MissingTool
+from blurb.corpora.releases import MissingRelease
 from blurb.data import read_split
 from blurb.data.examples import texts
 from blurb.data.schema import Example
@@ -48,7 +48,7 @@ def read(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = ()) -> 
             continue
         try:
             rows = _rows(task, folder, raw)
-        except (MissingRelease, MissingTool) as error:
+        except MissingRelease as error:
             missing[task.name] = str(error)
             continue
         for document in _documents(rows):
