@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._files import DOCUMENT, ID_LINE, check_label, document_of, json_lines, lines
+from blurb.data.readers._files import check_label, conll, json_lines, lines
 from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages.errors import DataError
@@ -212,36 +212,17 @@ def _span(value: Any, role: str, text: str, path: Path, number: int) -> tuple[in
 def _conll(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
     """One word per line, blank lines between sentences, `-DOCSTART-` lines before documents; TABs or blanks."""
     token, tag = task.layout.get("token", 0), task.layout.get("tag", -1)
-    document: str | None = None
-    name: str | None = None
-    words: list[tuple[int, str, str]] = []
-
-    def sentence() -> tuple[int, dict[str, Any]]:
-        numbers, tokens, tags = (list(column) for column in zip(*words, strict=True))
-        return numbers[0], {"id": name, "doc_id": document, "tokens": tokens, "tags": tags, "numbers": numbers}
-
-    for number, line in lines(path):
-        if not line.strip() or line.startswith((DOCUMENT, ID_LINE)):
-            if words:
-                yield sentence()
-                words, name = [], None
-            if line.startswith(DOCUMENT):
-                document = document_of(line)
-            if line.startswith(ID_LINE):
-                name = line.removeprefix(ID_LINE).strip()
-            continue
-        # Not at any white space: a no-break space is inside of a word.
-        cells = line.split("\t") if "\t" in line else re.split(r"[ \v\f]+", line.strip(" \v\f"))
-        try:
-            words.append((number, cells[token], cells[tag]))
-        except IndexError:
-            raise DataError(
-                f"expected columns {token} and {tag} as in [format], found {len(cells)} columns.", path, number
-            ) from None
-        if not cells[token].strip():
-            raise DataError("the token is blank.", path, number)
-    if words:
-        yield sentence()
+    for sentence in conll(path):
+        numbers, width = sentence.numbers, len(sentence.rows[0])
+        if not (-width <= token < width and -width <= tag < width):
+            what = f"expected columns {token} and {tag} as in [format], found {width} columns."
+            raise DataError(what, path, numbers[0])
+        tokens, tags = ([row[place] for row in sentence.rows] for place in (token, tag))
+        blank = next((number for number, word in zip(numbers, tokens, strict=True) if not word.strip()), None)
+        if blank is not None:
+            raise DataError("the token is blank.", path, blank)
+        record = {"id": sentence.id, "doc_id": sentence.document, "tokens": tokens, "tags": tags, "numbers": numbers}
+        yield numbers[0], record
 
 
 def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
