@@ -49,7 +49,7 @@ def _names(context: click.Context, parameter: click.Parameter, given: tuple[str,
     type=click.Choice(["conll", "tsv", "csv", "jsonl", "json", "parquet"]),
     help="Format of the file.  [default: by its ending]",
 )
-@click.option("--scheme", help="Tagging scheme: io, bio, bioul or iobes.  [default: by the letters of the tags]")
+@click.option("--scheme", help="Tagging scheme: io, bio, iob1, bioul or iobes.  [default: by the letters of the tags]")
 @click.option(
     "--map",
     "names",

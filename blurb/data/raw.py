@@ -71,8 +71,9 @@ def _read(task: Task, given: Input, number: int) -> Raw:
         example[name] = _checked(name, task.task_type.columns[name], record[name], record)
     if "tokens" in wanted:
         example["tags"] = ["O"] * len(example["tokens"])
-    if "head" in wanted and example["head"]["start"] > example["tail"]["start"]:
-        example["head"], example["tail"] = example["tail"], example["head"]  # as in every corpus: the first is the head
+    directed = task.file and not task.layout.get("dummies")  # whose corpora say which entity is the head
+    if "head" in wanted and not directed and example["head"]["start"] > example["tail"]["start"]:
+        example["head"], example["tail"] = example["tail"], example["head"]
     return Raw(example, raw, words)
 
 

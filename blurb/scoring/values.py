@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from blurb.data.readers._files import telling_cuts, trimmed
+from blurb.data.readers._files import label_text, telling_cuts, trimmed
 from blurb.export.submission.values import HALLMARKS
 from blurb.inputs import tagging
 from blurb.messages.errors import SettingsError
@@ -88,14 +88,7 @@ def _label(task: Task, file: AnswerFile, answer: Answer) -> str:
     """The text of a label, or of the most probable one."""
     if isinstance(answer.value, dict):
         return probabilities.most_probable(probabilities.read(answer.value, file, answer, whole=True))
-    return _name(answer.value)
-
-
-def _name(value: Any) -> str:
-    """The text of a label, which may be a number: 1.0 is that of 1, as frames have it beside empty cells."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise TypeError
-    return trimmed(value) if isinstance(value, str) else str(int(value) if float(value).is_integer() else value)
+    return label_text(answer.value)
 
 
 def _labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
@@ -104,7 +97,7 @@ def _labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     if isinstance(given, dict):
         return probabilities.probable(probabilities.read(given, file, answer, whole=False))
     if not isinstance(given, str) or given.strip().startswith("["):
-        return [_name(each) for each in _list(given)]
+        return [label_text(each) for each in _list(given)]
     if given.strip() in task.labels:  # which may have a comma in its name
         return [trimmed(given)]
     separator = next((mark for mark in "|;," if mark in given), "|")
@@ -183,7 +176,7 @@ def numbers(task: Task, file: AnswerFile, written: Reading) -> list[float]:
 def tags(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
     """One BIO tag a word (`I-` alone where the task has no borders), from any tagging scheme."""
     rows = [answer.value for answer in file.answers]
-    scheme = tagging.scheme_name(written.scheme) if written.scheme else _scheme(rows)
+    scheme = tagging.reading_scheme(written.scheme) if written.scheme else _scheme(rows)
     canonical: dict[str, str | None] = {}
     answers = []
     for answer, row in zip(file.answers, rows, strict=True):
@@ -194,7 +187,8 @@ def tags(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
                 _no_tag(task, file, answer, place, tag, scheme, written)
         answers.append([str(canonical[tag]) for tag in row])
     # BIO stays as it is, since strict F1 counts what the scheme does not allow.
-    if scheme != "bio" or not (written.scheme or any(map(_begins_with_b, answers))):
+    is_bio = written.scheme.lower() == "bio" or (not written.scheme and any(map(_begins_with_b, answers)))
+    if scheme != "bio" or not is_bio:
         answers = [tagging.convert(row, scheme, "bio") for row in answers]
     if task.task_type.borders:
         return answers

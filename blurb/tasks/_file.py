@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -118,10 +118,22 @@ def _check_there(content: Mapping[str, Any], key: str, where: str) -> None:
 
 def _labels(content: Mapping[str, Any], task_type: TaskType, where: str) -> tuple[str, ...]:
     labels = _words(content.get("labels", []), "labels", where)
+    if blank := [label for label in labels if label != label.strip()]:
+        raise SettingsError(f"the label {blank[0]!r} has blanks at its ends", where=where, fix="remove them.")
     if bool(labels) != task_type.has_labels:
         problem = f"a {content['type']} task has no labels; remove 'labels'"
         raise SettingsError(f"{where}: {problem}." if labels else f"{where}: 'labels' is missing or empty.")
     return labels
+
+
+def alike(labels: Sequence[str]) -> list[str]:
+    """Labels that differ from another one by blanks or case only.
+
+    >>> alike(["Drug", "Gene", "drug", "DR UG"])
+    ['Drug', 'drug', 'DR UG']
+    """
+    folded = ["".join(label.split()).casefold() for label in labels]
+    return [label for label, each in zip(labels, folded, strict=True) if folded.count(each) > 1]
 
 
 def _check(table: Mapping[str, Any], known: Mapping[str, type], where: str) -> None:

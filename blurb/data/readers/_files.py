@@ -89,6 +89,16 @@ def trimmed(label: str) -> str:
     return short
 
 
+def label_text(value: Any) -> str:
+    """A label as text, which may be a number: 1.0 is that of 1, as frames have it beside empty cells.
+
+    :raises TypeError: for what is neither a text nor a number
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError
+    return trimmed(value) if isinstance(value, str) else str(int(value) if float(value).is_integer() else value)
+
+
 @contextlib.contextmanager
 def telling_cuts(path: Path) -> Iterator[None]:
     """One notice of all labels of a file that `trimmed` shortens."""
