@@ -24,6 +24,7 @@ KEYS: dict[str, type] = {
     "format": dict,
     "seeds": int,
     "max_length": int,
+    "metric": str,
     "negative": str,
     "positive": str,
     "scale": list,
@@ -207,13 +208,15 @@ def _format(table: dict[str, Any], kind: str, where: str) -> Layout:
 def _metric(
     content: dict[str, Any], task_type: TaskType, labels: tuple[str, ...], where: str
 ) -> tuple[str, dict[str, Any]]:
-    """BLURB's metric for the type, and its options from `negative`, `positive` or `scale`."""
+    """The metric that a file names or BLURB's for the type, and its options from `negative`, `positive` or `scale`."""
     for key in (*LABEL_METRICS, "scale"):
         if key in content and key not in task_type.metric_keys:
             raise SettingsError(
                 f"'{key}' does not apply to tasks of type {content['type']}", where=where, fix="remove it."
             )
     asked = [key for key in LABEL_METRICS if key in content]
+    if asked and "metric" in content:
+        raise SettingsError(f"give 'metric' or '{asked[0]}', which is a metric, too, not both.", where=where)
     for key in asked:
         if content[key] not in labels:
             raise SettingsError(f"'{key}' must be one of the labels (got {content[key]!r}).", where=where)
@@ -223,10 +226,13 @@ def _metric(
         )
     if asked:
         return LABEL_METRICS[asked[0]], {asked[0]: content[asked[0]]}
+    name = content.get("metric", task_type.metric)
+    if name not in (possible := (task_type.metric, *task_type.metrics)):
+        raise UnknownName(f"metric of a {content['type']} task (in {where})", name, possible)
     if "scale" in task_type.metric_keys:
         low, high = _scale(content.get("scale", [0, 4]), where)
         return task_type.metric, {"low": low, "high": high}
-    return task_type.metric, {"labels": labels} if task_type.metric_labels else {}
+    return name, {"labels": labels} if task_type.metric_labels or name in task_type.metrics else {}
 
 
 def _scale(scale: list[Any], where: str) -> tuple[float, float]:

@@ -42,6 +42,7 @@ def text(
         "seeds = 5  # runs to average",
         "max_length = 512  # maximum number of sub-tokens of an input",
         *(METRIC[key] for key in task_type.metric_keys),
+        *(f'# metric = "{name}"   # default: {task_type.metric}' for name in task_type.metrics),
         '# title = "My corpus"',
         '# licence = "..."',
         '# homepage = "..."',
