@@ -17,6 +17,7 @@ from blurb.data.readers._files import has_half_pair
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.system.files import read_bytes
+from blurb.system.sniffing import refuse
 from blurb.tasks import Task
 
 SPLITTER = re.compile(r"\w+|[^\w\s]")
@@ -83,7 +84,9 @@ def lines(path: Path) -> Iterator[tuple[int, Input]]:
     :raises DataError: (file, line) for what is no UTF-8 or no JSON object
     """
     try:
-        content = read_bytes(path).decode("utf-8-sig")
+        raw = read_bytes(path)
+        refuse(raw, path)
+        content = raw.decode("utf-8-sig")
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", path) from None
     except UnicodeDecodeError:

@@ -16,6 +16,7 @@ from blurb.messages.text import plural
 from blurb.scoring.answers import Answer, AnswerFile
 from blurb.scoring.columns import PREDICTION, Records, is_header, of_records
 from blurb.system import parquet
+from blurb.system.sniffing import refuse_semicolons
 from blurb.tasks import Task
 
 LARGEST = 500_000_000
@@ -69,7 +70,7 @@ def _json(path: Path, column: str) -> AnswerFile:
 
 
 def _csv(path: Path, task: Task, column: str) -> Records:
-    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    rows = csv.reader(io.StringIO(_cells(path, task, column), newline=""), strict=True)
     return _table(path, _lines(rows, path), task, column)
 
 
@@ -83,7 +84,7 @@ def _lines(rows: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _tsv(path: Path, task: Task, column: str) -> Records:
-    rows = ((line, text.split("\t")) for line, text in numbered(read_text(path)) if text.strip())
+    rows = ((line, text.split("\t")) for line, text in numbered(_cells(path, task, column)) if text.strip())
     return _table(path, rows, task, column)
 
 
@@ -114,6 +115,19 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]], task: Task, column
         return ((at, {name: cells[places[name]] for name in needed}) for at, cells in below)
 
     return Records(names, records)
+
+
+def _cells(path: Path, task: Task, column: str) -> str:
+    """The text of a table, whose cells are not separated by semicolons.
+
+    A `;` may also separate the labels of a document.
+    """
+    text = read_text(path)
+    rows = [line for _, line in numbered(text) if line.strip()]
+    named = is_header([cell.strip('"') for cell in rows[0].split(";")], task, column)
+    if named or ("labels" not in task.task_type.columns and all(";" in row for row in rows)):
+        refuse_semicolons(rows[0], path, "commas or TABs")
+    return text
 
 
 def _has_header(path: Path, task: Task, column: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.messages.errors import BlurbError, DataError
 from blurb.system.files import ordinary
+from blurb.system.sniffing import READ, refuse
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
@@ -57,8 +58,12 @@ def _opened(path: Path, **options: Any) -> Iterator[ParquetFile]:
     from pyarrow.parquet import ParquetFile
 
     try:
-        with open(path, "rb", opener=ordinary) as opened, ParquetFile(opened, **options) as file:
-            yield file
+        with open(path, "rb", opener=ordinary) as opened:
+            head = opened.read(READ)
+            if not head.startswith(b"PAR1"):
+                refuse(head, path)
+            with ParquetFile(opened, **options) as file:
+                yield file
     except BlurbError:
         raise
     except (OSError, NotImplementedError, *UNREADABLE) as error:  # Arrow's errors are of these

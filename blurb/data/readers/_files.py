@@ -15,6 +15,7 @@ from typing import Any
 from blurb.messages.errors import DataError, Notice
 from blurb.messages.text import plural
 from blurb.system.files import read_bytes
+from blurb.system.sniffing import refuse
 
 
 def read_text(path: Path) -> str:
@@ -25,6 +26,7 @@ def read_text(path: Path) -> str:
         raise DataError("the file is missing (docs/data.md describes BLURB's layout).", path) from None
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror}.", path) from error
+    refuse(raw, path)
     text = decode(raw, path)
     if not text.strip():  # also if there is only a byte order mark
         raise DataError("the file is empty.", path)

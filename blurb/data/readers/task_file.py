@@ -12,6 +12,7 @@ from blurb.data.readers._files import check_label, conll, json_lines, label_text
 from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages.errors import DataError
+from blurb.system.sniffing import refuse_semicolons
 from blurb.tasks import Split, Task
 
 UNNAMED = "Entity"
@@ -206,6 +207,8 @@ def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
         cells = line.split("\t")
         if header is None and task.layout.get("header", True):
             header = [name.strip() for name in cells]
+            if len(header) == 1:
+                refuse_semicolons(line, path, "TABs")
             continue
         if header is not None and len(cells) != len(header):
             raise DataError(f"expected {len(header)} TAB-separated columns, found {len(cells)}.", path, number)
