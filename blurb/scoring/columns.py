@@ -26,11 +26,12 @@ GOLD = ("label", "labels", "tags", "ner_tags", "score", "answer")
 """Columns that hold the gold answers of most files, and predictions only of those that have nothing else."""
 
 
-def answer_column(names: Sequence[str], path: Path, column: str = "") -> str:
+def answer_column(names: Sequence[str], path: Path, column: str = "", inputs: Iterable[str] = ()) -> str:
     """The column that holds the predictions; nothing is guessed where two columns could.
 
     :param names: all columns of a file
     :param column: the name that the user gave
+    :param inputs: columns of the task that hold no answer, beside `INPUTS`
     :raises DataError: if the names do not tell, or if two are the same
 
     >>> answer_column(["id", "label", "y_pred"], Path("a.csv"))
@@ -51,7 +52,7 @@ def answer_column(names: Sequence[str], path: Path, column: str = "") -> str:
     gold = [key for key in by_name if key in GOLD]
     if len(predicted) == 1:
         return by_name[predicted[0]]
-    if len(gold) == 1 and INPUTS.issuperset({*by_name} - {*gold}):
+    if len(gold) == 1 and {*by_name} <= {*INPUTS, *inputs, *gold}:
         return by_name[gold[0]]
     raise DataError(
         f"no column is surely that of the predictions; present: {', '.join(map(_shown, names)) or 'nothing'}.",
@@ -85,9 +86,9 @@ class Records:
     rows: Callable[[Sequence[str]], Iterable[tuple[int, Mapping[str, Any]]]]
 
 
-def of_records(records: Records, path: Path, column: str) -> AnswerFile:
+def of_records(records: Records, task: Task, path: Path, column: str) -> AnswerFile:
     """The answers of a table, with the ids, words and texts that it has beside."""
-    answer = answer_column(records.names, path, column)
+    answer = answer_column(records.names, path, column, task.task_type.columns.keys() - {*GOLD})
     others = [name for name in records.names if name != answer]
     by_name = {folded(name): name for name in others}
     key, words, text = (next((by_name[name] for name in known if name in by_name), None) for known in (ID, WORDS, TEXT))

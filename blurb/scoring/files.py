@@ -44,7 +44,7 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
         return _json(path, column)
     if name == "conll":
         return AnswerFile(path, list(_conll(path, column)))
-    return of_records(FORMATS[name](path, task, column), path, column)
+    return of_records(FORMATS[name](path, task, column), task, path, column)
 
 
 def _jsonl(path: Path, task: Task, column: str) -> Records:

@@ -28,7 +28,7 @@ def read(given: Any, task: Task, column: str = "") -> AnswerFile:
         given = given if isinstance(given, Mapping) or hasattr(given, "itertuples") else list(given)
         table = _table(given, task)
         if table is not None:
-            return of_records(table, PATH, column)
+            return of_records(table, task, PATH, column)
         pairs = given.items() if isinstance(given, Mapping) else (("", value) for value in given)
         answers = [Answer(place, str(key), _plain(value, place)) for place, (key, value) in enumerate(pairs, 1)]
     if column or not answers:

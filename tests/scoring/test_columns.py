@@ -23,6 +23,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.splits import read_split
 from blurb.messages.errors import BlurbError, DataError
+from blurb.scoring.columns import answer_column
 from tests.cli.in_process import blurb as command
 
 Rows = list[dict[str, Any]]
@@ -109,6 +110,13 @@ def test_names_that_leave_a_question_are_refused_with_the_names(
     assert all(name in str(caught.value) for name in names)
     (score,) = blurb.score("gad", given(form, rows, tmp_path), suite="demo", column=names[-1])
     assert score.score == 100.0
+
+
+def test_columns_of_a_type_of_ones_own_hold_no_answers() -> None:
+    names = ["id", "claim", "evidence", "label"]
+    assert answer_column(names, Path("a"), inputs=["claim", "evidence"]) == "label"
+    with pytest.raises(DataError, match="present: id, claim, evidence, label"):
+        answer_column(names, Path("a"))
 
 
 def test_a_column_is_chosen_for_the_whole_file() -> None:

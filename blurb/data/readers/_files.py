@@ -190,7 +190,11 @@ def conll(path: Path) -> Iterator[Sentence]:
 
     :raises DataError: (file, line) for another number of columns than in the first line, since a word has a blank then
     """
-    table = list(lines(path))
+    yield from sentences(list(lines(path)), path)
+
+
+def sentences(table: Sequence[tuple[int, str]], path: Path) -> Iterator[Sentence]:
+    """The sentences in numbered lines."""
     tabs, width = _columns(table)
     document: str | None = None
     sentence = Sentence(None, None)
@@ -223,8 +227,8 @@ COMMENT = re.compile(r"#\s*[\w.:-]+\s*=|#(begin|end) document|# *new(doc|par)\b"
 
 def _columns(table: Sequence[tuple[int, str]]) -> tuple[bool, int]:
     """Whether TABs separate the columns, and how many there are, by the first line with a word."""
-    words = (line for _, line in table if line.strip() and not line.startswith(DOCUMENT) and not COMMENT.match(line))
-    first = next(words, "")
+    words = [line for _, line in table if line.strip() and not line.startswith((DOCUMENT, ID_LINE))]
+    first = next((line for line in words if not COMMENT.match(line)), next(iter(words), ""))
     return "\t" in first, len(_cells(first, "\t" in first))
 
 
