@@ -33,7 +33,7 @@ from blurb.cli._exit import PARTLY
 def export(data: Path | None, suite: str, selection: str, form: str, out: Path) -> None:
     """Write the splits with ids, for a tool that reads no BLURB layout.
 
-    With --tasks all, splits that the data lacks are left out, and the exit code is 1; a task that is named must be whole.
+    With --tasks all, splits that the data lacks are left out, and the exit code is 1; a named task must be whole.
 
     Writes OUT/TASK/SPLIT.FORMAT. The ids are those by which blurb score matches predictions. The files have the text of
     the corpora, whose licences forbid most to be passed on (blurb tasks show TASK).
