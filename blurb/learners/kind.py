@@ -56,6 +56,11 @@ class RowKind:
         return self.measures == other.measures or "" in (self.measures, other.measures)
 
     @property
+    def runs(self) -> str:
+        """What exports count: seeds, or runs where nobody knows the seeds."""
+        return "runs" if self.claimed else "seeds"
+
+    @property
     def is_fine_tuning(self) -> bool:
         """Whether the rows compare with published numbers, which are of fine-tuned encoders."""
         return self.measures in ("", FINE_TUNING)

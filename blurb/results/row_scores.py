@@ -111,11 +111,6 @@ class RowScores:
         return learners.row_kind(self.learner)
 
     @property
-    def runs_word(self) -> str:
-        """What its runs differ in, as exports call it."""
-        return "runs" if self.kind.claimed else "seeds"
-
-    @property
     def mark(self) -> str:
         """What stands before its ranks; rows with a mark have a board of their own on the page."""
         return "" if self.together else self.kind.mark

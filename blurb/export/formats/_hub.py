@@ -37,7 +37,7 @@ class Figure(NamedTuple):
         return {
             **{name: text for name, text in setting.items() if text},
             **step,
-            row.runs_word: len(self.seeds),
+            row.kind.runs: len(self.seeds),
             **spread,
         }
 

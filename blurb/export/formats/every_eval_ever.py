@@ -72,7 +72,7 @@ def _seconds(record: Record) -> int:
 def _result(row: RowScores, figure: Figure) -> dict[str, Any]:
     metric = metrics.get(figure.task.metric)
     runs = str(len(figure.seeds)) if row.kind.claimed else " ".join(map(str, figure.seeds))
-    details = {row.runs_word: runs, "level": "dataset"}
+    details = {row.kind.runs: runs, "level": "dataset"}
     return _entry(
         f"BLURB {figure.task.title}",
         {"split": "test", "data_verdict": figure.verdict, "data_hash": " ".join(_hashes(row, figure.task.name))},
