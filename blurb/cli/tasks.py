@@ -143,8 +143,6 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     except BlurbError as error:
         click.secho(f"Edit the file before you use it: {error}", fg="yellow", err=True)
         raise SystemExit(1) from None
-    if alike := _file.alike(task.labels):
-        click.secho(f"These labels differ by blanks or case only: {', '.join(alike)}.", fg="yellow", err=True)
     if task.labels == (task_file.UNNAMED,):
         click.echo(f"The tags name no entity type, so it is called {task_file.UNNAMED}; to change this, edit 'labels'.")
     click.echo(

@@ -11,7 +11,7 @@ from typing import Any
 from blurb.messages.errors import DataError
 from blurb.messages.text import escaped
 from blurb.system.files import ordinary, read_bytes
-from blurb.system.sniffing import READ, refuse, refuse_semicolons
+from blurb.system.sniffing import READ, refuse, refuse_separators
 
 Lines = list[tuple[int, dict[Any, Any]]]
 """Numbers of lines in their file, which may have empty ones, and their cells as `csv.DictReader` gives them."""
@@ -75,7 +75,7 @@ def parse(text: str, path: Path) -> tuple[tuple[str, ...], Lines]:
 def _names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:
     names = tuple(reader.fieldnames or ())
     if len(names) == 1:
-        refuse_semicolons(names[0], path)
+        refuse_separators(names[0], path, ";", "commas")
     return names
 
 

@@ -16,7 +16,7 @@ from blurb.messages.text import plural
 from blurb.scoring.answers import Answer, AnswerFile
 from blurb.scoring.columns import PREDICTION, Records, is_header, of_records
 from blurb.system import parquet
-from blurb.system.sniffing import refuse_semicolons
+from blurb.system.sniffing import refuse_separators
 from blurb.tasks import Task
 
 LARGEST = 500_000_000
@@ -126,7 +126,7 @@ def _cells(path: Path, task: Task, column: str) -> str:
     rows = [line for _, line in numbered(text) if line.strip()]
     named = is_header([cell.strip('"') for cell in rows[0].split(";")], task, column)
     if named or ("labels" not in task.task_type.columns and all(";" in row for row in rows)):
-        refuse_semicolons(rows[0], path, "commas or TABs")
+        refuse_separators(rows[0], path, ";", "commas or TABs")
     return text
 
 

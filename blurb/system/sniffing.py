@@ -40,7 +40,14 @@ def refuse(raw: bytes, path: Path) -> None:
             raise DataError(f"this is {what}", path, fix=fix)
 
 
-def refuse_semicolons(header: str, path: Path, separator: str = "commas") -> None:
-    """Raises a DataError for a line whose cells are separated by semicolons, as Excel does it in most of Europe."""
-    if ";" in header and not {",", "\t"} & {*header}:
-        raise DataError("the cells are separated by ';'", path, 1, fix=f"save the file as UTF-8 with {separator}.")
+def refuse_separators(header: str, path: Path, marks: str, separator: str) -> None:
+    """Raises a DataError for a line that other characters cut into cells, as Excel does it in most of Europe.
+
+    :param marks: these characters
+    :param separator: what should separate the cells
+    """
+    mark = next((mark for mark in marks if mark in header), None)
+    if mark is not None and "\t" not in header and (mark == "," or "," not in header):
+        raise DataError(
+            f"the cells are separated by '{mark}'", path, 1, fix=f"save the file as UTF-8 with {separator}."
+        )

@@ -144,6 +144,14 @@ def test_semicolons_in_a_corpus(tmp_path: Path) -> None:
     ]
     code, _, err = blurb(asked, tmp_path)
     assert (code, SEMICOLONS in " ".join(err.split())) == (1, True), err
+    (tmp_path / "x.tsv").write_text("text,label\nkalo; mi,a\n")
+    (tmp_path / "mine.toml").unlink()
+    tasks._files.clear()
+    code, _, err = blurb(asked, tmp_path)
+    assert (code, "the cells are separated by ','; save the file as UTF-8 with TABs" in " ".join(err.split())) == (
+        1,
+        True,
+    )
 
 
 def test_labels_of_documents_may_have_semicolons_between_them(tmp_path: Path) -> None:

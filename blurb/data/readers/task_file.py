@@ -12,7 +12,7 @@ from blurb.data.readers._files import check_label, conll, json_lines, label_text
 from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages.errors import DataError
-from blurb.system.sniffing import refuse_semicolons
+from blurb.system.sniffing import refuse_separators
 from blurb.tasks import Split, Task
 
 UNNAMED = "Entity"
@@ -208,7 +208,7 @@ def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
         if header is None and task.layout.get("header", True):
             header = [name.strip() for name in cells]
             if len(header) == 1:
-                refuse_semicolons(line, path, "TABs")
+                refuse_separators(line, path, ";,", "TABs")
             continue
         if header is not None and len(cells) != len(header):
             raise DataError(f"expected {len(header)} TAB-separated columns, found {len(cells)}.", path, number)
@@ -226,7 +226,7 @@ def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise DataError(f"no column {place!r} for {field}; available columns: {there}.", path, number)
         if "labels" in record:
             separator = task.layout.get("separator", "|")
-            record["labels"] = [label.strip() for label in record["labels"].split(separator) if label.strip()]
+            record["labels"] = [trimmed(label) for label in record["labels"].split(separator) if label.strip()]
         yield number, record
 
 
