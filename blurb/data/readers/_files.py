@@ -79,13 +79,15 @@ def table(path: Path, columns: int, header: tuple[str, ...] = (), key: int = 0) 
         yield number, cells
 
 
+BLANKS = re.compile(r"^[\s\u200b\u2060\ufeff]+|[\s\u200b\u2060\ufeff]+$")
+"""What nobody sees at the ends of a label: blanks, also those without width."""
 _cut: ContextVar[list[str] | None] = ContextVar("_cut", default=None)
 """Labels with blanks at their ends, in the file that is being read."""
 
 
 def trimmed(label: str) -> str:
     """A label or tag without blanks at its ends, which nobody sees; `telling_cuts` counts them."""
-    short = label.strip()
+    short = BLANKS.sub("", label)
     if short != label and (cut := _cut.get()) is not None:
         cut.append(label)
     return short

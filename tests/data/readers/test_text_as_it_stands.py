@@ -95,7 +95,7 @@ def test_a_word_may_begin_with_the_sign_of_a_comment(tmp_path: Path) -> None:
             "qa",
             "jsonl",
             '{"question": "a", "context": "b", "label": "Drug\\u00a0"}\n'
-            '{"question": "a", "context": "c", "label": " Drug"}\n',
+            '{"question": "a", "context": "c", "label": "\\ufeffDrug\\u200b"}\n',
         ),
     ],
 )
