@@ -9,7 +9,7 @@ from typing import Any
 
 from blurb.messages.errors import DataError
 from blurb.scoring.answers import Answer, AnswerFile, reading
-from blurb.scoring.columns import Records, is_header, of_records
+from blurb.scoring.columns import PREDICTION, Records, is_header, of_records
 from blurb.tasks import Task
 
 PATH = Path("predictions")
@@ -23,8 +23,10 @@ def read(given: Any, task: Task, column: str = "") -> AnswerFile:
     :raises DataError: for what is none of these
     """
     with reading(PATH, None):
-        given = given.to_pylist() if hasattr(given, "to_pylist") else given  # of Arrow
-        given = given.tolist() if hasattr(given, "tolist") else given  # an array, or a column of a frame
+        if hasattr(given, "reset_index") and _has_ids(given):
+            given = given.reset_index() if hasattr(given, "itertuples") else given.to_frame(PREDICTION).reset_index()
+        for form in ("to_pylist", "to_dicts", "tolist"):  # of Arrow and polars, an array or a column of pandas
+            given = getattr(given, form)() if hasattr(given, form) else given
         given = given if isinstance(given, Mapping) or hasattr(given, "itertuples") else list(given)
         table = _table(given, task)
         if table is not None:
@@ -36,11 +38,15 @@ def read(given: Any, task: Task, column: str = "") -> AnswerFile:
     return AnswerFile(PATH, answers)
 
 
+def _has_ids(given: Any) -> bool:
+    """Whether the index of a frame or a column of pandas has ids, and does not only count."""
+    return given.index.name is not None or all(isinstance(name, str) for name in given.index)
+
+
 def _table(given: Any, task: Task) -> Records | None:
     """What has named columns; None for predictions alone."""
     if hasattr(given, "itertuples"):
-        frame = given if given.index.name is None else given.reset_index()
-        return _records([*map(str, frame.columns)], list(frame.itertuples(index=False, name=None)))
+        return _records([*map(str, given.columns)], list(given.itertuples(index=False, name=None)))
     if isinstance(given, Mapping):
         names = [*map(str, given)]
         listed = all(isinstance(cells, list | tuple) or hasattr(cells, "tolist") for cells in given.values())

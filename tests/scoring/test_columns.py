@@ -112,6 +112,19 @@ def test_names_that_leave_a_question_are_refused_with_the_names(
     assert score.score == 100.0
 
 
+@pytest.mark.parametrize("name", [None, "id", "guid"])
+def test_ids_in_the_index_of_pandas_are_ids(name: str | None) -> None:
+    """In another order than the examples, which only the index says."""
+    ids, labels = [row["id"] for row in GAD][::-1], [row["label"] for row in GAD][::-1]
+    index = pandas.Index(ids, name=name)
+    column, frame = pandas.Series(labels, index), pandas.DataFrame({"prediction": labels}, index)
+    for given in (column, frame, column.rename("y_pred"), frame.rename_axis("example_id")):
+        (score,) = blurb.score("gad", given, suite="demo")
+        assert (score.score, score.matched) == (100.0, "by id")
+    counted = pandas.Series(labels[::-1])
+    assert blurb.score("gad", counted, suite="demo")[0].matched == "by order"
+
+
 def test_columns_of_a_type_of_ones_own_hold_no_answers() -> None:
     names = ["id", "claim", "evidence", "label"]
     assert answer_column(names, Path("a"), inputs=["claim", "evidence"]) == "label"
