@@ -65,8 +65,8 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "Row": ("a row, results with one row, or the name of a row", _is_row),
     "Rules": ("rules", _is_rules),
     "Predictions": (
-        "a path, a mapping from id to prediction, or a list of predictions",
-        lambda value: isinstance(value, str | os.PathLike | Mapping | Sequence) or hasattr(value, "tolist"),
+        "a path, a mapping from id to prediction, a list of predictions, or a table",
+        lambda value: isinstance(value, str | os.PathLike | Mapping | Sequence) or hasattr(value, "__len__"),
     ),
     "Names": ("a mapping from label to label", lambda value: isinstance(value, Mapping)),
     "Seen": ("a function of a series, a row and a decision", callable),

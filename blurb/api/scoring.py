@@ -51,25 +51,29 @@ def score(
     file_format: str | None = None,
     scheme: str | None = None,
     names: Names | None = None,
+    column: str | None = None,
     add: str | None = None,
     dev: Predictions | None = None,
     seed: int = 1,
+    gold_as_predictions: bool = False,
     output: Path | str = "runs",
 ) -> Scores:
     """Scores predictions that any tool made; nothing is trained, and no text is kept.
 
     :param task: name or task file; None for a folder of predictions with a file a dataset, named after it
     :param predictions: a file (CoNLL, TSV, CSV, JSON lines, Parquet, BLURB's submission form) or a folder of such
-        files; from a script also a mapping from id to prediction, or predictions in the order of the examples
+        files; from a script also id -> prediction, predictions in the order of the examples, or a table
     :param data: data folder in BLURB's layout
     :param suite: "demo" for synthetic data
     :param file_format: conll, tsv, csv, jsonl, json or parquet; None goes by the ending
     :param scheme: tagging scheme; None goes by the letters of the tags
     :param names: label in the file -> label of the task, where the file has other names
+    :param column: of the predictions, in CoNLL its number; None goes by the names (docs/score.md)
     :param add: name of a model, to which the predictions on test are added as a trial of a store
     :param dev: predictions of the same model on dev, which are stored beside those on test; a file, a folder, or as
         `predictions`
     :param seed: of that trial
+    :param gold_as_predictions: store the predictions even if all are equal to the gold answers
     :param output: that store
     :raises DataError: (file, line) for answers that are missing, double, unknown or no answers to the task
     """
@@ -86,19 +90,40 @@ def score(
     if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
         raise SettingsError(f"{', '.join(alone)}: there are predictions on dev and none on test.")
     folder, _ = folders(suite, None if data is None else Path(data), None, [each for each, _ in pairs])
-    reading = Reading(scheme or "", dict(names or {}))
-    wrong = ErrorCollector()
-    form = file_format or ""
-    found = [wrong.tried(_matched, each, given, form, folder, split, reading) for each, given in pairs]
-    of_dev = [wrong.tried(_matched, each, given, form, folder, "dev", reading) for each, given in dev_pairs]
-    wrong.tell()
-    matched = [each for each in found if each is not None]
-    scored = Scores(scores.score(answers, path) for answers, path in matched)
+    form, reading = (file_format or "", column or ""), Reading(scheme or "", dict(names or {}))
+    given: dict[Split, list[tuple[Task, Predictions]]] = {"dev": dev_pairs, split: pairs}
+    matched = _all_matched(given, form, folder, reading, add is not None and not gold_as_predictions)
+    scored = Scores(scores.score(answers, path) for answers, path in matched[split])
     if add is not None:
-        beside = {each[0].formulation.task.name: each[0] for each in of_dev if each is not None}
-        gone = storing.add(Path(output), add, seed, suite, [answers for answers, _ in matched], scored, beside)
+        beside = {answers.formulation.task.name: answers for answers, _ in matched["dev"]}
+        gone = storing.add(Path(output), add, seed, suite, [answers for answers, _ in matched[split]], scored, beside)
         scored = Scores(replace(each, replaced=each.task.name in gone) for each in scored)
     return scored
+
+
+def _all_matched(
+    given: Mapping[Split, Sequence[tuple[Task, Predictions]]],
+    form: tuple[str, str],
+    folder: Path,
+    reading: Reading,
+    refuse_gold: bool,
+) -> dict[Split, list[tuple[MatchedAnswers, Path]]]:
+    """The answers of all files, or the errors of all.
+
+    :param form: format of the files and column of the predictions; "" where they are not given
+    :param refuse_gold: whether the gold answers are an error: scripts write them by mistake, and no tool predicts them
+    """
+    wrong = ErrorCollector()
+    matched: dict[Split, list[tuple[MatchedAnswers, Path]]] = {}
+    for split, pairs in given.items():
+        tried = [wrong.tried(_matched, task, each, form, folder, split, reading) for task, each in pairs]
+        matched[split] = [each for each in tried if each is not None]
+        for answers, path in matched[split]:
+            if refuse_gold and answers.is_gold:
+                what = f"all {len(answers.units):,} answers are equal to the gold answers of {split}"
+                wrong.add(DataError(what, path, fix="if they are predictions, add --gold-as-predictions."))
+    wrong.tell()
+    return matched
 
 
 def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predictions]]:
@@ -137,12 +162,12 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
 
 
 def _matched(
-    task: Task, given: Predictions, file_format: str, folder: Path, split: Split, reading: Reading
+    task: Task, given: Predictions, form: tuple[str, str], folder: Path, split: Split, reading: Reading
 ) -> tuple[MatchedAnswers, Path]:
-    from blurb.scoring import files, scores
+    from blurb.scoring import files, in_python, scores
 
     if isinstance(given, Path | str):
-        file = files.read(Path(given), file_format, words="tokens" in task.task_type.columns)
+        file = files.read(Path(given), task, *form)
     else:
-        file = files.from_python(given)
+        file = in_python.read(given, task, form[1])
     return scores.matched(task, file, folder, split, reading), file.path

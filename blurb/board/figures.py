@@ -13,7 +13,7 @@ from blurb.formulations._base import Formulation
 from blurb.learners.base import Subset
 from blurb.protocols.settings import limits
 from blurb.scoring import gold, matching, values
-from blurb.scoring.files import Answer, AnswerFile
+from blurb.scoring.answers import Answer, AnswerFile
 from blurb.scoring.values import Reading
 from blurb.tasks import Scored
 
@@ -49,7 +49,7 @@ def _answered(
     formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
     units = gold.units(formulation, data, split)
     answers = [Answer(place, key, value) for place, (key, value) in enumerate(of_run(row, run, split), 1)]
-    file = AnswerFile(row.folder / f"{run['task']}{ENDING}", answers)
+    file = values.shaped(formulation.task, AnswerFile(row.folder / f"{run['task']}{ENDING}", answers))
     # A row on a part of the examples is on the part that its settings draw, never on the best one.
     units = list(Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used)
     places, _ = matching.match(file, units, split)

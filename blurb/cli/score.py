@@ -49,7 +49,7 @@ def _names(context: click.Context, parameter: click.Parameter, given: tuple[str,
     type=click.Choice(["conll", "tsv", "csv", "jsonl", "json", "parquet"]),
     help="Format of the file.  [default: by its ending]",
 )
-@click.option("--scheme", help="Tagging scheme: io, bio, bioul or iobes.  [default: by the letters of the tags]")
+@click.option("--scheme", help="Tagging scheme: io, bio, iob1, bioul or iobes.  [default: by the letters of the tags]")
 @click.option(
     "--map",
     "names",
@@ -58,11 +58,15 @@ def _names(context: click.Context, parameter: click.Parameter, given: tuple[str,
     callback=_names,
     help="Label in the file and label of the task; repeatable.",
 )
+@click.option("--column", metavar="NAME", help="Column of the predictions, in CoNLL its number.  [default: prediction]")
 @click.option("--add", metavar="MODEL", help="Store the predictions as a trial of this model.")
 @click.option(
     "--dev", type=click.Path(path_type=Path), help="--add: predictions of the same model on dev; a file or folder."
 )
 @click.option("--seed", type=click.IntRange(min=1), default=1, show_default=True, help="Seed of that trial.")
+@click.option(
+    "--gold-as-predictions", is_flag=True, help="--add: store answers even if all are equal to the gold answers."
+)
 @STORE
 @formats(_lines)
 def command(
@@ -74,9 +78,11 @@ def command(
     file_format: str | None,
     scheme: str | None,
     names: dict[str, str],
+    column: str | None,
     add: str | None,
     dev: Path | None,
     seed: int,
+    gold_as_predictions: bool,
     output: Path,
     form: str,
 ) -> None:
@@ -96,9 +102,11 @@ def command(
         file_format=file_format,
         scheme=scheme,
         names=names,
+        column=column,
         add=add,
         dev=dev,
         seed=seed,
+        gold_as_predictions=gold_as_predictions,
         output=output,
     )
     _print(scores, form)

@@ -97,7 +97,7 @@ def show_task(name: str, form: str) -> None:
     "kind",
     shell_complete=_complete.task_types,
     required=True,
-    help="Task type: ner, pico, relation, similarity, document or qa.",
+    help="Task type: ner, pico, relation, similarity, document, qa or classification.",
 )
 @click.option("--train", type=click.Path(path_type=Path), required=True, help="File of the train split.")
 @click.option("--dev", type=click.Path(path_type=Path), required=True, help="File of the dev split.")
@@ -114,12 +114,15 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     """
     from blurb import tasks
     from blurb.data.readers import task_file
+    from blurb.data.readers._files import telling_cuts
+    from blurb.data.readers.guess import guess
     from blurb.messages.errors import BlurbError, SettingsError
     from blurb.tasks import _file, _template
 
     form = form or {".jsonl": "jsonl", ".json": "jsonl", ".conll": "conll", ".iob": "conll", ".bio": "conll"}.get(
         train.suffix.lower(), next(iter(tasks.types.get(kind).formats))
     )
+    tasks.check_free(name, "blurb tasks new")
     _file.check_format(kind, form)
     target = out or Path(f"{name}.toml")
     if target.suffix != tasks.SUFFIX:
@@ -130,15 +133,16 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     if lost := [f"--{split} {path}" for split, path in paths.items() if not path.is_file()]:
         raise SettingsError(f"File not found: {', '.join(lost)}. Nothing was written.")
     files = {split: _from(target, path) for split, path in paths.items()}
-    labels = task_file.guess_labels(train, kind, form)
-    target.write_text(_template.text(name, kind, form, files, labels), encoding="utf-8")
+    with telling_cuts(train):
+        found = guess(train, kind, form)
+    target.write_text(_template.text(name, kind, form, files, found.labels, found.columns), encoding="utf-8")
     click.echo(f"Wrote {target}.")
     try:
         task = tasks.load(str(target))
         rows = {split: sum(1 for _ in task_file.read(Path(task.files[split]), task, split)) for split in tasks.SPLITS}
     except BlurbError as error:
         click.secho(f"Edit the file before you use it: {error}", fg="yellow", err=True)
-        return
+        raise SystemExit(1) from None
     if task.labels == (task_file.UNNAMED,):
         click.echo(f"The tags name no entity type, so it is called {task_file.UNNAMED}; to change this, edit 'labels'.")
     click.echo(

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from blurb.data.readers._files import ID_LINE
+from blurb.data.readers._files import ID_LINE, numbered, sentences
 from blurb.data.schema import Example
 from blurb.data.splits import path_of, read_split
-from blurb.messages.errors import SettingsError
+from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import replacing, write_whole
 from blurb.tasks import SPLITS, Task
 
@@ -30,11 +30,21 @@ def parquet(rows: Sequence[Example], task: Task, path: Path) -> None:
 
 def conll(rows: Sequence[Example], task: Task, path: Path) -> None:
     """A word and its tag a line, a blank line between sentences, the id of each in a line before it."""
-    sentences = []
-    for row in rows:
-        words = "".join(f"{word}\t{tag}\n" for word, tag in zip(row["tokens"], row["tags"], strict=True))
-        sentences.append(f"{ID_LINE} {row['id']}\n{words}")
-    write_whole(path, "\n".join(sentences).encode())
+    write_whole(path, "\n".join(_block(row, path) for row in rows).encode())
+
+
+def _block(row: Example, path: Path) -> str:
+    """The lines of a sentence; a DataError if they would be read as something else, such as a word with a TAB."""
+    cells = [[word, tag] for word, tag in zip(row["tokens"], row["tags"], strict=True)]
+    block = f"{ID_LINE} {row['id']}\n" + "".join(f"{word}\t{tag}\n" for word, tag in cells)
+    try:
+        (read,) = sentences(list(numbered(block)), path)
+    except (DataError, ValueError):
+        read = None
+    if read is None or (read.id, read.rows) != (row["id"], cells):
+        what = f"CoNLL cannot hold the sentence {row['id']!r}: a word has a TAB or a line end, or begins as a comment"
+        raise DataError(what, fix="export as jsonl or parquet.")
+    return block
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Example], Task, Path], None]] = {
@@ -58,10 +68,10 @@ def export(chosen: Sequence[Task], folder: Path, out: Path, form: str) -> list[P
     written = []
     for task in chosen:
         for split in SPLITS:
-            if len(chosen) > 1 and not path_of(task, folder, split).exists():
+            if not path_of(task, folder, split).exists():
                 continue
-            path = out / task.name / f"{split}.{form}"
+            rows, path = read_split(task, folder, split), out / task.name / f"{split}.{form}"
             path.parent.mkdir(parents=True, exist_ok=True)
-            FORMATS[form](read_split(task, folder, split), task, path)
+            FORMATS[form](rows, task, path)
             written.append(path)
     return written

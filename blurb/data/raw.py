@@ -17,6 +17,7 @@ from blurb.data.readers._files import has_half_pair
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.system.files import read_bytes
+from blurb.system.sniffing import refuse
 from blurb.tasks import Task
 
 SPLITTER = re.compile(r"\w+|[^\w\s]")
@@ -71,8 +72,9 @@ def _read(task: Task, given: Input, number: int) -> Raw:
         example[name] = _checked(name, task.task_type.columns[name], record[name], record)
     if "tokens" in wanted:
         example["tags"] = ["O"] * len(example["tokens"])
-    if "head" in wanted and example["head"]["start"] > example["tail"]["start"]:
-        example["head"], example["tail"] = example["tail"], example["head"]  # as in every corpus: the first is the head
+    directed = task.file and not task.layout.get("dummies")  # whose corpora say which entity is the head
+    if "head" in wanted and not directed and example["head"]["start"] > example["tail"]["start"]:
+        example["head"], example["tail"] = example["tail"], example["head"]
     return Raw(example, raw, words)
 
 
@@ -82,7 +84,9 @@ def lines(path: Path) -> Iterator[tuple[int, Input]]:
     :raises DataError: (file, line) for what is no UTF-8 or no JSON object
     """
     try:
-        content = read_bytes(path).decode("utf-8-sig")
+        raw = read_bytes(path)
+        refuse(raw, path)
+        content = raw.decode("utf-8-sig")
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", path) from None
     except UnicodeDecodeError:

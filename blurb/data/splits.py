@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from blurb.data.readers import linkbert
+from blurb.data.readers._files import telling_cuts
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.messages.text import option
@@ -43,7 +44,8 @@ def read_split(task: Task, folder: Path, split: Split) -> list[Example]:
     path = path_of(task, folder, split)
     ours = path == folder / task.files[split]
     read = load_object(task.reader, f"reader of {task.name}") if ours else linkbert.read
-    rows = list(read(path, task, split))
+    with telling_cuts(path):
+        rows = list(read(path, task, split))
     seen: set[str] = set()
     for row in rows:
         if row["id"] in seen:

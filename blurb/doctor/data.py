@@ -92,13 +92,19 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
     """Every example that cannot be read, and what the audit says of the others."""
     from blurb.data.audit import Corpus, audit
     from blurb.data.readers import task_file
+    from blurb.data.readers._files import telling_cuts
+    from blurb.tasks._file import alike
 
+    if same := alike(task.labels):
+        what = f"These labels differ by blanks or case only: {', '.join(same)}."
+        yield Problem(str(task.file), what, "If they mean the same, spell them alike in the file and in the corpus.")
     sound = {}
     for split in SPLITS:
         path = Path(task.files[split])
         if not path.is_file():
             continue
-        problems = list(task_file.each(path, task, split))
+        with telling_cuts(path):
+            problems = list(task_file.each(path, task, split))
         rows = [row for row in problems if not isinstance(row, DataError)]
         facts[f"{split}_examples"] = len(rows)
         yield from few(

@@ -57,7 +57,7 @@ class RowFile(TypedDict):
     protocol: Annotated[str, "name of the protocol"]
     protocol_hash: Annotated[str, "hash of its settings"]
     overrides: Annotated[Mapping[str, Any], "settings over those of the protocol"]
-    precision: Annotated[str, "fp32, bf16 or fp16"]
+    precision: Annotated[str, "fp32, bf16 or fp16; empty if nobody knows"]
     suite: Annotated[str, "blurb, or demo for synthetic data"]
     planned: Annotated[Mapping[str, Sequence[int]], "planned seeds by dataset"]
     runs: Annotated[Sequence[RunFile], "finished runs"]

@@ -194,7 +194,7 @@ def surprise(probabilities: Array) -> Array:
 
 
 class Classification(Formulation):
-    """One class per unit, for relations and questions."""
+    """One class per unit, for relations, questions and texts."""
 
     kind = "single"
 

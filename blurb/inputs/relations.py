@@ -88,14 +88,19 @@ def dummify(text: str, head: Span, tail: Span, types: Sequence[str]) -> Marked:
     Marked(text='@CHEMICAL$ inhibits @GENE$', head=(0, 10), tail=(20, 26))
     >>> dummify("insulin receptor binds", (0, 16), (0, 7), ("GENE", "CHEMICAL"))
     Marked(text='@CHEM-GENE$ binds', head=(0, 11), tail=(0, 11))
+    >>> dummify("COX-1 is inhibited by aspirin", (22, 29), (0, 5), ("CHEMICAL", "GENE"))
+    Marked(text='@GENE$ is inhibited by @CHEMICAL$', head=(23, 33), tail=(0, 6))
     >>> dummify("AB", (0, 1), (1, 2), ("DRUG", "DRUG")).text
     '@DRUG$@DRUG$'
     """
-    if head[1] > tail[0]:
+    if head[0] < tail[1] and tail[0] < head[1]:
         dummy = f"@{'-'.join(sorted(SHORT.get(name, name) for name in types))}$"
         start, end = min(head[0], tail[0]), max(head[1], tail[1])
         span = (start, start + len(dummy))
         return Marked(text[:start] + dummy + text[end:], span, span)
+    if tail < head:
+        turned = dummify(text, tail, head, types[::-1])
+        return Marked(turned.text, turned.tail, turned.head)
     first, second = (f"@{name}$" for name in types)
     before = text[: head[0]] + first + text[head[1] : tail[0]]
     spans = (head[0], head[0] + len(first)), (len(before), len(before) + len(second))

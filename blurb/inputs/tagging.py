@@ -49,6 +49,12 @@ OTHER_LETTERS = {"E": "L", "S": "U"}
 """The prefixes of IOBES for those of BIOUL; they are read but never written."""
 
 
+IOB1 = "iob1"
+"""A scheme that is read and never written: BIO where an entity begins with B only if it follows another at once."""
+READ = (*SCHEMES, *ALIASES, IOB1)
+"""All schemes that a file may have."""
+
+
 class TaggingRules(NamedTuple):
     """Which tags a scheme allows at which position, for K tags in the given order."""
 
@@ -67,6 +73,17 @@ def scheme_name(name: str) -> str:
     if known not in SCHEMES:
         raise UnknownName("tagging scheme", name.lower(), [*SCHEMES, *ALIASES])
     return known
+
+
+def reading_scheme(name: str) -> str:
+    """The scheme whose rule (`spans`) reads the tags of a file; UnknownName if it does not exist.
+
+    >>> reading_scheme("IOB1"), reading_scheme("iobes")
+    ('bio', 'bioul')
+    """
+    if name.lower() not in READ:
+        raise UnknownName("tagging scheme", name.lower(), READ)
+    return "bio" if name.lower() == IOB1 else scheme_name(name)
 
 
 def spans(tags: Sequence[str], scheme: str = "bio") -> list[Span]:

@@ -34,6 +34,7 @@ class RowKind:
     :param lower_bound: whether they show what a score is worth, rather than compete
     :param beside_papers: whether they may be ranked with published rows
     :param joins: whether they may be so where somebody asks for it
+    :param claimed: whether what made them is only claimed, so that nothing is said of weights, precision and seeds
     """
 
     name: str
@@ -48,10 +49,16 @@ class RowKind:
     lower_bound: bool = False
     beside_papers: bool = False
     joins: bool = False
+    claimed: bool = False
 
     def measures_like(self, other: RowKind) -> bool:
         """Whether the difference to a row of the other kind can get a verdict."""
         return self.measures == other.measures or "" in (self.measures, other.measures)
+
+    @property
+    def runs(self) -> str:
+        """What exports count: seeds, or runs where nobody knows the seeds."""
+        return "runs" if self.claimed else "seeds"
 
     @property
     def is_fine_tuning(self) -> bool:

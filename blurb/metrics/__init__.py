@@ -20,6 +20,7 @@ from blurb.metrics._metric import Counts, Metric, Scores
 from blurb.metrics.functions.accuracy import accuracy
 from blurb.metrics.functions.binary_f1 import binary_f1
 from blurb.metrics.functions.entity_f1 import entity_counts, entity_f1
+from blurb.metrics.functions.macro_f1 import macro_f1
 from blurb.metrics.functions.micro_f1_without import micro_f1_without
 from blurb.metrics.functions.multilabel_f1 import multilabel_f1
 from blurb.metrics.functions.pearson import pearson
@@ -37,6 +38,7 @@ __all__ = [
     "entity_f1",
     "get",
     "known",
+    "macro_f1",
     "micro_f1_without",
     "multilabel_f1",
     "names",

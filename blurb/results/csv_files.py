@@ -11,6 +11,7 @@ from typing import Any
 from blurb.messages.errors import DataError
 from blurb.messages.text import escaped
 from blurb.system.files import ordinary, read_bytes
+from blurb.system.sniffing import READ, refuse, refuse_separators
 
 Lines = list[tuple[int, dict[Any, Any]]]
 """Numbers of lines in their file, which may have empty ones, and their cells as `csv.DictReader` gives them."""
@@ -27,6 +28,7 @@ def read(path: Path) -> tuple[tuple[str, ...], Lines]:
         raw = read_bytes(path)
     except OSError as error:
         raise DataError(f"cannot read the file: {error.strerror}.", path) from None
+    refuse(raw, path)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -38,9 +40,11 @@ def read(path: Path) -> tuple[tuple[str, ...], Lines]:
 def first(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
     """The columns of a file and its first line, if it has one; DataError as of `read`, but only of these."""
     try:
-        with open(path, encoding="utf-8-sig", newline="\n", opener=ordinary) as file:
-            reader = csv.DictReader(file)
-            return tuple(reader.fieldnames or ()), next(reader, None)
+        with open(path, "rb", opener=ordinary) as file:
+            refuse(file.read(READ), path)
+            file.seek(0)
+            reader = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", newline="\n"))
+            return _names(reader, path), next(reader, None)
     except OSError as error:
         raise DataError(f"cannot read the file: {error.strerror}.", path) from None
     except (UnicodeDecodeError, csv.Error) as error:
@@ -51,6 +55,8 @@ def columns(path: Path) -> tuple[str, ...]:
     """The columns of a file; DataError if it cannot be read."""
     try:
         with open(path, "rb", opener=ordinary) as file:
+            refuse(file.read(READ), path)
+            file.seek(0)
             first = file.readline(1_000_000)
     except OSError as error:
         raise DataError(f"cannot read the file: {error.strerror}.", path) from None
@@ -61,9 +67,16 @@ def parse(text: str, path: Path) -> tuple[tuple[str, ...], Lines]:
     """The same for a text; `path` is for messages."""
     reader = csv.DictReader(io.StringIO(text, newline="\n"))
     try:
-        return tuple(reader.fieldnames or ()), [(reader.line_num, line) for line in reader]
+        return _names(reader, path), [(reader.line_num, line) for line in reader]
     except csv.Error as error:  # a cell of more than 131,072 characters, a carriage return in the middle of a line
         raise DataError(f"invalid CSV: {error}.", path, reader.reader.line_num) from None
+
+
+def _names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:
+    names = tuple(reader.fieldnames or ())
+    if len(names) == 1:
+        refuse_separators(names[0], path, ";", "commas")
+    return names
 
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

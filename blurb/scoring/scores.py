@@ -15,7 +15,7 @@ from blurb.formulations._base import Formulation
 from blurb.messages.errors import DataError
 from blurb.results.published import best_of_paper
 from blurb.scoring import gold, matching, values
-from blurb.scoring.files import TELLING, AnswerFile
+from blurb.scoring.answers import AnswerFile
 from blurb.scoring.values import Reading
 from blurb.store.figures import bounds
 from blurb.tasks import Split, Task
@@ -55,7 +55,8 @@ class Score:
     :param predictions: hash of the predictions by id
     :param missing: splits that the data lacks
     :param replaced: whether a row had other predictions in the place where these were stored
-    :param column: that they were read from; "" where columns have no names
+    :param gold_column: the column that they were read from, if its name is that of gold answers; else ""
+    :param is_gold: whether all answers are the gold ones
     """
 
     task: Task
@@ -75,7 +76,8 @@ class Score:
     predictions: str
     missing: Sequence[str] = ()
     replaced: bool = False
-    column: str = ""
+    gold_column: str = ""
+    is_gold: bool = False
 
     @property
     def remarks(self) -> list[str]:
@@ -87,8 +89,10 @@ class Score:
             sentences.append(f"data {self.verdict}: not the release that published figures are on")
         if self.matched == "by order":
             sentences.append("matched by order alone: nothing in the file says which example an answer belongs to")
-        if self.column and self.column.strip().lower() not in TELLING:
-            sentences.append(f"read from the column '{self.column}'; call that of the predictions 'prediction'")
+        if self.gold_column:
+            sentences.append(f"read from the column '{self.gold_column}'; call that of the predictions 'prediction'")
+        if self.is_gold:
+            sentences.append("ALL ANSWERS ARE EQUAL TO THE GOLD ANSWERS: these are hardly predictions")
         if self.floor is not None and self.score <= self.floor:
             sentences.append("not better than one answer for all examples")
         if self.replaced:
@@ -102,7 +106,7 @@ class MatchedAnswers:
 
     :param answers: one a unit, in the order of the units
     :param matched: how they were found, as words
-    :param column: that they were read from; "" where columns have no names
+    :param gold_column: the column that they were read from, if its name is that of gold answers; else ""
     """
 
     formulation: Formulation
@@ -111,7 +115,15 @@ class MatchedAnswers:
     answers: Sequence[Any]
     facts: gold.DataFacts
     matched: str
-    column: str = ""
+    gold_column: str = ""
+
+    @property
+    def is_gold(self) -> bool:
+        """Whether all answers are the gold ones; the order of the labels of a document says nothing."""
+        gold = [self.formulation.gold(unit) for unit in self.units]
+        if self.formulation.kind == "multi":
+            return list(map(set, gold)) == list(map(set, self.answers))
+        return gold == list(self.answers)
 
     @property
     def columns(self) -> dict[str, list[Any]]:
@@ -142,6 +154,7 @@ def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: R
     title = file.dataset.replace(" ", "-").lower()
     if title and title not in (task.name, task.title.replace(" ", "-").lower()):
         raise DataError(f"these are predictions of {file.dataset}, not of {task.name}.", file.path)
+    file = values.shaped(task, file)
     formulation = formulations.bind(task)
     examples = gold.units(formulation, folder, split)
     documents = {str(unit.get("doc_id")) for unit in examples}
@@ -155,7 +168,7 @@ def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: R
     answers = values.read(task, file, reading)
     return MatchedAnswers(
         formulation, split, examples, [answers[place] for place in places], gold.facts(task, folder), how,
-        file.answers[0].column,
+        file.gold_column,
     )  # fmt: skip
 
 
@@ -187,7 +200,8 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
         verdict=matched_answers.facts.verdict,
         predictions=fingerprint(columns),
         missing=matched_answers.facts.missing,
-        column=matched_answers.column,
+        gold_column=matched_answers.gold_column,
+        is_gold=matched_answers.is_gold,
     )
 
 

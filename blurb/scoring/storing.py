@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +22,8 @@ from blurb.store.trial import Configuration, Trial
 from blurb.system import leases
 from blurb.system.files import write_json
 
+UNKNOWN = ""
+"""The precision: nobody here has seen what made the predictions."""
 HISTORY = "epoch,loss,learning_rate,dev\n"
 
 
@@ -50,7 +51,7 @@ def add(
     with store.locked():
         store.claim(model)
     claim = hashlib.sha256(f"{EXTERNAL.name} {model}".encode()).hexdigest()
-    configuration = Configuration(EXTERNAL.name, hashlib.sha256(EXTERNAL.name.encode()).hexdigest(), {}, "fp32", suite)
+    configuration = Configuration(EXTERNAL.name, hashlib.sha256(EXTERNAL.name.encode()).hexdigest(), {}, UNKNOWN, suite)
     trials = {}
     for answers, score in zip(predictions, scores, strict=True):
         columns = _columns(answers, dev.get(score.task.name))
@@ -61,7 +62,7 @@ def add(
             configuration=configuration,
             started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             facts={"file": score.file.name, "matched": answers.matched},
-            environment={"blurb": __version__, "python": platform.python_version()},
+            environment={"blurb": __version__},
         )
         _write(store, trial, origin, answers.formulation, columns)
         trials[trial.task] = trial
@@ -116,7 +117,7 @@ def _trial(claim: str, seed: int, answers: MatchedAnswers, predictions: str) -> 
         answers.facts.hash,
         dict(formulation.options) if formulation.by_document else {},
         seed,
-        "fp32",
+        UNKNOWN,
         EXTERNAL.recipe,
         learner=EXTERNAL.name,
         predictions=predictions,

@@ -6,14 +6,17 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
+from blurb.data.readers._files import label_text, telling_cuts, trimmed
 from blurb.export.submission.values import HALLMARKS
 from blurb.inputs import tagging
 from blurb.messages.errors import SettingsError
+from blurb.messages.text import option
 from blurb.scoring import probabilities
-from blurb.scoring.files import Answer, AnswerFile
+from blurb.scoring.answers import Answer, AnswerFile, reading
+from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task
 
 SHORT_NAMES = {short: name for name, short in HALLMARKS.items()}
@@ -37,132 +40,159 @@ class Reading:
     any_scale: bool = False
 
 
-def read(task: Task, file: AnswerFile, reading: Reading) -> list[Any]:
-    """The answer of each entry of a file, as the task's formulation predicts it.
+def shaped(task: Task, file: AnswerFile) -> AnswerFile:
+    """The file with each answer in its final form: a list of tags or of labels, the text of a label, or a number.
+
+    Answers are matched to examples afterwards, so that no value changes its length then.
+
+    :raises DataError: (file, line) for a value of another kind
+    """
+    form = _form(task)
+    noun = form.noun.format(task.name)
+
+    def final(answer: Answer) -> Answer:
+        with reading(file.path, answer.line, lambda: f"{_quoted(answer.value)} is no {noun}."):
+            return replace(answer, value=form.shape(task, file, answer))
+
+    with telling_cuts(file.path):
+        return replace(file, answers=[final(answer) for answer in file.answers])
+
+
+def read(task: Task, file: AnswerFile, written: Reading) -> list[Any]:
+    """The answer of each entry of a `shaped` file, as the task's formulation predicts it.
 
     :raises DataError: (file, line) for one that is none
     :raises SettingsError: if the mapping of names leads to no label of the task
     """
-    unknown = sorted(set(reading.names.values()) - {*task.labels, "O"})
+    unknown = sorted(set(written.names.values()) - {*task.labels, "O"})
     if unknown and task.task_type.has_labels:
         raise SettingsError(
             f"--map leads to {', '.join(unknown)}, but the labels of {task.name} are {', '.join(task.labels)}."
         )
-    columns = task.task_type.columns
-    return next(FORMS[name] for name in columns if name in FORMS)(task, file, reading)
+    return _form(task).read(task, file, written)
+
+
+def _form(task: Task) -> Form:
+    return next(FORMS[name] for name in task.task_type.columns if name in FORMS)
 
 
 def _quoted(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, default=str)
+    except UNREADABLE:  # too deep, or a number of thousands of digits
+        text = f"a value of type {type(value).__name__}"
     return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
 
 
-def _label(task: Task, file: AnswerFile, answer: Answer, value: Any, names: Mapping[str, str]) -> str:
-    text = str(int(value)) if type(value) is float and value.is_integer() else str(value).strip()
-    text = names.get(text, text)
-    if isinstance(value, bool | list | dict) or value is None or text not in task.labels:
-        raise file.error(
-            f"{_quoted(value)} is no label of {task.name}, which are {', '.join(task.labels)}.",
-            answer,
-            fix=f"If the file has other names for them, say which: --map {text or 'NAME'}={task.labels[0]}."
-            if isinstance(value, str | int | float) and not isinstance(value, bool)
-            else "",
-        )
-    return text
+def _label(task: Task, file: AnswerFile, answer: Answer) -> str:
+    """The text of a label, or of the most probable one."""
+    if isinstance(answer.value, dict):
+        return probabilities.most_probable(probabilities.read(answer.value, file, answer, whole=True))
+    return label_text(answer.value)
 
 
-def labels(task: Task, file: AnswerFile, reading: Reading) -> list[str]:
-    """One label an example, by name or as the most probable one of an object of probabilities."""
+def _labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
+    """A list, a text with `|`, `;` or `,` between labels, or those that are rather right by their probabilities."""
+    given = answer.value
+    if isinstance(given, dict):
+        return probabilities.probable(probabilities.read(given, file, answer, whole=False))
+    if not isinstance(given, str) or given.strip().startswith("["):
+        return [label_text(each) for each in _list(given)]
+    if given.strip() in task.labels:  # which may have a comma in its name
+        return [trimmed(given)]
+    separator = next((mark for mark in "|;," if mark in given), "|")
+    return [part.strip() for part in given.split(separator) if part.strip()]
+
+
+def _tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
+    given = answer.value
+    if isinstance(given, str) and not given.strip().startswith("["):
+        return given.replace(",", " ").split()
+    tags = _list(given)
+    if not all(isinstance(tag, str) for tag in tags):
+        raise TypeError
+    return list(map(trimmed, tags))
+
+
+def _list(given: Any) -> list[Any]:
+    """A list, or the text of one in JSON or as Python writes it."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except json.JSONDecodeError:
+            given = json.loads(given.replace("'", '"'))
+    if not isinstance(given, list):
+        raise TypeError
+    return given
+
+
+def _number(task: Task, file: AnswerFile, answer: Answer) -> float:
+    number = math.nan if isinstance(answer.value, bool) else float(answer.value)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _known(task: Task, file: AnswerFile, answer: Answer, text: str, names: Mapping[str, str]) -> str:
+    label = names.get(text, text)
+    if label not in task.labels:
+        known = f"{_quoted(label)} is no label of {task.name}, which are {', '.join(task.labels)}."
+        raise file.error(known, answer, fix=_mapping(label, task))
+    return label
+
+
+def _mapping(name: str, task: Task) -> str:
+    name = name if 0 < len(name) <= QUOTED else "NAME"
+    return f"If the file has other names for them, say which:{option('--map', f'{name}={task.labels[0]}')}."
+
+
+def labels(task: Task, file: AnswerFile, written: Reading) -> list[str]:
+    """One label an example, by name."""
+    return [_known(task, file, answer, answer.value, written.names) for answer in file.answers]
+
+
+def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
+    """Any number of labels an example, in the order of the task."""
+    names = {**SHORT_NAMES, **written.names} if set(SHORT_NAMES.values()) == set(task.labels) else written.names
     answers = []
     for answer in file.answers:
-        given = answer.value
-        if isinstance(given, dict):
-            given = probabilities.most_probable(probabilities.read(given, file, answer, whole=True))
-        answers.append(_label(task, file, answer, given, reading.names))
-    return answers
-
-
-def label_lists(task: Task, file: AnswerFile, reading: Reading) -> list[list[str]]:
-    """Any number of labels an example: a list, a text with `|`, `;` or `,` between them, or the probability of each."""
-    names = {**SHORT_NAMES, **reading.names} if set(SHORT_NAMES.values()) == set(task.labels) else reading.names
-    answers = []
-    for answer in file.answers:
-        given = answer.value
-        if isinstance(given, str):
-            given = _listed(given, task.labels)
-        if isinstance(given, dict):
-            given = probabilities.probable(probabilities.read(given, file, answer, whole=False))
-        if not isinstance(given, list):
-            raise file.error(f"{_quoted(given)} is no list of labels.", answer)
-        chosen = {_label(task, file, answer, each, names) for each in given}
+        chosen = {_known(task, file, answer, each, names) for each in answer.value}
         answers.append([label for label in task.labels if label in chosen])
     return answers
 
 
-def _listed(text: str, known: Sequence[str]) -> list[Any]:
-    """The labels in a text; one label may have a comma in its name."""
-    if text.strip().startswith("["):
-        try:
-            return list(json.loads(text))
-        except (ValueError, TypeError):
-            return [text]
-    if not text.strip() or text.strip() in known:
-        return [text.strip()] if text.strip() else []
-    separator = next((mark for mark in "|;," if mark in text), "|")
-    return [part.strip() for part in text.split(separator) if part.strip()]
-
-
-def numbers(task: Task, file: AnswerFile, reading: Reading) -> list[float]:
+def numbers(task: Task, file: AnswerFile, written: Reading) -> list[float]:
     """One number an example, near the scale of the gold scores."""
     low, high = (float(str(task.metric_options[name])) for name in ("low", "high"))
-    answers = []
-    for answer in file.answers:
-        try:
-            number = math.nan if isinstance(answer.value, bool) else float(answer.value)
-        except (TypeError, ValueError, OverflowError):
-            number = math.nan
-        if not math.isfinite(number):
-            raise file.error(f"{_quoted(answer.value)} is no number.", answer)
-        answers.append(number)
     reach = (high - low) / 2  # a regression may leave the scale a little; another scale does by far
-    far = next((place for place, number in enumerate(answers) if not low - reach <= number <= high + reach), None)
-    if far is not None and not reading.any_scale:
-        raise file.error(
-            f"{answers[far]:g} is far from the scale of {task.name}, {low:g} to {high:g}, which the metric clips to.",
-            file.answers[far],
-            fix="Write the predictions on that scale.",
-        )
-    return answers
+    for answer in file.answers:
+        if not written.any_scale and not low - reach <= answer.value <= high + reach:
+            scale = f"the scale of {task.name}, {low:g} to {high:g}, which the metric clips to"
+            fix = "Write the predictions on that scale."
+            raise file.error(f"{answer.value:g} is far from {scale}.", answer, fix=fix)
+    return [answer.value for answer in file.answers]
 
 
-def tags(task: Task, file: AnswerFile, reading: Reading) -> list[list[str]]:
+def tags(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
     """One BIO tag a word (`I-` alone where the task has no borders), from any tagging scheme."""
-    written = [_split(file, answer) for answer in file.answers]
-    scheme = tagging.scheme_name(reading.scheme) if reading.scheme else _scheme(written)
+    rows = [answer.value for answer in file.answers]
+    scheme = tagging.reading_scheme(written.scheme) if written.scheme else _scheme(rows)
     canonical: dict[str, str | None] = {}
     answers = []
-    for answer, row in zip(file.answers, written, strict=True):
+    for answer, row in zip(file.answers, rows, strict=True):
         for place, tag in enumerate(row):
             if tag not in canonical:
-                canonical[tag] = _tag(task, tag, scheme, reading.names)
+                canonical[tag] = _tag(task, tag, scheme, written.names)
             if canonical[tag] is None:
-                _no_tag(task, file, answer, place, tag, scheme, reading)
+                _no_tag(task, file, answer, place, tag, scheme, written)
         answers.append([str(canonical[tag]) for tag in row])
     # BIO stays as it is, since strict F1 counts what the scheme does not allow.
-    if scheme != "bio" or not (reading.scheme or any(map(_begins_with_b, answers))):
+    is_bio = written.scheme.lower() == "bio" or (not written.scheme and any(map(_begins_with_b, answers)))
+    if scheme != "bio" or not is_bio:
         answers = [tagging.convert(row, scheme, "bio") for row in answers]
     if task.task_type.borders:
         return answers
     return [[tag if tag == "O" else f"I-{tag[2:]}" for tag in row] for row in answers]
-
-
-def _split(file: AnswerFile, answer: Answer) -> list[str]:
-    given = answer.value
-    if isinstance(given, str):
-        given = given.replace(",", " ").split() if not given.strip().startswith("[") else _listed(given, ())
-    if not isinstance(given, list) or not all(isinstance(tag, str) for tag in given):
-        raise file.error(f"{_quoted(given)} is no list of tags.", answer)
-    return given
 
 
 def _begins_with_b(tags: Sequence[str]) -> bool:
@@ -196,11 +226,11 @@ def _tag(task: Task, tag: str, scheme: str, names: Mapping[str, str]) -> str | N
     return f"{prefix}-{kind}" if prefix in letters and kind in task.labels else None
 
 
-def _no_tag(task: Task, file: AnswerFile, answer: Answer, place: int, tag: str, scheme: str, reading: Reading) -> None:
+def _no_tag(task: Task, file: AnswerFile, answer: Answer, place: int, tag: str, scheme: str, given: Reading) -> None:
     line = answer.lines[place] if answer.lines else answer.line
     kind = tag.partition("-")[2]
-    fix = f"If the file has other names for them, say which: --map {kind or tag}={task.labels[0]}."
-    if reading.names.get(kind, kind) in task.labels:
+    fix = _mapping(kind or tag, task)
+    if given.names.get(kind, kind) in task.labels:
         fix = "Leave out --scheme, or give that of the file."
     raise file.error(
         f"{_quoted(tag)} is no {scheme.upper()} tag of {task.name}, whose types are {', '.join(task.labels)}.",
@@ -209,10 +239,23 @@ def _no_tag(task: Task, file: AnswerFile, answer: Answer, place: int, tag: str, 
     )
 
 
-FORMS: Mapping[str, Callable[[Task, AnswerFile, Reading], list[Any]]] = {
-    "tags": tags,
-    "label": labels,
-    "labels": label_lists,
-    "score": numbers,
+class Form(NamedTuple):
+    """How answers are read that have the column of a gold answer.
+
+    :param noun: what an answer is, with the name of the task
+    :param shape: the final form of a value; whatever it raises is an error of the file (`blurb.scoring.answers`)
+    :param read: the answers of all entries
+    """
+
+    noun: str
+    shape: Callable[[Task, AnswerFile, Answer], Any]
+    read: Callable[[Task, AnswerFile, Reading], list[Any]]
+
+
+FORMS: Mapping[str, Form] = {
+    "tags": Form("list of tags", _tags, tags),
+    "label": Form("label of {}", _label, labels),
+    "labels": Form("list of labels", _labels, label_lists),
+    "score": Form("number", _number, numbers),
 }
 """How answers are read, by the column of the gold answer."""

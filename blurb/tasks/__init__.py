@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages.errors import Notice, SettingsError, UnknownName
 from blurb.registry import Registry
 from blurb.tasks import types
 from blurb.tasks._declared import of_fields
@@ -93,15 +94,20 @@ def check_name(name: str, where: str) -> None:
         )
 
 
+def check_free(name: str, where: str) -> None:
+    """Raises SettingsError if no task file can have this name: as `check_name`, or another task has it."""
+    check_name(name, where)
+    if name in _registry.names():
+        raise SettingsError(f"there is already a task {name} ({origin(name)})", where=where, fix="choose another name.")
+
+
 def _from_file(path: Path) -> Task:
     from blurb.tasks import _file
 
     task = _file.load(path)
-    check_name(task.name, str(path))
-    if task.name in _registry.names():
-        raise SettingsError(
-            f"there is already a task {task.name} ({origin(task.name)})", where=path, fix="choose another name."
-        )
+    check_free(task.name, str(path))
+    if task.name not in _files and (same := _file.alike(task.labels)):
+        warnings.warn(Notice(f"{path}: these labels differ by blanks or case only: {', '.join(same)}."), stacklevel=3)
     known = _files.setdefault(task.name, task)
     if known.file != task.file:
         raise SettingsError(f"{known.file} already declares a task {task.name}", where=path, fix="choose another name.")

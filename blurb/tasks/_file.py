@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -24,6 +24,7 @@ KEYS: dict[str, type] = {
     "format": dict,
     "seeds": int,
     "max_length": int,
+    "metric": str,
     "negative": str,
     "positive": str,
     "scale": list,
@@ -118,10 +119,22 @@ def _check_there(content: Mapping[str, Any], key: str, where: str) -> None:
 
 def _labels(content: Mapping[str, Any], task_type: TaskType, where: str) -> tuple[str, ...]:
     labels = _words(content.get("labels", []), "labels", where)
+    if blank := [label for label in labels if label != label.strip()]:
+        raise SettingsError(f"the label {blank[0]!r} has blanks at its ends", where=where, fix="remove them.")
     if bool(labels) != task_type.has_labels:
         problem = f"a {content['type']} task has no labels; remove 'labels'"
         raise SettingsError(f"{where}: {problem}." if labels else f"{where}: 'labels' is missing or empty.")
     return labels
+
+
+def alike(labels: Sequence[str]) -> list[str]:
+    """Labels that differ from another one by blanks or case only.
+
+    >>> alike(["Drug", "Gene", "drug", "DR UG"])
+    ['Drug', 'drug', 'DR UG']
+    """
+    folded = ["".join(label.split()).casefold() for label in labels]
+    return [label for label, each in zip(labels, folded, strict=True) if folded.count(each) > 1]
 
 
 def _check(table: Mapping[str, Any], known: Mapping[str, type], where: str) -> None:
@@ -195,13 +208,15 @@ def _format(table: dict[str, Any], kind: str, where: str) -> Layout:
 def _metric(
     content: dict[str, Any], task_type: TaskType, labels: tuple[str, ...], where: str
 ) -> tuple[str, dict[str, Any]]:
-    """BLURB's metric for the type, and its options from `negative`, `positive` or `scale`."""
+    """The metric that a file names or BLURB's for the type, and its options from `negative`, `positive` or `scale`."""
     for key in (*LABEL_METRICS, "scale"):
         if key in content and key not in task_type.metric_keys:
             raise SettingsError(
                 f"'{key}' does not apply to tasks of type {content['type']}", where=where, fix="remove it."
             )
     asked = [key for key in LABEL_METRICS if key in content]
+    if asked and "metric" in content:
+        raise SettingsError(f"give 'metric' or '{asked[0]}', which is a metric, too, not both.", where=where)
     for key in asked:
         if content[key] not in labels:
             raise SettingsError(f"'{key}' must be one of the labels (got {content[key]!r}).", where=where)
@@ -211,10 +226,13 @@ def _metric(
         )
     if asked:
         return LABEL_METRICS[asked[0]], {asked[0]: content[asked[0]]}
+    name = content.get("metric", task_type.metric)
+    if name not in (possible := (task_type.metric, *task_type.metrics)):
+        raise UnknownName(f"metric of a {content['type']} task (in {where})", name, possible)
     if "scale" in task_type.metric_keys:
         low, high = _scale(content.get("scale", [0, 4]), where)
         return task_type.metric, {"low": low, "high": high}
-    return task_type.metric, {"labels": labels} if task_type.metric_labels else {}
+    return name, {"labels": labels} if task_type.metric_labels or name in task_type.metrics else {}
 
 
 def _scale(scale: list[Any], where: str) -> tuple[float, float]:

@@ -17,13 +17,21 @@ METRIC = {
 }
 
 
-def text(name: str, kind: str, form: str, files: Mapping[Split, str], labels: Sequence[str] | None = None) -> str:
+def text(
+    name: str,
+    kind: str,
+    form: str,
+    files: Mapping[Split, str],
+    labels: Sequence[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> str:
     """A task file with all required keys; optional keys are comments.
 
     :param kind: the task type
     :param form: `conll`, `tsv` or `jsonl`; must be one of the type's formats
     :param files: path of each split, relative to the task file
     :param labels: labels in the data; None if unknown
+    :param columns: field -> column of another name
     """
     task_type = types.get(kind)
     assert form in task_type.formats
@@ -34,6 +42,7 @@ def text(name: str, kind: str, form: str, files: Mapping[Split, str], labels: Se
         "seeds = 5  # runs to average",
         "max_length = 512  # maximum number of sub-tokens of an input",
         *(METRIC[key] for key in task_type.metric_keys),
+        *(f'# metric = "{name}"   # default: {task_type.metric}' for name in task_type.metrics),
         '# title = "My corpus"',
         '# licence = "..."',
         '# homepage = "..."',
@@ -44,7 +53,7 @@ def text(name: str, kind: str, form: str, files: Mapping[Split, str], labels: Se
         "",
         "[format]",
         f'kind = "{form}"  # {", ".join(FORMAT_KEYS)}',
-        *_format(task_type, form),
+        *_format(task_type, form, columns or {}),
     ]
     return "\n".join(lines) + "\n"
 
@@ -56,17 +65,18 @@ def _labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
     return [f"labels = {json.dumps(list(labels), ensure_ascii=False)}  # {what}, in the order of the model's outputs"]
 
 
-def _format(task_type: TaskType, form: str) -> list[str]:
+def _format(task_type: TaskType, form: str, renamed: Mapping[str, str]) -> list[str]:
     if form == "conll":
         return [
             "token = 0  # column number from 0; -1 is the last column",
             "tag = -1",
-            'scheme = "bio"  # bio, io, bioul (or bilou, iobes)',
+            'scheme = "bio"  # bio, io, iob1, bioul (or bilou, iobes)',
         ]
     columns = task_type.columns
     fields = [*task_type.fields, *(("head", "tail") if "head" in columns and form == "jsonl" else ())]
     lines = [f"# Expected columns or keys: {', '.join(fields)}; optional: id, doc_id. To use other names:"]
-    lines.append(f'# columns = {{ {fields[0]} = "sentence" }}')
+    used = ", ".join(f'{field} = "{name}"' for field, name in renamed.items())
+    lines.append(f"columns = {{ {used} }}" if used else f'# columns = {{ {fields[0]} = "sentence" }}')
     if form == "tsv":
         lines.append("header = true  # false: no header row; columns gives column numbers from 0")
     if form == "tsv" and "labels" in columns:

@@ -30,7 +30,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         found = answers(name, rows)
         blurb.score(name, found, suite="demo", add="one", output=folder)
         blurb.score(name, found[::-1] if name in ("gad", "biosses") else [[*each] for each in gold(rows)], suite="demo",
-                    add="other", output=folder)  # fmt: skip
+                    add="other", output=folder, gold_as_predictions=True)  # fmt: skip
     return folder
 
 

@@ -159,6 +159,7 @@ def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
         "schema words",
         "score --scheme",
         "score --map",
+        "score --column",
         "score --add",
         "pretrain --words",
         "attention --text",

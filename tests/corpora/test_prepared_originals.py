@@ -84,7 +84,7 @@ def test_a_row_is_read_as_it_is(tmp_path: Path, ensure_ascii: bool) -> None:
         (changed(head=ROW["tail"], tail=ROW["head"]), "tail starts before head"),
         (changed(text="kalo\ud800 inhibits MI-1"), "half of a surrogate pair"),
         (changed(text="@X1.$ inhibits @Y.$"), "entities are dummies"),
-        (changed(label="CPR:5 "), "unknown label 'CPR:5 '; expected one of"),
+        (changed(label="CPR:5x"), "unknown label 'CPR:5x'; expected one of"),
         (GOOD, "the id '7.T1.T2' already occurs in line 1"),
     ],
 )

@@ -11,7 +11,10 @@ from pyarrow.parquet import read_table
 import blurb
 from blurb import tasks
 from blurb.corpora import demo
+from blurb.data.export import export
+from blurb.data.readers._files import conll
 from blurb.data.splits import read_split
+from blurb.messages.errors import DataError
 from tests.cli.in_process import blurb as command
 
 TASKS = [task for task in tasks.all() if task.paper_order]
@@ -47,3 +50,100 @@ def test_conll_is_for_tagged_words(tmp_path: Path) -> None:
     assert code == 2
     assert "CoNLL is for tagged words, which gad have not; export as jsonl." in err
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet", "conll"])
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_what_is_exported_is_read_back_as_gold(task: tasks.Task, form: str, exported: Path, tmp_path: Path) -> None:
+    path = exported / task.name / f"test.{form}"
+    if not path.exists():
+        return
+    asked = ["score", "--suite", "demo", "--task", task.name, "--predictions", str(path), "--add", "gold"]
+    code, _, err = command(asked, tmp_path)
+    assert (code, "are equal to the gold answers of test" in " ".join(err.split())) == (2, True)
+    code, out, err = command([*asked, "--gold-as-predictions", "--format", "json"], tmp_path)
+    assert code == 0, err
+    (line,) = json.loads(out)
+    assert (round(line["score"], 9), line["matched"].startswith("by id")) == (100.0, True)
+
+
+@pytest.fixture
+def partial(tmp_path: Path) -> Path:
+    """The demo without the train split of EBM PICO and without BioASQ."""
+    demo.write(tmp_path / "data")
+    (tmp_path / "data" / tasks.get("ebm-pico").files["train"]).unlink()
+    for split in tasks.SPLITS:
+        (tmp_path / "data" / tasks.get("bioasq").files[split]).unlink()
+    return tmp_path
+
+
+@pytest.mark.parametrize("named", ["ebm-pico", "bioasq", "ebm-pico,biosses,bioasq", "qa", "gad,bioasq"])
+def test_what_is_named_and_missing_is_an_error_and_nothing_is_written(named: str, partial: Path) -> None:
+    code, out, err = command(["data", "export", "--data", "data", "--out", "x", "--tasks", named], partial)
+    assert (code, out) == (2, "")
+    assert "missing files: " in err
+    assert not (partial / "x").exists()
+
+
+@pytest.mark.parametrize(("chosen", "lost"), [("all", ["ebm-pico (", "bioasq ("]), ("blurb-12", ["ebm-pico ("])])
+def test_with_all_what_is_missing_is_told_with_exit_code_1(chosen: str, lost: list[str], partial: Path) -> None:
+    code, out, err = command(["data", "export", "--data", "data", "--out", "x", "--tasks", chosen], partial)
+    assert code == 1
+    assert all(name in err for name in ["Left out: data: missing files", *lost])
+    assert sorted(path.name for path in (partial / "x" / "ebm-pico").iterdir()) == ["dev.jsonl", "test.jsonl"]
+    assert not (partial / "x" / "bioasq").exists()
+    assert "x/gad/train.jsonl" in out
+
+
+@pytest.mark.parametrize("word", ["# id = 9", "-DOCSTART-", "-DOCSTART-x", "a\tb", "a\nb", "a\n\nb", "# id ="])
+def test_a_word_that_conll_cannot_hold_is_refused_at_the_export(
+    word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "_files", {})
+    task = _corpus(tmp_path, ["kalo", word, "mi"])
+    with pytest.raises(DataError, match="CoNLL cannot hold the sentence 'x"):
+        export([task], tmp_path, tmp_path / "out", "conll")
+    export([task], tmp_path, tmp_path / "out", "jsonl")
+    assert read_split(task, tmp_path, "test")[0]["tokens"][1] == word
+
+
+ODD = [
+    "#",
+    "#5",
+    "# 1",
+    "a b",
+    "a\u00a0b",
+    "\u2028",
+    "\ufeff",
+    '"',
+    "O",
+    "B-X",
+    "#a=b",
+    "# text = x",
+    "#end document",
+    "\r",
+    "\x0b",
+    "a\rb",
+]
+
+
+@pytest.mark.parametrize("word", ODD)
+def test_odd_words_come_back_from_conll(word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_files", {})
+    for words in ([word], [word, "mi"], ["kalo", word]):
+        if not word.strip():
+            continue
+        task = _corpus(tmp_path, words)
+        export([task], tmp_path, tmp_path / "out", "conll")
+        (sentence,) = conll(tmp_path / "out" / task.name / "test.conll")
+        assert [row[0] for row in sentence.rows] == words
+
+
+def _corpus(folder: Path, words: list[str]) -> tasks.Task:
+    """A corpus of one sentence."""
+    (folder / "x.jsonl").write_text(json.dumps({"id": "x.0", "tokens": words, "tags": ["O"] * len(words)}) + "\n")
+    files = "".join(f'{split} = "x.jsonl"\n' for split in tasks.SPLITS)
+    (folder / "odd.toml").write_text(
+        f'name = "odd"\ntype = "ner"\nlabels = ["X"]\n[files]\n{files}[format]\nkind = "jsonl"\n'
+    )
+    return tasks.load(str(folder / "odd.toml"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,14 @@ def test_the_entity_that_starts_first_is_the_head_whatever_it_was_called() -> No
     for head, tail in ((first, second), (second, first)):
         example = raw.read(tasks.get("chemprot"), {"text": TEXT, "head": head, "tail": tail}, 1).example
         assert (example["head"], example["tail"]) == (first, second)
+
+
+def test_a_task_file_keeps_the_roles_that_were_given() -> None:
+    """A corpus of one's own may be directed."""
+    first, second = {"start": 0, "end": 7, "type": "A"}, {"start": 17, "end": 22, "type": "A"}
+    directed = replace(tasks.get("chemprot"), file="mine.toml", layout={"kind": "jsonl"})
+    example = raw.read(directed, {"text": TEXT, "head": second, "tail": first}, 1).example
+    assert (example["head"], example["tail"]) == (second, first)
 
 
 @pytest.mark.parametrize(

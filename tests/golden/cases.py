@@ -560,7 +560,7 @@ LEFT_OUT: Sequence[str] = (
     "leaderboard init --blurb", "leaderboard rescore", "leaderboard rescore --by", "leaderboard rescore --data",
     "leaderboard rescore --suite",
     # A store of its own, with times; tests/scoring has it.
-    "score --add", "score --dev", "score --seed", "score --output",
+    "score --add", "score --dev", "score --seed", "score --output", "score --gold-as-predictions", "score --column",
     # A file of trials is not written here; tests/data/test_export.py has it.
     "data export --format parquet", "data export --format jsonl",
     # Of models on the Hub, or not seen in what is printed.

@@ -32,6 +32,7 @@ def cases(rng: random.Random, size: int) -> dict[str, tuple[list[Any], list[Any]
         "token_macro_f1": (tags(rng, pico, sizes), tags(rng, pico, sizes), {"labels": LABELS}),
         "micro_f1_without": (names(rng, size), names(rng, size), {"negative": "no"}),
         "binary_f1": (names(rng, size), names(rng, size), {"positive": "a"}),
+        "macro_f1": (names(rng, size), names(rng, size), {"labels": ("a", "b", "no")}),
         "accuracy": (names(rng, size), names(rng, size), {}),
         "multilabel_f1": (sets[0], sets[1], {"labels": LABELS}),
         "pearson": (

@@ -23,6 +23,7 @@ INPUTS: dict[str, tuple[list[Any], list[Any], dict[str, Any]]] = {
     "pearson": ([0.1, 2.0, 3.9], [0.3, 1.0, 5.5], {"high": 5.0}),
     "multilabel_f1": ([["A", "B"], [], ["A"]], [["A"], [], []], {"labels": ["A", "B"]}),
     "accuracy": (["yes", "no"], ["yes", "yes"], {}),
+    "macro_f1": (["yes", "no"], ["yes", "yes"], {"labels": ["yes", "no"]}),
 }
 
 

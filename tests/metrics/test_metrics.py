@@ -42,6 +42,7 @@ def test_the_figure_that_counts_is_the_first() -> None:
     options = {
         "micro_f1_without": {"negative": "x"},
         "binary_f1": {"positive": "x"},
+        "macro_f1": {"labels": ("x", "y")},
         "multilabel_f1": {"labels": ("x",)},
     }
     answers = {"entity_f1": [["B-x"]], "token_macro_f1": [["I-PAR"]], "pearson": [1.0, 2.0], "multilabel_f1": [["x"]]}

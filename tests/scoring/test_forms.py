@@ -212,19 +212,3 @@ def test_labels_by_a_mapping(data: Path, tmp_path: Path) -> None:
     names = {number: label for label, number in numbers.items()}
     scored = score("chemprot", tmp_path / "a.csv", suite="demo", names=names)[0]
     assert scored.score == pytest.approx(expected("chemprot", rows, found), abs=1e-9)
-
-
-def test_a_column_that_may_hold_gold_answers_is_named(tmp_path: Path) -> None:
-    """Predictions in a column of another name would be passed over for the gold ones beside them."""
-    rows = read_split(tasks.get("gad"), demo.prepare(), "test")
-    path = tmp_path / "gad.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["id", "label", "y_pred"])
-        writer.writerows([row["id"], row["label"], "0"] for row in rows)
-    (found,) = score("gad", path, suite="demo")
-    assert found.score == 100
-    assert any("read from the column 'label'" in remark for remark in found.remarks)
-    path.write_text(path.read_text().replace("y_pred", "prediction", 1))
-    (found,) = score("gad", path, suite="demo")
-    assert not any("read from the column" in remark for remark in found.remarks)

@@ -1,4 +1,4 @@
-"""Errors of relations and questions: which classes are confused."""
+"""Errors of relations, questions and classified texts: which classes are confused."""
 
 from __future__ import annotations
 

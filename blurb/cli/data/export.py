@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from blurb.cli import _complete
+from blurb.cli._exit import PARTLY
 
 
 @click.command()
@@ -32,18 +33,30 @@ from blurb.cli import _complete
 def export(data: Path | None, suite: str, selection: str, form: str, out: Path) -> None:
     """Write the splits with ids, for a tool that reads no BLURB layout.
 
+    With --tasks all, splits that the data lacks are left out, and the exit code is 1; a named task must be whole.
+
     Writes OUT/TASK/SPLIT.FORMAT. The ids are those by which blurb score matches predictions. The files have the text of
     the corpora, whose licences forbid most to be passed on (blurb tasks show TASK).
     """
     from blurb import tasks
     from blurb.data.export import export as write
     from blurb.messages.errors import DataError
-    from blurb.planning.request import folders
+    from blurb.planning.request import check_files, folders
 
     chosen = tasks.load_selection(selection)
     folder, _ = folders(suite, data, None, chosen)
-    written = list(write(chosen, folder, out, form))
+    lacking = None
+    try:
+        check_files(chosen, folder)
+    except DataError as error:
+        if selection not in ("all", tasks.TWELVE):
+            raise
+        lacking = error
+    written = write(chosen, folder, out, form)
     if not written:
         raise DataError("has none of the chosen datasets.", folder, fix="check --data.")
     for path in written:
         click.echo(path)
+    if lacking is not None:
+        click.secho(f"Left out: {lacking}", fg="yellow", err=True)
+        raise SystemExit(PARTLY)

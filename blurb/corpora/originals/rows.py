@@ -40,7 +40,7 @@ def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
     for number, row in json_lines(path):
         if problem := _problem(row):
             raise DataError(f"{problem}.", path, number)
-        check_label(row["label"], task.labels, path, number)
+        row = {**row, "label": check_label(row["label"], task.labels, path, number)}
         if row["id"] in first:
             raise DataError(f"the id {row['id'][:40]!r} already occurs in line {first[row['id']]}.", path, number)
         first[row["id"]] = number

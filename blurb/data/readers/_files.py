@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import DataError
+from blurb.messages.errors import DataError, Notice
+from blurb.messages.text import plural
 from blurb.system.files import read_bytes
+from blurb.system.sniffing import refuse
 
 
 def read_text(path: Path) -> str:
@@ -19,6 +26,7 @@ def read_text(path: Path) -> str:
         raise DataError("the file is missing (docs/data.md describes BLURB's layout).", path) from None
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror}.", path) from error
+    refuse(raw, path)
     text = decode(raw, path)
     if not text.strip():  # also if there is only a byte order mark
         raise DataError("the file is empty.", path)
@@ -71,8 +79,46 @@ def table(path: Path, columns: int, header: tuple[str, ...] = (), key: int = 0) 
         yield number, cells
 
 
+BLANKS = re.compile(r"^[\s\u200b\u2060\ufeff]+|[\s\u200b\u2060\ufeff]+$")
+"""What nobody sees at the ends of a label: blanks, also those without width."""
+_cut: ContextVar[list[str] | None] = ContextVar("_cut", default=None)
+"""Labels with blanks at their ends, in the file that is being read."""
+
+
+def trimmed(label: str) -> str:
+    """A label or tag without blanks at its ends, which nobody sees; `telling_cuts` counts them."""
+    short = BLANKS.sub("", label)
+    if short != label and (cut := _cut.get()) is not None:
+        cut.append(label)
+    return short
+
+
+def label_text(value: Any) -> str:
+    """A label as text, which may be a number: 1.0 is that of 1, as frames have it beside empty cells.
+
+    :raises TypeError: for what is neither a text nor a number
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError
+    return trimmed(value) if isinstance(value, str) else str(int(value) if float(value).is_integer() else value)
+
+
+@contextlib.contextmanager
+def telling_cuts(path: Path) -> Iterator[None]:
+    """One notice of all labels of a file that `trimmed` shortens."""
+    cut: list[str] = []
+    token = _cut.set(cut)
+    try:
+        yield
+    finally:
+        _cut.reset(token)
+    if cut:
+        warnings.warn(Notice(f"{path}: blanks at the ends of {plural(len(cut), 'label')} were cut."), stacklevel=3)
+
+
 def check_label(label: str, allowed: tuple[str, ...], path: Path, number: int) -> str:
-    """Returns `label` if it is allowed; DataError otherwise."""
+    """Returns `label` without blanks at its ends if it is allowed; DataError otherwise."""
+    label = trimmed(label)
     if label not in allowed:
         raise DataError(f"unknown label {label[:40]!r}; expected one of: {', '.join(allowed)}.", path, number)
     return label
@@ -123,6 +169,74 @@ def document_of(line: str) -> str | None:
     """
     name = line.removeprefix(DOCUMENT).split("\t")[0].strip(" ()")
     return None if set(name.split()) <= {"-X-", "O"} else name
+
+
+@dataclass
+class Sentence:
+    """A sentence of a CoNLL file.
+
+    :param id: of an `# id = ...` line before it
+    :param document: of the `-DOCSTART-` line before its document
+    :param numbers: of its lines
+    :param rows: the cells of each line
+    """
+
+    id: str | None
+    document: str | None
+    numbers: list[int] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+
+
+def conll(path: Path) -> Iterator[Sentence]:
+    """The sentences of a CoNLL file: a word a line, in columns that the whole file has, separated by TABs or blanks.
+
+    :raises DataError: (file, line) for another number of columns than in the first line, since a word has a blank then
+    """
+    yield from sentences(list(lines(path)), path)
+
+
+def sentences(table: Sequence[tuple[int, str]], path: Path) -> Iterator[Sentence]:
+    """The sentences in numbered lines."""
+    tabs, width = _columns(table)
+    document: str | None = None
+    sentence = Sentence(None, None)
+    for number, line in table:
+        if not line.strip() or line.startswith((DOCUMENT, ID_LINE)):
+            if sentence.rows:
+                yield sentence
+                sentence = Sentence(None, document)
+            if line.startswith(DOCUMENT):
+                sentence.document = document = document_of(line)
+            if line.startswith(ID_LINE):
+                sentence.id = line.removeprefix(ID_LINE).strip()
+            continue
+        cells = _cells(line, tabs)
+        if len(cells) != width:
+            if COMMENT.match(line) and not sentence.rows and not (tabs and "\t" in line):
+                continue
+            expected = f"expected {plural(width, 'column')}, as in the first line with a word; found {len(cells)}"
+            fix = "remove blanks within words, or separate the columns of all lines by TABs."
+            raise DataError(expected, path, number, fix=fix)
+        sentence.numbers.append(number)
+        sentence.rows.append(cells)
+    if sentence.rows:
+        yield sentence
+
+
+COMMENT = re.compile(r"#\s*[\w.:-]+\s*=|#(begin|end) document|# *new(doc|par)\b")
+"""A comment before a sentence, as in CoNLL-U and CoNLL-2012. Also a word may begin with `#`."""
+
+
+def _columns(table: Sequence[tuple[int, str]]) -> tuple[bool, int]:
+    """Whether TABs separate the columns, and how many there are, by the first line with a word."""
+    words = [line for _, line in table if line.strip() and not line.startswith((DOCUMENT, ID_LINE))]
+    first = next((line for line in words if not COMMENT.match(line)), next(iter(words), ""))
+    return "\t" in first, len(_cells(first, "\t" in first))
+
+
+def _cells(line: str, tabs: bool) -> list[str]:
+    # Not at any white space: a no-break space is inside of a word.
+    return line.split("\t") if tabs else re.split(r"[ \t\v\f]+", line.strip(" \t\v\f"))
 
 
 def json_object(text: str, path: Path) -> dict[str, Any]:

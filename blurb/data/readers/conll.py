@@ -19,7 +19,7 @@ def read_ner(path: Path, task: Task, split: Split) -> Iterator[Example]:
     kind = task.labels[0]
 
     def tag(label: str, before: str, number: int) -> str:
-        check_label(label, ("B", "I", "O"), path, number)
+        label = check_label(label, ("B", "I", "O"), path, number)
         if label == "I" and before == "O":
             raise DataError("tag I does not follow a B or I.", path, number)
         return label if label == "O" else f"{label}-{kind}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from blurb.data.readers._files import table
+from blurb.data.readers._files import table, trimmed
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
@@ -16,7 +16,7 @@ def read(path: Path, task: Task, split: Split) -> Iterator[Example]:
     size = len(task.labels)
     allowed = {f"{i}_{bit}": bit == 1 for i in range(size) for bit in (0, 1)}
     for number, (flags, text, index) in table(path, 3, ("labels", "sentence", "index"), key=2):
-        cells = flags.split(",")
+        cells = [trimmed(cell) for cell in flags.split(",")]
         if [cell.partition("_")[0] for cell in cells] != [str(i) for i in range(size)] or any(
             cell not in allowed for cell in cells
         ):

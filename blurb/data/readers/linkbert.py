@@ -57,8 +57,8 @@ def _words(record: Mapping[str, Any], path: Path, number: int) -> tuple[list[str
 
 def _ner(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
     tokens, tags = _words(record, path, number)
+    tags = [check_label(tag, ("B", "I", "O"), path, number) for tag in tags]
     for before, tag in zip(["O", *tags], tags, strict=False):
-        check_label(tag, ("B", "I", "O"), path, number)
         if tag == "I" and before == "O":
             raise DataError("tag I does not follow a B or I.", path, number)
     named = [tag if tag == "O" else f"{tag}-{task.labels[0]}" for tag in tags]
@@ -69,7 +69,8 @@ def _pico(record: Mapping[str, Any], task: Task, place: str, path: Path, number:
     """LinkBERT's conversion turns `I-X` into `B-X`; BLURB's files only have `I-`."""
     tokens, tags = _words(record, path, number)
     allowed = ("O", *(f"{prefix}-{label}" for label in task.labels for prefix in "BI"))
-    named = [f"I-{tag[2:]}" if check_label(tag, allowed, path, number) != "O" else "O" for tag in tags]
+    named = [check_label(tag, allowed, path, number) for tag in tags]
+    named = [f"I-{tag[2:]}" if tag != "O" else "O" for tag in named]
     return {"id": place, "doc_id": None, "tokens": tokens, "tags": named}
 
 
@@ -101,7 +102,7 @@ def _document(record: Mapping[str, Any], task: Task, place: str, path: Path, num
 
 def _qa(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
     name, question, context, label = _texts(record, ("id", "sentence1", "sentence2", "label"), path, number)
-    check_label(label, task.labels, path, number)
+    label = check_label(label, task.labels, path, number)
     return {"id": name, "question": question, "context": context, "label": label}
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from blurb.data.readers._files import check_label, has_half_pair, json_object, line_of, read_text, table
+from blurb.data.readers._files import check_label, has_half_pair, json_object, line_of, read_text, table, trimmed
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
@@ -26,6 +26,7 @@ def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Example]:
             raise error("expected an object with QUESTION, CONTEXTS and final_decision.") from None
         if not (isinstance(question, str) and isinstance(contexts, list) and all(isinstance(c, str) for c in contexts)):
             raise error("QUESTION must be a string and CONTEXTS a list of strings.")
+        label = trimmed(label) if isinstance(label, str) else label
         if label not in task.labels:
             raise error(f"final_decision must be {', '.join(task.labels)} (got {str(label)[:20]!r}).")
         context = " ".join(contexts)
@@ -37,5 +38,5 @@ def read_pubmedqa(path: Path, task: Task, split: Split) -> Iterator[Example]:
 def read_bioasq(path: Path, task: Task, split: Split) -> Iterator[Example]:
     """Yes/no questions; the passage is all snippets joined by blanks."""
     for number, (id_, question, passage, label) in table(path, 4):
-        check_label(label, task.labels, path, number)
+        label = check_label(label, task.labels, path, number)
         yield {"id": id_, "question": question, "context": passage, "label": label}

@@ -46,5 +46,5 @@ def row_of(task: Task, id_: str, text: str, label: str, path: Path, number: int)
             f"expected exactly {expected} in the sentence; found {', '.join(names) or 'none'}.", path, number
         )
     head, tail = ({"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in spans)
-    check_label(label, task.labels, path, number)
+    label = check_label(label, task.labels, path, number)
     return {"id": id_, "doc_id": doc_id, "text": text, "head": head, "tail": tail, "label": label}

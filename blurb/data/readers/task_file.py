@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._files import DOCUMENT, ID_LINE, check_label, document_of, json_lines, lines
+from blurb.data.readers._files import check_label, conll, json_lines, label_text, lines, trimmed
 from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages.errors import DataError
+from blurb.system.sniffing import refuse_separators
 from blurb.tasks import Split, Task
 
 UNNAMED = "Entity"
@@ -31,7 +32,7 @@ def each(path: Path, task: Task, split: Split) -> Iterator[Example | DataError]:
 
     Ends at a line that cannot be cut into its columns.
     """
-    reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[task.layout["kind"]]
+    reader = FORMATS[task.layout["kind"]]
     seen: dict[str, int] = {}
     try:
         for count, (number, record) in enumerate(reader(path, task)):
@@ -50,43 +51,6 @@ def each(path: Path, task: Task, split: Split) -> Iterator[Example | DataError]:
         yield error
 
 
-def guess_labels(path: Path, kind: str, form: str) -> list[str] | None:
-    """The labels in a file, sorted; None if it cannot be read with the default names of columns.
-
-    Only saves typing in `blurb tasks new`, so failures are ignored.
-    """
-    task = Task(
-        name="",
-        title="",
-        type=kind,
-        files={},
-        reader="",
-        labels=(),
-        metric="",
-        seeds=1,
-        max_length=1,
-        unit="",
-        licence="",
-        homepage="",
-        citation="",
-        layout={"kind": form},
-    )
-    reader = {"conll": _conll, "tsv": _tsv, "jsonl": _jsonl}[form]
-    columns = task.task_type.columns
-    labels: set[str] = set()
-    try:
-        for _, record in reader(path, task):
-            if "tags" in columns:
-                labels |= {str(tag).partition("-")[2] or UNNAMED for tag in record["tags"] if tag != "O"}
-            if "labels" in columns:
-                labels |= set(record["labels"])
-            if "label" in columns:
-                labels.add(str(record["label"]))
-    except (DataError, KeyError, TypeError):
-        return None
-    return sorted(labels) or None
-
-
 def _names_documents(task: Task) -> bool:
     return "doc_id" in task.task_type.columns
 
@@ -100,17 +64,16 @@ def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Exam
     columns, fields = task.task_type.columns, task.task_type.fields
     missing = [field for field in fields if field not in record]
     if missing:
-        raise DataError(f"missing: {', '.join(missing)}; present: {', '.join(record) or 'nothing'}.", path, number)
+        present = ", ".join(map(str, record.get("present", record))) or "nothing"
+        fix = f"to use another column, set columns = {{ {missing[0]} = ... }} in [format]."
+        raise DataError(f"missing: {', '.join(missing)}; present: {present}", path, number, fix=fix)
     for field in fields:
         row[field] = record[field]
-        if columns[field] == "text" and not isinstance(row[field], str):
+        if columns[field] == "text" and field != "label" and not isinstance(row[field], str):
             raise DataError(f"{field} must be a string (got {str(row[field])[:40]!r}).", path, number)
-    if "label" in row:
-        check_label(row["label"], task.labels, path, number)
-    if "labels" in row:
-        _check_list(row["labels"], "labels", path, number)
-        for label in row["labels"]:
-            check_label(label, task.labels, path, number)
+    for field in row.keys() & {"label", "labels"}:
+        labels = [check_label(label, task.labels, path, number) for label in labels_of(row[field], field, path, number)]
+        row[field] = labels if field == "labels" else labels[0]
     if "score" in row:
         row["score"] = _score(row["score"], task, path, number)
     if "head" in columns:
@@ -121,6 +84,20 @@ def _row(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Exam
         numbers = record.get("numbers") or [number] * len(row["tags"])
         row["tags"] = _tags(row["tags"], len(row["tokens"]), task, path, numbers)
     return row
+
+
+def labels_of(value: Any, field: str, path: Path, number: int) -> list[str]:
+    """The labels of an example, which may be a text, a number, or a list of these; exactly one for `label`."""
+    try:
+        labels = [label_text(each) for each in (value if isinstance(value, list) else [value])]
+    except (TypeError, ValueError, OverflowError):
+        what = f"{field} must be a text, a number, or a list of these (got {str(value)[:40]!r})."
+        raise DataError(what, path, number) from None
+    labels = labels if field == "label" else [label for label in labels if label]
+    if field == "label" and len(labels) != 1:
+        fix = "several labels an example are a task of type document."
+        raise DataError(f"expected one label, found {len(labels)}", path, number, fix=fix)
+    return labels
 
 
 def _check_list(values: Any, field: str, path: Path, number: int) -> None:
@@ -148,10 +125,11 @@ def _tags(tags: list[str], words: int, task: Task, path: Path, numbers: list[int
     """
     if len(tags) != words:
         raise DataError(f"expected one tag per word, found {words} words and {len(tags)} tags.", path, *numbers[:1])
-    scheme = tagging.scheme_name(task.layout.get("scheme", "bio"))
+    declared = task.layout.get("scheme", "bio").lower()
+    scheme = tagging.reading_scheme(declared)
     only = task.labels[0] if len(task.labels) == 1 else None
     written = []
-    for tag, number in zip(tags, numbers, strict=True):
+    for tag, number in zip(map(trimmed, tags), numbers, strict=True):
         prefix, _, kind = tag.partition("-")
         if tag == "O" or (not task.task_type.borders and tag in task.labels):
             written.append(tag if tag == "O" else f"I-{tag}")
@@ -161,25 +139,22 @@ def _tags(tags: list[str], words: int, task: Task, path: Path, numbers: list[int
         kind = kind or only or ""
         if kind not in task.labels or prefix not in tagging.SCHEMES[scheme]:
             raise DataError(
-                f"{tag[:40]!r} is not a {scheme.upper()} tag for the labels {', '.join(task.labels)}.", path, number
+                f"{tag[:40]!r} is not a {declared.upper()} tag for the labels {', '.join(task.labels)}.", path, number
             )
         written.append(f"{prefix}-{kind}")
     if not task.task_type.borders:
         return [tag if tag == "O" else f"I-{tag.partition('-')[2]}" for tag in written]
-    legal = tagging.convert(written, scheme, scheme)
+    legal = written if declared == tagging.IOB1 else tagging.convert(written, scheme, scheme)
     for tag, other, number in zip(written, legal, numbers, strict=True):
         if tag != other:
-            raise DataError(
-                f"the tag {tag} is not allowed here in {scheme.upper()}",
-                path,
-                number,
-                fix=f"check 'scheme' in [format] ({', '.join([*tagging.SCHEMES, *tagging.ALIASES])}).",
-            )
+            more = f" {tagging.IOB1} also reads entities that begin with I." if scheme == "bio" else ""
+            fix = f"check 'scheme' in [format] ({', '.join(tagging.READ)}).{more}"
+            raise DataError(f"the tag {tag} is not allowed here in {declared.upper()}", path, number, fix=fix)
     return tagging.convert(written, scheme, "bio")
 
 
 def _entities(record: Mapping[str, Any], task: Task, path: Path, number: int) -> Example:
-    """Head and tail from spans, or from the dummies in the text; the entity that starts first is the head."""
+    """Head and tail from spans, which may stand in any order, or from the dummies in the text, the first as head."""
     dummies = task.layout.get("dummies")
     if dummies:
         pattern = "|".join(map(re.escape, sorted(dummies, key=len, reverse=True)))
@@ -190,7 +165,6 @@ def _entities(record: Mapping[str, Any], task: Task, path: Path, number: int) ->
             )
     else:
         spans = [_span(record.get(role), role, record["text"], path, number) for role in ("head", "tail")]
-        spans.sort(key=lambda span: span[0])
     return {
         role: dict(zip(("start", "end", "type"), span, strict=True))
         for role, span in zip(("head", "tail"), spans, strict=True)
@@ -212,36 +186,17 @@ def _span(value: Any, role: str, text: str, path: Path, number: int) -> tuple[in
 def _conll(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
     """One word per line, blank lines between sentences, `-DOCSTART-` lines before documents; TABs or blanks."""
     token, tag = task.layout.get("token", 0), task.layout.get("tag", -1)
-    document: str | None = None
-    name: str | None = None
-    words: list[tuple[int, str, str]] = []
-
-    def sentence() -> tuple[int, dict[str, Any]]:
-        numbers, tokens, tags = (list(column) for column in zip(*words, strict=True))
-        return numbers[0], {"id": name, "doc_id": document, "tokens": tokens, "tags": tags, "numbers": numbers}
-
-    for number, line in lines(path):
-        if not line.strip() or line.startswith((DOCUMENT, ID_LINE)):
-            if words:
-                yield sentence()
-                words, name = [], None
-            if line.startswith(DOCUMENT):
-                document = document_of(line)
-            if line.startswith(ID_LINE):
-                name = line.removeprefix(ID_LINE).strip()
-            continue
-        # Not at any white space: a no-break space is inside of a word.
-        cells = line.split("\t") if "\t" in line else re.split(r"[ \v\f]+", line.strip(" \v\f"))
-        try:
-            words.append((number, cells[token], cells[tag]))
-        except IndexError:
-            raise DataError(
-                f"expected columns {token} and {tag} as in [format], found {len(cells)} columns.", path, number
-            ) from None
-        if not cells[token].strip():
-            raise DataError("the token is blank.", path, number)
-    if words:
-        yield sentence()
+    for sentence in conll(path):
+        numbers, width = sentence.numbers, len(sentence.rows[0])
+        if not (-width <= token < width and -width <= tag < width):
+            what = f"expected columns {token} and {tag} as in [format], found {width} columns."
+            raise DataError(what, path, numbers[0])
+        tokens, tags = ([row[place] for row in sentence.rows] for place in (token, tag))
+        blank = next((number for number, word in zip(numbers, tokens, strict=True) if not word.strip()), None)
+        if blank is not None:
+            raise DataError("the token is blank.", path, blank)
+        record = {"id": sentence.id, "doc_id": sentence.document, "tokens": tokens, "tags": tags, "numbers": numbers}
+        yield numbers[0], record
 
 
 def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -251,15 +206,19 @@ def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in lines(path):
         cells = line.split("\t")
         if header is None and task.layout.get("header", True):
-            header = cells
+            header = [name.strip() for name in cells]
+            if len(header) == 1:
+                refuse_separators(line, path, ";,", "TABs")
             continue
         if header is not None and len(cells) != len(header):
             raise DataError(f"expected {len(header)} TAB-separated columns, found {len(cells)}.", path, number)
-        record: dict[str, Any] = {}
+        record: dict[str, Any] = {"present": header or [f"column {place}" for place in range(len(cells))]}
         for field in ("id", "doc_id", *task.task_type.fields):
             place = columns.get(field, field)
+            if header is not None and header.count(str(place)) > 1:
+                raise DataError(f"two columns have the name {place!r}.", path, 1)
             if header is not None and place in header:
-                place = header.index(place)
+                place = header.index(str(place))
             if isinstance(place, int) and 0 <= place < len(cells):
                 record[field] = cells[place]
             elif field in columns:
@@ -267,7 +226,7 @@ def _tsv(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise DataError(f"no column {place!r} for {field}; available columns: {there}.", path, number)
         if "labels" in record:
             separator = task.layout.get("separator", "|")
-            record["labels"] = [label.strip() for label in record["labels"].split(separator) if label.strip()]
+            record["labels"] = [trimmed(label) for label in record["labels"].split(separator) if label.strip()]
         yield number, record
 
 
@@ -276,4 +235,13 @@ def _jsonl(path: Path, task: Task) -> Iterator[tuple[int, dict[str, Any]]]:
     columns: Mapping[str, Any] = task.layout.get("columns", {})
     for number, record in json_lines(path):
         names = {field: columns.get(field, field) for field in ("id", "doc_id", *task.task_type.fields, "head", "tail")}
-        yield number, {field: record[name] for field, name in names.items() if name in record}
+        fields = {field: record[name] for field, name in names.items() if name in record}
+        yield number, {"present": list(record), **fields}
+
+
+FORMATS: Mapping[str, Callable[[Path, Task], Iterator[tuple[int, dict[str, Any]]]]] = {
+    "conll": _conll,
+    "tsv": _tsv,
+    "jsonl": _jsonl,
+}
+"""Readers of records, by the `kind` of `[format]`."""

@@ -130,7 +130,7 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
     setting = " ".join(dict.fromkeys([*made.text.split(), *made.precision.split(), *row.detail.split()]))
     name = f"{row.model} ({setting})" if alike else row.model
     counts = sorted({len(row.seeds(name)) for name in figures if name != TITLE_OF_SCORE})
-    seeds = "/".join(map(str, counts)) + (" seed" if counts == [1] else " seeds")
+    seeds = "/".join(map(str, counts)) + " " + (row.kind.runs[:-1] if counts == [1] else row.kind.runs)
     facts = [*([] if alike else [setting]), seeds if counts else "none of these datasets"]
     if row.data == "synthetic":
         facts.append("synthetic data")

@@ -34,7 +34,12 @@ class Figure(NamedTuple):
         setting = {"protocol": row.configuration.text, "precision": row.configuration.precision, "note": row.note}
         checkpoint = names.run_and_step(row.model)
         step = {} if checkpoint is None else {"step": checkpoint[1]}
-        return {**{name: text for name, text in setting.items() if text}, **step, "seeds": len(self.seeds), **spread}
+        return {
+            **{name: text for name, text in setting.items() if text},
+            **step,
+            row.kind.runs: len(self.seeds),
+            **spread,
+        }
 
 
 def figures(wanted: ExportRequest) -> tuple[RowScores, list[Figure]]:

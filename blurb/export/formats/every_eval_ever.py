@@ -42,20 +42,23 @@ def _render(wanted: ExportRequest) -> Files:
             "evaluator_relationship": RELATIONS[wanted.party],
         },
         "eval_library": {"name": "blurb", "version": __version__},
-        "model_info": {
-            "name": row.model,
-            "id": row.model,
-            "additional_details": {
-                "deployment_type": "self_deployed",
-                "model_availability": "unknown",
-                "weights_sha256": row.weights,
-                "fine_tuning": row.configuration.text,
-                "precision": row.configuration.precision,
-            },
-        },
+        "model_info": {"name": row.model, "id": row.model, "additional_details": _making(row)},
         "evaluation_results": [*(_result(row, figure) for figure in means), *_score(row, wanted)],
     }
     return {"": (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()}
+
+
+def _making(row: RowScores) -> dict[str, str]:
+    """What is known of the model and its fine-tuning."""
+    if row.kind.claimed:
+        return {"deployment_type": "unknown", "model_availability": "unknown"}
+    return {
+        "deployment_type": "self_deployed",
+        "model_availability": "unknown",
+        "weights_sha256": row.weights,
+        "fine_tuning": row.configuration.text,
+        "precision": row.configuration.precision,
+    }
 
 
 def _seconds(record: Record) -> int:
@@ -68,7 +71,8 @@ def _seconds(record: Record) -> int:
 
 def _result(row: RowScores, figure: Figure) -> dict[str, Any]:
     metric = metrics.get(figure.task.metric)
-    details = {"seeds": " ".join(map(str, figure.seeds)), "level": "dataset"}
+    runs = str(len(figure.seeds)) if row.kind.claimed else " ".join(map(str, figure.seeds))
+    details = {row.kind.runs: runs, "level": "dataset"}
     return _entry(
         f"BLURB {figure.task.title}",
         {"split": "test", "data_verdict": figure.verdict, "data_hash": " ".join(_hashes(row, figure.task.name))},

@@ -46,7 +46,7 @@ def of_row(row: RowScores) -> RowProvenance:
     versions = (run.metrics_version for known in row.datasets.values() for run in known.runs.values())
     configuration = row.configuration
     facts = [
-        ("Weights and configuration", row.weights),
+        ("Weights and configuration", "" if row.kind.claimed else row.weights),
         ("Tokenizer", row.tokenizer),
         ("Revision", _all(known.revision for known in provenances)),
         ("Parameters", _all(f"{known.parameters:,}" for known in provenances if known.parameters)),
@@ -57,7 +57,8 @@ def of_row(row: RowScores) -> RowProvenance:
     environments = [known.environment for known in provenances]
     facts += [(name, _all(_short(known.get(name)) for known in environments)) for name in ENVIRONMENT]
     facts += [("Time", _time(provenances))]
-    return RowProvenance(_command(row), [(name, public(value)) for name, value in facts if value], _parts(row))
+    command = "" if row.kind.claimed else _command(row)
+    return RowProvenance(command, [(name, public(value)) for name, value in facts if value], _parts(row))
 
 
 def public(text: str) -> str:

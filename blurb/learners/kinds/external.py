@@ -17,6 +17,7 @@ LEARNER = LearnerKind(
         "the model, on which data and with which search, is claimed and not known. Therefore these rows are ranked "
         "separately, unless somebody asks for one ranking.",
         joins=True,
+        claimed=True,
     ),
     learner="",
     cost="",

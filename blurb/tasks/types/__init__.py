@@ -15,7 +15,7 @@ _registry: Registry[TaskType] = Registry("task type", "blurb.tasks.types", "TYPE
 
 
 def names() -> list[str]:
-    """Names of all types: BLURB's six in the paper's order, then plug-ins."""
+    """Names of all types: BLURB's six in the paper's order, then `classification` and plug-ins."""
     return [*TYPES, *(name for name in _registry.names() if name not in TYPES)]
 
 

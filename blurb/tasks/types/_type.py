@@ -50,6 +50,8 @@ class TaskType:
     """Whether that metric takes the labels as an option."""
     metric_keys: tuple[str, ...] = ()
     """Keys of a task file that select or configure the metric: `negative`, `positive`, `scale`."""
+    metrics: tuple[str, ...] = ()
+    """Metrics that a task file may name instead of the default one; each takes the labels as an option."""
     formats: tuple[str, ...] = ("tsv", "jsonl")
     """File formats that a task file can use."""
     sample_labels: tuple[str, ...] = ()

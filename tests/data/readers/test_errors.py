@@ -122,7 +122,6 @@ def test_another_header(tmp_path: Path, name: str) -> None:
         ("bc5-chem", "a\tB\nb\tX\n", 2),
         ("bc5-chem", "a\tB\nb\tB-Chemical\n", 2),
         ("bc5-chem", "a\tB\nb\t\n", 2),
-        ("bc5-chem", "a\tB \n", 1),
         ("ebm-pico", "a\tI-PAR\n.\tO\n\nb\tB-PAR\n", 4),
         ("ebm-pico", "a\tI-POP\n", 1),
         ("chemprot", "1.T1.T2\t@CHEMICAL$ @GENE$\tCPR:10\n", 1),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from blurb import data, tasks
 from blurb.corpora import demo
 from blurb.data.readers import task_file
+from blurb.data.readers.guess import guess
 from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages.errors import BlurbError, DataError
@@ -128,7 +129,8 @@ def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
         ),
         ("relation", {"kind": "jsonl", "dummies": ["@A$"]}, '{"text": "@A$", "label": "Gene"}\n', "found 1"),
         ("similarity", {"kind": "tsv"}, "text_a\ttext_b\tscore\na\tb\t9\n", ":2: expected a score from 0 to 4"),
-        ("document", {"kind": "jsonl"}, '{"text": "a", "labels": "Gene"}\n', ":1: labels must be a list of strings"),
+        ("document", {"kind": "jsonl"}, '{"text": "a", "labels": null}\n', ":1: labels must be a text, a number, or a"),
+        ("qa", {"kind": "tsv"}, "question\tcontext\tlabel\tlabel\na\tb\tGene\tx\n", ":1: two columns have the name"),
     ],
 )
 def test_bad_lines_are_named(tmp_path: Path, kind: str, layout: dict[str, Any], text: str, message: str) -> None:
@@ -151,7 +153,7 @@ def test_any_bytes_are_rows_or_an_error(
     mine = declare(kind, ("Gene",), {"kind": form}, metric_options={"low": 0.0, "high": 4.0})
     with contextlib.suppress(BlurbError):
         list(task_file.read(path, mine, "dev"))
-    task_file.guess_labels(path, mine.type, form)
+    guess(path, mine.type, form)
 
 
 def _conll(tmp_path: Path, text: str) -> list[Example]:

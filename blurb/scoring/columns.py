@@ -1,0 +1,113 @@
+"""The rule by which the column of predictions is chosen, the same for files, frames and records of Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blurb.messages.errors import DataError, UnknownName
+from blurb.scoring.answers import Answer, AnswerFile, reading
+from blurb.tasks import Task
+
+ID = ("id", "example_id", "guid", "index")
+"""Columns that may hold the id of an example, the most telling first."""
+WORDS = ("tokens", "words")
+TEXT = ("text", "sentence")
+INPUTS = frozenset({*ID, *WORDS, *TEXT, "doc_id", "head", "tail", "text_a", "text_b", "question", "context"})
+"""Columns that tell which example it is, and hold no answer."""
+PREDICTION = "prediction"
+"""The column of answers in a file that leaves no question."""
+PREDICTED = ("pred", "y_pred", "output")
+"""Beginnings of the names that people give to that column."""
+GOLD = ("label", "labels", "tags", "ner_tags", "score", "answer")
+"""Columns that hold the gold answers of most files, and predictions only of those that have nothing else."""
+
+
+def answer_column(names: Sequence[str], path: Path, column: str = "", inputs: Iterable[str] = ()) -> str:
+    """The column that holds the predictions; nothing is guessed where two columns could.
+
+    :param names: all columns of a file
+    :param column: the name that the user gave
+    :param inputs: columns of the task that hold no answer, beside `INPUTS`
+    :raises DataError: if the names do not tell, or if two are the same
+
+    >>> answer_column(["id", "label", "y_pred"], Path("a.csv"))
+    'y_pred'
+    >>> answer_column(["id", "tokens", "ner_tags"], Path("a.csv"))
+    'ner_tags'
+    """
+    by_name: dict[str, str] = {}
+    for name in names:
+        if folded(name) in by_name and name.strip():
+            raise DataError(f"two columns have the name {name.strip()[:40]!r}.", path, fix="Remove one of them.")
+        by_name[folded(name)] = name
+    if column:
+        if folded(column) not in by_name:
+            raise UnknownName(f"column in {path}", column, filter(str.strip, names))
+        return by_name[folded(column)]
+    predicted = [PREDICTION] if PREDICTION in by_name else [key for key in by_name if key.startswith(PREDICTED)]
+    gold = [key for key in by_name if key in GOLD]
+    if len(predicted) == 1:
+        return by_name[predicted[0]]
+    if len(gold) == 1 and {*by_name} <= {*INPUTS, *inputs, *gold}:
+        return by_name[gold[0]]
+    raise DataError(
+        f"no column is surely that of the predictions; present: {', '.join(map(_shown, names)) or 'nothing'}.",
+        path,
+        fix=f"Call it '{PREDICTION}', or choose a column: --column NAME.",
+    )
+
+
+def folded(name: str) -> str:
+    """A name of a column as it is compared.
+
+    >>> folded(" Y-Pred")
+    'y_pred'
+    """
+    return re.sub(r"[\s-]+", "_", name.strip().lower())
+
+
+def _shown(name: str) -> str:
+    return name.strip()[:40] or "a column without a name"
+
+
+@dataclass(frozen=True)
+class Records:
+    """Rows with named columns.
+
+    :param names: of all columns, also those that have the same name
+    :param rows: number and cells of each row; called with the columns that are needed
+    """
+
+    names: Sequence[str]
+    rows: Callable[[Sequence[str]], Iterable[tuple[int, Mapping[str, Any]]]]
+
+
+def of_records(records: Records, task: Task, path: Path, column: str) -> AnswerFile:
+    """The answers of a table, with the ids, words and texts that it has beside."""
+    answer = answer_column(records.names, path, column, task.task_type.columns.keys() - {*GOLD})
+    others = [name for name in records.names if name != answer]
+    by_name = {folded(name): name for name in others}
+    key, words, text = (next((by_name[name] for name in known if name in by_name), None) for known in (ID, WORDS, TEXT))
+    needed = [name for name in (answer, key, words, text) if name is not None]
+    answers = []
+    for line, record in records.rows(needed):
+        if answer not in record:
+            raise DataError(f"the column '{answer}' is missing, which other lines have.", path, line)
+        name, tokens, known = (record.get(other or "") for other in (key, words, text))
+        with reading(path, line):
+            name = "" if name is None else str(name).strip()
+            tokens = [str(word) for word in tokens] if isinstance(tokens, list) else None
+        answers.append(Answer(line, name, record[answer], tokens, known if isinstance(known, str) else None))
+    if not answers:
+        raise DataError("there are no predictions.", path)
+    return AnswerFile(path, answers, gold_column=answer if not column and folded(answer) in GOLD else "")
+
+
+def is_header(cells: Sequence[str], task: Task, column: str = "") -> bool:
+    """Whether a line has names of columns and no answers."""
+    names = [folded(cell) for cell in cells if cell.strip() not in task.labels]
+    return any(name in {*INPUTS, *GOLD, folded(column)} - {""} or name.startswith(PREDICTED) for name in names)

@@ -1,0 +1,18 @@
+"""Classification: a text, and the one of k labels that it has. No dataset of BLURB is of this type."""
+
+from __future__ import annotations
+
+from blurb.tasks.types._classes import classes
+from blurb.tasks.types._type import TaskType
+
+TYPE = TaskType(
+    short="Class",
+    columns={"doc_id": "text", "text": "text", "label": "text"},
+    formulation="blurb.formulations.classification:TextClassification",
+    hub="text-classification",
+    label_counts=classes,
+    errors="blurb.analysis.errors.classes:analyse",
+    metric_keys=("negative", "positive"),
+    metrics=("macro_f1",),
+    sample_labels=("positive", "neutral", "negative"),
+)
