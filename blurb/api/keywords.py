@@ -96,8 +96,7 @@ def run(
         `PreTrainedModel` (with `tokenizer`), of which a copy is saved to the cache; a `blurb.NamedModel`, which has a
         name and tags beside; or a list of these
     :param models_file: a table of more of them, as of `blurb run --models`
-    :param tasks: names, types or task files, as a list or separated by commas; "all" are the thirteen of BLURB;
-        None are those of them that the data folder has
+    :param tasks: names, types or task files, as a list or separated by commas; None: those that the data folder has
     :param data: data folder in BLURB's layout
     :param suite: "demo" for synthetic data, generated as needed
     :param raw: folder of the original releases, which some relation inputs need

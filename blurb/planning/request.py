@@ -43,8 +43,8 @@ def folders(
         return Path(chosen[0].file).parent, raw
     data = data or home.at_hand()
     if data is None:
-        hint = ", or use --suite demo, which needs no data" if has_suite else ""
-        raise SettingsError(f"Give the folder of the datasets with --data, get them with `blurb data get`{hint}.")
+        hint = " (or use --suite demo, which needs no data)" if has_suite else ""
+        raise SettingsError(f"Give the folder of the datasets with --data{hint}. To get them: blurb data get")
     return data, raw
 
 

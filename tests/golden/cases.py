@@ -115,6 +115,7 @@ DECLARATIONS = [
 
 DATA = [
     *formats("data/verify", "data verify --data data --full"),
+    Case("data/get-declined", ["data get --tasks gad,bioasq --data own/data"], typed="n\n"),
     Case("data/download-declined", ["data download --out raw --tasks gad,chemprot,hoc"], typed="n\n"),
     Case("data/verify-missing", [
         "data verify --data data/GAD --tasks gad,hoc", "data verify --data data/GAD --tasks gad --allow-missing",
