@@ -70,7 +70,7 @@ def verify_board(
         BoardRow(
             row=each.row.folder.name,
             model=each.row.about["model"],
-            level=_level(each, recorded, again),
+            level=_level(each, recorded, again, data),
             recorded=recorded[each.row.folder.name].level if each.row.folder.name in recorded else "",
             unseen=each.unseen,
             signals=list(map(str, each.signals)),
@@ -85,7 +85,7 @@ def verify_board(
     problems += [
         f"{name}: not reproduced by {rerun.row.folder.name}: {'; '.join(objections)}"
         for name, rerun in again.items()
-        if (objections := Reproduction(by_name[name], rerun).content["objections"])
+        if (objections := Reproduction(by_name[name], rerun, data=data).content["objections"])
     ]
     return VerifiedBoard(rows=rows, new=[f"{entry.row}: {sentence(entry)}" for entry in new], problems=problems)
 
@@ -108,7 +108,7 @@ def _recorded(board: Path) -> dict[str, Entry]:
     return {entry.row: entry for entry in ledger.read(board / ledger.FILE)}
 
 
-def _level(row: Verification, recorded: Mapping[str, Entry], reruns: Mapping[str, Verification]) -> Level:
+def _level(row: Verification, recorded: Mapping[str, Entry], reruns: Mapping[str, Verification], data: Path) -> Level:
     """As somebody recorded it who knew that two parties were two, or as a rerun says that is named now.
 
     Rows of two names are no proof of two parties: a copy with a few answers changed has another name, too.
@@ -117,7 +117,7 @@ def _level(row: Verification, recorded: Mapping[str, Entry], reruns: Mapping[str
     if row.level is Level.CLAIMED:
         return row.level
     if name in reruns:
-        return Reproduction(row, reruns[name]).level
+        return Reproduction(row, reruns[name], data=data).level
     last = recorded.get(name)
     known = last is not None and last.level == Level.REPRODUCED and last.manifest == manifest_of(row.row.folder)
     return Level.REPRODUCED if known else row.level

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import hashlib
 import math
 import os
 import re
 import stat
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
 
-from blurb import formulations, metrics, tasks
+from blurb import formulations, learners, metrics, tasks
 from blurb.export.row_files import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowFile, RunFile
-from blurb.messages.errors import BlurbError, DataError
+from blurb.messages.errors import BlurbError, DataError, UnknownName
 from blurb.names import HASH
 from blurb.results.dataset_scores import LIMITS
 from blurb.store.record import LOSS
@@ -35,8 +34,6 @@ NAME = re.compile(r"(?![=+@-])[^\x00-\x1f\x7f<>\"`]{1,200}")
 TEXT = re.compile(r"[^\x00-\x1f\x7f<>\"`]{0,1000}")
 """What any text of a row may be, as tables and pages show many of them."""
 EXPORT = "blurb export row ROW --out FOLDER writes the files of a row, and blurb leaderboard init a board."
-FEW = 100
-"""Examples below which two runs may well give the same labels; numbers are never the same by chance."""
 Columns = Mapping[str, list[Any]]
 
 
@@ -51,20 +48,13 @@ class Row:
     about: RowFile
     predictions: Mapping[str, Columns]
 
-    @cached_property
-    def answers(self) -> Mapping[str, frozenset[str]]:
-        """Dataset -> a hash of the predictions of each run on test; without those of few examples or of one answer for
-        all, which honest runs may have in common."""
-        return {task: frozenset(self._hashes(task)) for task in _datasets(self.about)}
-
-    def _hashes(self, task: str) -> Iterator[str]:
-        runs = [
-            sorted(of_run(self, run, "test"), key=itemgetter(0)) for run in self.about["runs"] if run["task"] == task
-        ]
-        numbers = all(isinstance(answer, float) for run in runs for _, answer in run)
-        for run in runs:
-            if (numbers or len(run) >= FEW) and len({repr(answer) for _, answer in run}) > 1:
-                yield hashlib.sha256(repr(run).encode()).hexdigest()
+    @property
+    def varies(self) -> bool:
+        """Whether runs of its recipe differ by their seeds; those of a deterministic kind are equal."""
+        if learners.is_named(self.about["weights"]):
+            with contextlib.suppress(UnknownName):
+                return not learners.get_named(self.about["weights"]).deterministic
+        return not learners.row_kind(self.about["learner"]).paired
 
 
 def read(folder: Path) -> Row:

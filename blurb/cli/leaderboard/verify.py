@@ -84,7 +84,8 @@ def verify(
     if since or record or submitted or reproduced:
         raise SettingsError("--since, --submitted, --reproduced and --record are for a board.", where=folder)
     result = verified(folder, place, beside)
-    again = reproduction.Reproduction(result, verified(rerun, place), margin or reproduction.MARGIN) if rerun else None
+    other = verified(rerun, place) if rerun else None
+    again = reproduction.Reproduction(result, other, margin or reproduction.MARGIN, place) if other else None
     level = again.level if again else result.level
     _row(result, again, level, form)
     if level is not (Level.REPRODUCED if rerun else Level.RECOMPUTED):
