@@ -15,7 +15,8 @@ import pytest
 import blurb
 from blurb import tasks
 from blurb.board import boards, ledger, rescoring
-from blurb.board.ledger import Entry, Event, append, manifest_of, today
+from blurb.board.ledger import Entry, Event, append, today
+from blurb.board.reading import manifest_of
 from blurb.corpora import demo
 from blurb.data.splits import read_split
 from blurb.messages.errors import SettingsError

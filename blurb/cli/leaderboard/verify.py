@@ -132,9 +132,13 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
             say(f"New in the ledger: {entry}.")
         for problem in verified["problems"]:
             say(f"Problem: {problem}.")
+    changed: list[str] = []
     if by is not None and not verified["problems"]:
-        click.echo(f"New entries in the ledger: {boards.record(folder, verified, by, ledger.today())}", err=True)
-    if boards.fails(verified):
+        count, changed = boards.record(folder, verified, by, ledger.today())
+        click.echo(f"New entries in the ledger: {count}", err=True)
+        for name in changed:
+            click.echo(f"{name}: changed while it was verified, and not recorded; verify the board again.", err=True)
+    if changed or boards.fails(verified):
         click.get_current_context().exit(1)
 
 

@@ -1,0 +1,77 @@
+"""Reads Parquet files of strangers: what is limited is what comes out, as a kilobyte may hold a gigabyte."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    import pyarrow
+
+MOST_ROWS = 10_000_000
+"""More than any file of predictions has; a reader that knows better says so."""
+MOST_BYTES = 2_000_000_000
+"""Of the content as Python has it."""
+CELL = 32
+"""Bytes that Python needs for a value at least."""
+BATCH = 10_000
+
+
+def columns(
+    source: Path | BinaryIO, names: Sequence[str] | None = None, rows: int = MOST_ROWS, size: int = MOST_BYTES
+) -> dict[str, list[Any]]:
+    """The columns of a Parquet file as lists.
+
+    :param names: the columns to read; None: all
+    :param rows: maximum number of rows
+    :param size: maximum size of these columns in bytes, as they come out
+    :raises ValueError: for a larger file; this, OSError, TypeError, LookupError or NotImplementedError for what Arrow
+        cannot read
+    """
+    from pyarrow.parquet import ParquetFile  # neither read_table nor filter: they load pandas, a third of a second
+
+    with ParquetFile(source) as file:
+        texts = [file.schema.column(place) for place in range(len(file.schema))]
+        paths = [column.path for column in texts if column.physical_type == "BYTE_ARRAY"]
+        rows_there = file.metadata.num_rows
+        doubled = [name for name in file.schema_arrow.names if file.schema_arrow.names.count(name) > 1]
+        missing = [name for name in names or () if name not in file.schema_arrow.names]
+    if rows_there > rows:
+        raise ValueError(f"it has {rows_there:,} rows; at most {rows:,} are expected")
+    if doubled or missing:
+        raise ValueError(f"the column '{doubled[0]}' is doubled" if doubled else f"there is no column '{missing[0]}'")
+    if not isinstance(source, Path):
+        source.seek(0)
+    content: dict[str, list[Any]] = {}
+    used = 0
+    with ParquetFile(source, read_dictionary=paths) as file:  # a text that is repeated stays one text until it counts
+        for name in names or file.schema_arrow.names:
+            content[name] = []
+        for batch in file.iter_batches(BATCH, columns=list(content)):
+            used += sum(map(_size, batch.columns))
+            if used > size:
+                raise ValueError(f"it holds more than {size:,} bytes when it is unpacked")
+            for name, cells in batch.to_pydict().items():
+                content[name] += cells
+    return content
+
+
+def _size(array: pyarrow.Array) -> int:
+    """The bytes that the values of an array need in Python."""
+    import pyarrow
+    from pyarrow import compute
+
+    if isinstance(array, pyarrow.DictionaryArray):
+        lengths = compute.binary_length(array.dictionary).take(array.indices)
+        return int(compute.sum(lengths).as_py() or 0) + CELL * len(array)
+    if isinstance(array, pyarrow.ListArray | pyarrow.LargeListArray):
+        return _size(array.flatten()) + CELL * len(array)
+    if isinstance(array, pyarrow.StructArray):
+        return sum(map(_size, array.flatten())) + CELL * len(array)
+    return int(array.nbytes) + CELL * len(array)
+
+
+def first_line(error: Exception) -> str:
+    """What Arrow says, without the lines in which it repeats itself."""
+    return (str(error).splitlines() or [repr(error)])[0].rstrip(".")
