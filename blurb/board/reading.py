@@ -228,7 +228,7 @@ def _checked(path: Path, hashes: Mapping[str, str]) -> bytes:
 def _predictions(path: Path, content: bytes, runs: int) -> Columns:
     try:
         columns = parquet.columns(io.BytesIO(content), rows=min(runs * MOST_EXAMPLES, MOST_ROWS), size=MOST_UNPACKED)
-    except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:  # Arrow's errors are of these
+    except parquet.UNREADABLE as error:
         raise DataError(f"cannot be read as Parquet: {parquet.first_line(error)}.", path) from None
     kinds: Mapping[str, type] = {"seed": int, "split": str, "id": str}
     if list(columns) not in ([*kinds, "prediction"], [*kinds, "prediction", LOSS]):

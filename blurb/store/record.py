@@ -154,7 +154,7 @@ def read_predictions(path: Path, names: Sequence[str] | None = None, split: str 
     try:
         with open(path, "rb", opener=ordinary) as opened:
             columns = parquet.columns(opened, wanted)
-    except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:  # Arrow's errors are of these
+    except parquet.UNREADABLE as error:
         fix = "blurb runs verify finds all that is damaged; after it the same run makes it again."
         raise StoreError(f"cannot be read: {parquet.first_line(error)}", where=path, fix=fix) from error
     if split is None:

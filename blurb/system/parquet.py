@@ -13,6 +13,8 @@ MOST_ROWS = 10_000_000
 """More than any file of predictions has; a reader that knows better says so."""
 MOST_BYTES = 2_000_000_000
 """Of the content as Python has it."""
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, NotImplementedError, OverflowError, MemoryError)
+"""What `columns` raises for a file that cannot be read: Arrow's errors are of these, dates beyond Python's overflow."""
 CELL = 32
 """Bytes that Python needs for a value at least."""
 BATCH = 10_000
@@ -26,8 +28,7 @@ def columns(
     :param names: the columns to read; None: all
     :param rows: maximum number of rows
     :param size: maximum size of these columns in bytes, as they come out
-    :raises ValueError: for a larger file; this, OSError, TypeError, LookupError or NotImplementedError for what Arrow
-        cannot read
+    :raises ValueError: for a larger file; one of `UNREADABLE` for what Arrow cannot read
     """
     from pyarrow.parquet import ParquetFile  # neither read_table nor filter: they load pandas, a third of a second
 
