@@ -244,8 +244,9 @@ def _predictions(path: Path, content: bytes, runs: int) -> Columns:
 
 
 def _is_answer(value: Any) -> bool:
-    texts = value if isinstance(value, list) else [value]
-    return all(isinstance(text, str) for text in texts) or (type(value) in (int, float) and math.isfinite(value))
+    if isinstance(value, list):
+        return set(map(type, value)) <= {str}
+    return isinstance(value, str) or (type(value) in (int, float) and math.isfinite(value))
 
 
 def of_run(row: Row, run: RunFile, split: str) -> list[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     import pyarrow
+    from pyarrow.parquet import ParquetFile
 
 MOST_ROWS = 10_000_000
 """More than any file of predictions has; a reader that knows better says so."""
@@ -18,6 +19,7 @@ UNREADABLE = (OSError, ValueError, TypeError, LookupError, NotImplementedError, 
 CELL = 32
 """Bytes that Python needs for a value at least."""
 BATCH = 10_000
+TOO_LARGE = "it holds more than {:,} bytes when it is unpacked"
 
 
 def columns(
@@ -30,32 +32,40 @@ def columns(
     :param size: maximum size of these columns in bytes, as they come out
     :raises ValueError: for a larger file; one of `UNREADABLE` for what Arrow cannot read
     """
-    from pyarrow.parquet import ParquetFile  # neither read_table nor filter: they load pandas, a third of a second
-
-    with ParquetFile(source) as file:
+    with _opened(source) as file:
         texts = [file.schema.column(place) for place in range(len(file.schema))]
         paths = [column.path for column in texts if column.physical_type == "BYTE_ARRAY"]
         rows_there = file.metadata.num_rows
+        groups = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
+        chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+        declared = sum(max(CELL * chunk.num_values, chunk.total_uncompressed_size) for chunk in chunks)
         doubled = [name for name in file.schema_arrow.names if file.schema_arrow.names.count(name) > 1]
         missing = [name for name in names or () if name not in file.schema_arrow.names]
     if rows_there > rows:
         raise ValueError(f"it has {rows_there:,} rows; at most {rows:,} are expected")
     if doubled or missing:
         raise ValueError(f"the column '{doubled[0]}' is doubled" if doubled else f"there is no column '{missing[0]}'")
-    if not isinstance(source, Path):
-        source.seek(0)
-    content: dict[str, list[Any]] = {}
+    if declared > size:
+        raise ValueError(TOO_LARGE.format(size))
+    wanted = list(names or file.schema_arrow.names)
     used = 0
-    with ParquetFile(source, read_dictionary=paths) as file:  # a text that is repeated stays one text until it counts
-        for name in names or file.schema_arrow.names:
-            content[name] = []
-        for batch in file.iter_batches(BATCH, columns=list(content)):
+    with _opened(source, read_dictionary=paths) as file:  # a text that is repeated stays one text
+        for batch in file.iter_batches(BATCH, columns=wanted):
             used += sum(map(_size, batch.columns))
             if used > size:
-                raise ValueError(f"it holds more than {size:,} bytes when it is unpacked")
-            for name, cells in batch.to_pydict().items():
-                content[name] += cells
-    return content
+                raise ValueError(TOO_LARGE.format(size))
+    with _opened(source) as file:
+        content: dict[str, list[Any]] = file.read(wanted).select(wanted).to_pydict()
+        return content
+
+
+def _opened(source: Path | BinaryIO, **options: Any) -> ParquetFile:
+    """The file, from its beginning."""
+    from pyarrow.parquet import ParquetFile  # neither read_table nor filter: they load pandas, a third of a second
+
+    if not isinstance(source, Path):
+        source.seek(0)
+    return ParquetFile(source, **options)
 
 
 def _size(array: pyarrow.Array) -> int:
