@@ -11,11 +11,13 @@ import numpy as np
 
 from blurb.checkpoint_series.steps import Step
 from blurb.metrics._metric import LOSSES
+from blurb.results import constants
 from blurb.results.measures import Measure
 from blurb.results.row_scores import RowScores
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import Best, Floats, Noise
 from blurb.statistics.student import half_width
+from blurb.store.figures import within
 from blurb.tasks import Split
 
 MEAN = "mean"
@@ -38,12 +40,16 @@ class Scored:
 
 @dataclass(frozen=True)
 class Point:
-    """A value at a step: the mean over fine-tunings, half of its 95 % interval (None for one), and their number."""
+    """A value at a step: the mean over fine-tunings, half of its 95 % interval (None for one), and their number.
+
+    :param constant: whether it is the score of a constant answer
+    """
 
     step: Step
     value: float
     half: float | None
     runs: int
+    constant: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,13 @@ class Family:
     measure: Measure
     curves: tuple[Curve, ...]
     logarithmic: bool
+
+    def ends(self, value: float, half: float) -> tuple[float, float]:
+        """The ends of an interval, within what the measure can be."""
+        if self.measure is Measure.LOSS:
+            return max(0.0, value - half), value + half
+        is_score = self.measure is Measure.SCORE
+        return within(value - half, value + half, self.dataset) if is_score else (value - half, value + half)
 
     @cached_property
     def _pairs(self) -> list[tuple[Floats, Floats]]:
@@ -153,12 +166,13 @@ def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) ->
         curves = []
         for run in runs:
             own = [checkpoint for checkpoint in scored if checkpoint.step.run == run]
-            values = [(checkpoint.step, _values(checkpoint, dataset, measure, datasets, split)) for checkpoint in own]
+            values = [(checkpoint, _values(checkpoint, dataset, measure, datasets, split)) for checkpoint in own]
             points = [
-                Point(step, statistics.fmean(there), half_width(there), len(there)) for step, there in values if there
-            ]
+                Point(one.step, statistics.fmean(there), half_width(there), len(there),
+                      _constant(one, dataset, measure, split)) for one, there in values if there
+            ]  # fmt: skip
             if points:
-                holes = tuple(step for step, there in values if not there)
+                holes = tuple(one.step for one, there in values if not there)
                 curves.append(Curve(run, dataset, measure, tuple(points), holes))
         if curves:
             yield Family(dataset, measure, tuple(curves), spaced)
@@ -180,6 +194,12 @@ def _values(checkpoint: Scored, dataset: str, measure: Measure, datasets: Sequen
     if measure is Measure.SCORE:
         return checkpoint.row.values(dataset, split)
     return losses(checkpoint.row, dataset)
+
+
+def _constant(checkpoint: Scored, dataset: str, measure: Measure, split: Split) -> bool:
+    """Whether the score of a checkpoint is that of a constant answer."""
+    row = checkpoint.row
+    return measure is Measure.SCORE and row is not None and constants.equals_a_constant(row, dataset, split)
 
 
 def losses(row: RowScores, task: str) -> list[float]:
