@@ -68,7 +68,8 @@ class Inputs:
         ids, starts, follows = self._content(chosen, place)
         free = (ids != self.tokenizer.cls_token_id) & (ids != self.stream.separator)
         generator = np.random.default_rng((recipe.seed, MASK, place))
-        picked = masking.choose(starts, free, recipe.rate_at(place / len(self)), recipe.whole_word, generator)
+        rate = recipe.rate_at(place / len(self))
+        picked = masking.choose(starts, free, rate, recipe.whole_word, generator, recipe.version)
         seen, labels = masking.mask(ids, picked, self.tokenizer.mask_token_id, self._ordinary, generator)
         item: dict[str, Any] = {"input_ids": seen, "labels": labels}
         if recipe.next_sentence:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from blurb import __version__
 from blurb.checkpoints.transformers_log import hide_progress
 from blurb.lab.pretraining import card
 from blurb.lab.pretraining.corpus import Corpus
-from blurb.lab.pretraining.recipe import Recipe
+from blurb.lab.pretraining.recipe import FIRST, VERSION, Recipe
 from blurb.messages.errors import SettingsError
 from blurb.system.files import nearest, new_folder, read_json, write_json
 
@@ -45,6 +45,8 @@ def pretrain(
     :raises SettingsError: if the folder is of another recipe or text
     """
     recipe.check()
+    if (out / PLAN).is_file():
+        recipe = replace(recipe, version=version_of(read_json(out / PLAN)))
     key = recipe.hash(corpus.hash)
     target = out / "model"
     _check(out, key)
@@ -84,6 +86,12 @@ def pretrain(
     }
     _write(target, model, tokenizer, facts)
     return target
+
+
+def version_of(about: Mapping[str, Any]) -> int:
+    """The version of the recipe with which a pretraining began, from what is written of it."""
+    recipe = about.get("recipe")
+    return int(recipe.get("version", FIRST)) if isinstance(recipe, dict) else VERSION
 
 
 def _write(target: Path, model: Any, tokenizer: Any, facts: Mapping[str, Any]) -> None:

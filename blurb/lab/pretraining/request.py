@@ -41,7 +41,7 @@ def recipe(settings: Mapping[str, Any]) -> Recipe:
     :raises UnknownName: for a setting that is none
     :raises SettingsError: for what no pretraining can do
     """
-    names = [field.name for field in fields(Recipe)]
+    names = [field.name for field in fields(Recipe) if field.name != "version"]
     for name in settings:
         if name not in names:
             raise UnknownName("setting of a pretraining", name, names)
