@@ -17,7 +17,7 @@ from blurb.lab.pretraining import card
 from blurb.lab.pretraining.corpus import Corpus
 from blurb.lab.pretraining.recipe import FIRST, VERSION, Recipe
 from blurb.messages.errors import SettingsError
-from blurb.system.files import nearest, new_folder, read_json, write_json
+from blurb.system.files import full_disks_told, nearest, new_folder, read_json, write_json
 
 if TYPE_CHECKING:
     from blurb.lab.pretraining.inputs import Inputs
@@ -62,14 +62,16 @@ def pretrain(
     out.mkdir(parents=True, exist_ok=True)
     precision = _precision(out)
     write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe), "precision": precision})
-    learnt, aside = packing.stream(corpus.texts, tokenizer), packing.stream(corpus.held_out, tokenizer)
+    texts = corpus.texts if recipe.version == FIRST else packing.enough(corpus.texts, recipe.words, recipe.seed)
+    learnt, aside = packing.stream(texts, tokenizer), packing.stream(corpus.held_out, tokenizer)
     inputs = Inputs(learnt, recipe, tokenizer)
     hide_progress()
     bits = partial(quality.bits_per_byte, tokenizer=tokenizer, held_out=aside, length=recipe.length)
     folder = out / trainer.CHECKPOINTS
     flops, seconds, bf16 = _flops(model, inputs), 0.0, precision == "bf16"
     if recipe.words:
-        seconds = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks)
+        with full_disks_told(folder):
+            seconds = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks)
     bits_per_byte = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     facts = {
         "recipe": asdict(recipe),
@@ -84,7 +86,8 @@ def pretrain(
         "machine": machine(),
         "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
-    _write(target, model, tokenizer, facts)
+    with full_disks_told(target):
+        _write(target, model, tokenizer, facts)
     return target
 
 

@@ -20,7 +20,8 @@ HEAD = 64
 VERSION = 2
 """Raised by hand when a change gives other weights for the same recipe; what began with another keeps it.
 
-Version 1 masked whole words until there were enough, 15.6 % for a rate of 15 %, and the nearest number of sub-tokens.
+Version 1 masked whole words until there were enough, 15.6 % for a rate of 15 %, and the nearest number of sub-tokens;
+and it read all documents in an order of all their inputs, where later ones draw the documents that a budget reads.
 """
 FIRST = 1
 """The version of recipes that name none."""
