@@ -13,10 +13,12 @@ HUGE = 10**400
 CONTENTS = {
     "quality.json": {"x": HUGE, "y": 1.5, "z": -HUGE},
     "trainer_state.json": {
-        "max_steps": HUGE, "num_input_tokens_seen": HUGE, "log_history": [{"step": 5, "loss": HUGE}, {"step": HUGE, "loss": 1.0}],
+        "max_steps": HUGE,
+        "num_input_tokens_seen": HUGE,
+        "log_history": [{"step": 5, "loss": HUGE}, {"step": HUGE, "loss": 1.0}],
     },
     "../recipe.json": {"recipe": {"words": HUGE}},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", [*CONTENTS, "all"])

@@ -45,8 +45,7 @@ def pretrain(
     :raises SettingsError: if the folder is of another recipe or text
     """
     recipe.check()
-    if (out / PLAN).is_file():
-        recipe = replace(recipe, version=version_of(read_json(out / PLAN)))
+    recipe = replace(recipe, version=version_in(out, recipe.version))
     key = recipe.hash(corpus.hash)
     target = out / "model"
     _check(out, key)
@@ -89,6 +88,11 @@ def pretrain(
     with full_disks_told(target):
         _write(target, model, tokenizer, facts)
     return target
+
+
+def version_in(out: Path, asked: int = VERSION) -> int:
+    """The version of pretraining in a folder: that of its start, else the one that is asked for."""
+    return version_of(read_json(out / PLAN)) if (out / PLAN).is_file() else asked
 
 
 def version_of(about: Mapping[str, Any]) -> int:

@@ -34,9 +34,10 @@ class Texts:
 
     def of(self, variant: Variant) -> tuple[Corpus, Mapping[str, Any]]:
         """The documents of a variant, and what the card says of them."""
-        key = (tuple(variant.text), tuple(variant.mix))
+        version = variant.recipe.version
+        key = (tuple(variant.text), tuple(variant.mix), version)
         if key not in self._there:
-            self._there[key] = request.corpus(variant.text, variant.mix, *self._places)
+            self._there[key] = request.corpus(variant.text, variant.mix, *self._places, version)
         return self._there[key]
 
 
