@@ -107,14 +107,14 @@ def _of_protocol(about: RowFile) -> Iterator[Signal]:
     if about["learner"] == learners.EXTERNAL.rows.name:
         return
     if shipped is not None and shipped.hash != named.protocol_hash:
-        told = f"its hash is {named.protocol_hash[:12]}, that of {shipped.name} is {shipped.hash[:12]}"
-        yield Signal(SignalKind.PROTOCOL, named.protocol, told)
+        differing = f"its hash is {named.protocol_hash[:12]}, that of {shipped.name} is {shipped.hash[:12]}"
+        yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
     elif shipped is not None:
         for run in about["runs"]:
             yield from _of_settings(about, run, shipped)
     elif named.from_file and not named.protocol_hash.startswith(named.protocol.rpartition("@")[2]):
-        told = f"its hash is {named.protocol_hash[:12]}, which is not that in its name"
-        yield Signal(SignalKind.PROTOCOL, named.protocol, told)
+        differing = f"its hash is {named.protocol_hash[:12]}, which is not that in its name"
+        yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
     else:
         what = f"hash and settings of the protocol '{named.protocol}', which this blurb does not have"
         yield Signal(SignalKind.UNCHECKED, WHOLE, what)

@@ -11,7 +11,7 @@ import numpy as np
 
 from blurb.checkpoint_series.steps import Step
 from blurb.metrics._metric import LOSSES
-from blurb.results import constants
+from blurb.results.constants import equals_a_constant
 from blurb.results.measures import Measure
 from blurb.results.row_scores import RowScores
 from blurb.statistics import smoothing
@@ -168,11 +168,14 @@ def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) ->
             own = [checkpoint for checkpoint in scored if checkpoint.step.run == run]
             values = [(checkpoint, _values(checkpoint, dataset, measure, datasets, split)) for checkpoint in own]
             points = [
-                Point(one.step, statistics.fmean(there), half_width(there), len(there),
-                      _constant(one, dataset, measure, split)) for one, there in values if there
-            ]  # fmt: skip
+                _point(
+                    checkpoint, there, measure is Measure.SCORE and equals_a_constant(checkpoint.row, dataset, split)
+                )
+                for checkpoint, there in values
+                if there
+            ]
             if points:
-                holes = tuple(one.step for one, there in values if not there)
+                holes = tuple(checkpoint.step for checkpoint, there in values if not there)
                 curves.append(Curve(run, dataset, measure, tuple(points), holes))
         if curves:
             yield Family(dataset, measure, tuple(curves), spaced)
@@ -196,10 +199,8 @@ def _values(checkpoint: Scored, dataset: str, measure: Measure, datasets: Sequen
     return losses(checkpoint.row, dataset)
 
 
-def _constant(checkpoint: Scored, dataset: str, measure: Measure, split: Split) -> bool:
-    """Whether the score of a checkpoint is that of a constant answer."""
-    row = checkpoint.row
-    return measure is Measure.SCORE and row is not None and constants.equals_a_constant(row, dataset, split)
+def _point(checkpoint: Scored, values: Sequence[float], constant: bool) -> Point:
+    return Point(checkpoint.step, statistics.fmean(values), half_width(values), len(values), constant)
 
 
 def losses(row: RowScores, task: str) -> list[float]:

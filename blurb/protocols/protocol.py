@@ -165,12 +165,6 @@ def without_rank() -> frozenset[str]:
     return frozenset(name for name in names() if _shipped(name).get("rank") is False)
 
 
-@functools.cache
-def shipped_hash(name: str) -> str:
-    """The hash of a protocol that comes with blurb, by its name without version."""
-    return load(name).hash
-
-
 def complete(values: Mapping[str, Any]) -> Settings:
     """Completes the settings of a trial, which omits those that do not apply to its task."""
     return Settings(**values)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from blurb import learners
 from blurb.messages.text import distinct
-from blurb.protocols.protocol import shipped_hash, without_rank
+from blurb.protocols import protocol
+from blurb.protocols.protocol import without_rank
 from blurb.results.comparability import SHORT
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
@@ -122,12 +124,18 @@ def of_row(row: RowScores) -> Standing:
     if (
         kind.beside_papers
         and plain in OF_PAPERS
-        and configuration.protocol_hash[:SHORT] == shipped_hash(plain)[:SHORT]
+        and configuration.protocol_hash[:SHORT] == _hash(plain)[:SHORT]
         and not any(dataset.limit(name) for dataset in row.datasets.values() for name in ("max_train", "max_eval"))
         and not (configuration.from_file or configuration.overrides or configuration.suite != "blurb")
     ):
         return Standing(("published", row.recipe), "", 0, states, why)
     return Standing(key, configuration.text, kind.place, states, why)
+
+
+@cache
+def _hash(name: str) -> str:
+    """The hash of a protocol that comes with blurb."""
+    return protocol.load(name).hash
 
 
 def _titled(kind: str, text: str, usual: str) -> str:

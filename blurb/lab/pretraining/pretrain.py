@@ -61,8 +61,7 @@ def pretrain(
     out.mkdir(parents=True, exist_ok=True)
     precision = _precision(out)
     write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe), "precision": precision})
-    texts = corpus.texts if recipe.version == FIRST else packing.enough(corpus.texts, recipe.words, recipe.seed)
-    learnt, aside = packing.stream(texts, tokenizer), packing.stream(corpus.held_out, tokenizer)
+    learnt, aside = (packing.stream(texts, tokenizer) for texts in (_read(corpus, recipe), corpus.held_out))
     inputs = Inputs(learnt, recipe, tokenizer)
     hide_progress()
     bits = partial(quality.bits_per_byte, tokenizer=tokenizer, held_out=aside, length=recipe.length)
@@ -99,6 +98,13 @@ def version_of(about: Mapping[str, Any]) -> int:
     """The version of the recipe with which a pretraining began, from what is written of it."""
     recipe = about.get("recipe")
     return int(recipe.get("version", FIRST)) if isinstance(recipe, dict) else VERSION
+
+
+def _read(corpus: Corpus, recipe: Recipe) -> Sequence[str]:
+    """The documents that are read; the first version read all."""
+    from blurb.lab.pretraining import packing
+
+    return corpus.texts if recipe.version == FIRST else packing.enough(corpus.texts, recipe.words, recipe.seed)
 
 
 def _write(target: Path, model: Any, tokenizer: Any, facts: Mapping[str, Any]) -> None:
