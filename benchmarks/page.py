@@ -19,6 +19,7 @@ from blurb.leaderboard.html import render
 from blurb.leaderboard.html.collect import TITLE, board
 from blurb.leaderboard.html.model import Dataset, DatasetProvenance, Page, PageRow, RowProvenance
 from blurb.leaderboard.intervals import averages, of_runs
+from blurb.protocols import protocol
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
 from blurb.store.trial import Configuration
@@ -78,7 +79,7 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
             for task in names
         },
         Origin.RESULTS,
-        Configuration("standard", "0" * 64, {}, "bf16", "blurb"),
+        Configuration("standard", protocol.load("standard").hash, {}, "bf16", "blurb"),
         "w" * 12,
         "t" * 12,
         "baseline" if name.startswith("baseline:") else "encoder",

@@ -2,23 +2,29 @@
 
     python -m benchmarks.pictures     # the page of docs/results and the picture of it that the README shows
 
-The picture needs playwright and a Chromium.
+The picture of the page needs playwright and a Chromium. The ablations of DDI are drawn again from their tables, too.
 """
 
 from __future__ import annotations
 
+import csv
 import io
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from blurb.analysis import ablations
+from blurb.analysis.ablations import Grid
 from blurb.leaderboard.html import render
 from blurb.leaderboard.html.collect import collect
+from blurb.plots import ablation
 from blurb.plots._style import FIGURES, digest
 from blurb.system.files import write_whole
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 PAGE, PICTURE = RESULTS / "leaderboard.html", RESULTS / "leaderboard.png"
+TWO_SEEDS = sorted((RESULTS / "ablations" / "ddi").glob("*.csv"))
 SIZE = {"width": 1280, "height": 1180}
 
 
@@ -63,7 +69,25 @@ def photograph(path: Path, out: Path, size: Mapping[str, int] = SIZE) -> None:
     write_whole(out, content.getvalue())
 
 
+def of_two_seeds(table: Path) -> tuple[Grid, list[dict[str, list[float]]], list[str], str]:
+    """What `blurb ablate` drew of a table with two seeds a cell: their mean and deviation say what both were."""
+    with table.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    grid, names = ablations.grid(lines[0]["axis"]), list(dict.fromkeys(line["task"] for line in lines))
+    scores: list[dict[str, list[float]]] = [{} for _ in grid.cells]
+    for line in lines:
+        if line["seeds"] != "2":
+            raise ValueError(f"{table}: {line['cell']} has {line['seeds']} seeds")
+        mean, off = float(line["mean"]), float(line["sd"]) / math.sqrt(2)
+        scores[[cell.text for cell in grid.cells].index(line["cell"])][line["task"]] = [mean - off, mean + off]
+    shared = set.intersection(*({*line["overrides"].split()} - {*line["cell"].split()} for line in lines))
+    return grid, scores, names, ", ".join((lines[0]["model"], f"protocol {lines[0]['protocol']}", *sorted(shared)))
+
+
 def main() -> None:
+    for table in TWO_SEEDS:
+        grid, scores, names, title = of_two_seeds(table)
+        ablation.write(grid, scores, names, table.with_suffix(".png"), title)
     write_whole(PAGE, page().encode())
     photograph(PAGE, PICTURE)
 

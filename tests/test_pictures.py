@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 pytest.importorskip("matplotlib")
 
 from benchmarks import pictures
 from benchmarks.study import report as study
+from blurb.plots import ablation
 from blurb.plots._style import digest
+from tests.cli.in_process import blurb as command
 
 ABLATIONS = sorted((pictures.RESULTS / "ablations").glob("*/*.png"))
 
@@ -30,6 +35,37 @@ def test_ablations_are_of_their_tables(path: Path) -> None:
     with path.with_suffix(".csv").open(encoding="utf-8", newline="") as file:
         lines = [[line[name] for name in ("cell", "task", "mean", "sd", "seeds")] for line in csv.DictReader(file)]
     assert pictures.stamped(path) == digest(lines)
+
+
+def pixels(path: Path) -> np.ndarray:
+    with Image.open(path) as picture:
+        return np.asarray(picture.convert("L"), dtype=float)
+
+
+def alike(first: Path, other: Path) -> bool:
+    """Whether two pictures show the same; another version of Matplotlib may move an edge by a pixel."""
+    one, two = pixels(first), pixels(other)
+    return one.shape == two.shape and float(np.abs(one - two).mean()) < 0.5
+
+
+@pytest.mark.parametrize("table", pictures.TWO_SEEDS, ids=lambda path: path.stem)
+def test_ablations_are_as_the_code_draws_them(table: Path, tmp_path: Path) -> None:
+    grid, scores, names, title = pictures.of_two_seeds(table)
+    ablation.write(grid, scores, names, tmp_path / "now.png", title)
+    assert pictures.stamped(tmp_path / "now.png") == pictures.stamped(table.with_suffix(".png"))
+    assert alike(tmp_path / "now.png", table.with_suffix(".png")), "run python -m benchmarks.pictures"
+
+
+@pytest.mark.costly
+def test_the_pretraining_study_is_as_the_code_writes_it(test_data: Path, tmp_path: Path) -> None:
+    committed = pictures.RESULTS / "lab" / "vocabulary-and-masking"
+    shutil.copytree(committed, tmp_path / "study")
+    words = ["study", "vocabulary-and-masking", "--data", str(test_data / "blurb"), "--output", "study", "--read"]
+    code, _, err = command(words, tmp_path)
+    assert code == 0, err
+    for name in ("README.md", "study.csv"):
+        assert (tmp_path / "study" / name).read_text() == (committed / name).read_text()
+    assert alike(tmp_path / "study" / "study.png", committed / "study.png")
 
 
 def test_the_growth_of_cost_is_of_the_measurement() -> None:

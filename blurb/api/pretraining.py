@@ -40,9 +40,8 @@ def pretrain(
     from blurb.lab.pretraining import request, speed
 
     wanted = request.recipe({**recipe, "words": request.words(words)})
-    corpus, about = request.corpus(
-        _listed(text), _listed(mix), *(None if each is None else Path(each) for each in (data, raw))
-    )
+    place, originals = (None if each is None else Path(each) for each in (data, raw))
+    corpus, about = request.corpus(_listed(text), _listed(mix), place, originals, lab.version_in(Path(out)))
     if hours is not None:
         wanted = speed.for_hours(Path(out), corpus, wanted, hours)
     return lab.pretrain(Path(out), corpus, wanted, about, progress, every)

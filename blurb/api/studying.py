@@ -45,9 +45,10 @@ def study(
     :param told: called with a sentence for each part that is done
     :raises BlurbError: for a study that cannot be made, or parts of another one
     """
-    from blurb.lab.study import conduct, findings, spec
+    from blurb.lab.study import conduct, findings, parts, spec
 
-    wanted, folder, place = spec.read(file), Path(output), _place(data, suite)
+    folder, place = Path(output), _place(data, suite)
+    wanted = parts.begun(spec.read(file), folder)
     say = told or (lambda sentence: None)
     if run:
         if place is None:
@@ -80,10 +81,11 @@ def missing_parts(
     hours: float | None = None,
 ) -> tuple[list[MissingPart], str]:
     """The parts that `study` would make, in their order with their predicted seconds, and a sentence on all of them."""
-    from blurb.lab.study import conduct, spec
+    from blurb.lab.study import conduct, parts, spec
     from blurb.lab.study.hours import how_many_fit
 
-    wanted, folder, place = spec.read(file), Path(output), _place(data, suite)
+    folder, place = Path(output), _place(data, suite)
+    wanted = parts.begun(spec.read(file), folder)
     originals = None if raw is None else Path(raw)
     texts = None if place is None else conduct.Texts(place, originals)
     coming = _forecast(wanted, folder, texts, _options(wanted, folder, place, originals, suite)).parts()

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, TypedDict
 
 from blurb.board import ledger
-from blurb.board.ledger import BEFORE, FOLDER, MOST_SIGNALS, MOST_TEXT, Entry, Event, append, manifest_of
+from blurb.board.ledger import BEFORE, FOLDER, MOST_SIGNALS, MOST_TEXT, Entry, Event, append
 from blurb.board.listing import sentence
-from blurb.board.reading import ROWS, read, rows_on
+from blurb.board.reading import ROWS, manifest_of, read, rows_on
 from blurb.board.reproduction import Reproduction
 from blurb.board.verification import Level, Verification, beside_others, verify_row
 from blurb.messages.errors import DataError, SettingsError, UnknownName
@@ -26,6 +26,7 @@ class BoardRow(TypedDict):
     recorded: Annotated[str, "level of its last verification in the ledger; empty if it has none"]
     unseen: Annotated[list[str], "datasets that you have no data of, if the other figures of the row are right"]
     signals: Annotated[list[str], "what is odd about it, also beside the other rows"]
+    manifest: Annotated[str, "SHA-256 of the MANIFEST.json of the files that were looked at"]
 
 
 class VerifiedBoard(TypedDict):
@@ -70,10 +71,11 @@ def verify_board(
         BoardRow(
             row=each.row.folder.name,
             model=each.row.about["model"],
-            level=_level(each, recorded, again),
+            level=_level(each, recorded, again, data),
             recorded=recorded[each.row.folder.name].level if each.row.folder.name in recorded else "",
             unseen=each.unseen,
             signals=list(map(str, each.signals)),
+            manifest=each.row.manifest,
         )
         for each in checked
     ]
@@ -85,7 +87,7 @@ def verify_board(
     problems += [
         f"{name}: not reproduced by {rerun.row.folder.name}: {'; '.join(objections)}"
         for name, rerun in again.items()
-        if (objections := Reproduction(by_name[name], rerun).content["objections"])
+        if (objections := Reproduction(by_name[name], rerun, data=data).content["objections"])
     ]
     return VerifiedBoard(rows=rows, new=[f"{entry.row}: {sentence(entry)}" for entry in new], problems=problems)
 
@@ -108,7 +110,7 @@ def _recorded(board: Path) -> dict[str, Entry]:
     return {entry.row: entry for entry in ledger.read(board / ledger.FILE)}
 
 
-def _level(row: Verification, recorded: Mapping[str, Entry], reruns: Mapping[str, Verification]) -> Level:
+def _level(row: Verification, recorded: Mapping[str, Entry], reruns: Mapping[str, Verification], data: Path) -> Level:
     """As somebody recorded it who knew that two parties were two, or as a rerun says that is named now.
 
     Rows of two names are no proof of two parties: a copy with a few answers changed has another name, too.
@@ -117,9 +119,9 @@ def _level(row: Verification, recorded: Mapping[str, Entry], reruns: Mapping[str
     if row.level is Level.CLAIMED:
         return row.level
     if name in reruns:
-        return Reproduction(row, reruns[name]).level
+        return Reproduction(row, reruns[name], data=data).level
     last = recorded.get(name)
-    known = last is not None and last.level == Level.REPRODUCED and last.manifest == manifest_of(row.row.folder)
+    known = last is not None and last.level == Level.REPRODUCED and last.manifest == row.row.manifest
     return Level.REPRODUCED if known else row.level
 
 
@@ -134,7 +136,8 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
     """
     place = board / ROWS / name
     if not FOLDER.fullmatch(name):
-        raise SettingsError(f"the name must be letters, digits, '.', '_' and '-' (got '{name[:40]}').", where=place)
+        what = "the name must be letters, digits, '.', '_' and '-', and a folder's on every system"
+        raise SettingsError(f"{what} (got '{name[:40]}').", where=place)
     with ledger.changing(board):
         _add(board, row, place, by, date)
     return place
@@ -143,7 +146,10 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
 def _add(board: Path, row: Path, place: Path, by: str, date: str) -> None:
     names = [path.name for path in sorted(row.iterdir())] if read(row) else []
     manifest, name = manifest_of(row), place.name
-    recorded = ledger.hashes(board).get(name)
+    hashes = ledger.hashes(board)
+    recorded, alike = hashes.get(name), ledger.same_folders({name, *hashes})
+    if alike:
+        raise SettingsError(f"{' and '.join(alike[0])} are one folder on macOS and Windows.", where=place)
     if place.exists():
         raise SettingsError(f"the name is on the board already (got '{name[:40]}').", where=place)
     if recorded not in (None, manifest):
@@ -185,20 +191,27 @@ def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
                 shutil.rmtree(there)
 
 
-def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> int:
-    """Writes the levels and signals into the ledger that are not what it says; returns the number of such rows.
+def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> tuple[int, list[str]]:
+    """Writes the levels and signals into the ledger that are not what it says.
 
     Whoever lacks data does not change what somebody else recorded.
+
+    :returns: the number of new entries, and the rows that were changed since they were verified: nothing is said of
+        files that nobody looked at
     """
     with ledger.changing(board):
-        recorded = _recorded(board)
-        count = 0
+        recorded, hashes = _recorded(board), ledger.hashes(board)
+        count, changed = 0, []
         for row in verified["rows"]:
-            name, before = row["row"], recorded[row["row"]]
+            name, manifest = row["row"], row["manifest"]
+            place = board / ROWS / name
+            if hashes.get(name) != manifest or not place.is_dir() or manifest_of(place) != manifest:
+                changed.append(name)
+                continue
+            before = recorded[name]
             signals = tuple(" ".join(signal.split())[:MOST_TEXT] for signal in row["signals"][:MOST_SIGNALS])
             better = row["unseen"] and before.level
             if not better and (before.level, before.signals) != (row["level"], signals):
-                manifest = manifest_of(board / ROWS / name)
                 append(board, Entry(date, Event.VERIFIED, name, by, manifest, level=row["level"], signals=signals))
                 count += 1
-        return count
+        return count, changed

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from blurb.board.reading import ROWS
+from blurb.board.reading import MOST_BYTES, ROWS, manifest_of
 from blurb.board.verification import Level
-from blurb.export.row_files import MANIFEST
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system import leases
 from blurb.system.files import check_types, read_bytes, write_whole
@@ -22,14 +20,14 @@ from blurb.system.files import check_types, read_bytes, write_whole
 FILE, KEEP = "ledger.jsonl", ".gitkeep"
 BEFORE = ".before"
 """End of the name of the hidden folder that a row has while it is replaced."""
-MOST_BYTES = 50_000_000
-"""Of a ledger: 200,000 entries."""
 MOST_SIGNALS, MOST_TEXT = 1000, 2000
 TEXT = re.compile(rf"[^\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]{{0,{MOST_TEXT}}}")
 """What somebody may say in an entry: nothing that moves the cursor or turns the direction of what follows."""
 DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d")
-FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-"""What the folder of a row may be called."""
+FOLDER = re.compile(
+    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9_-])?", re.IGNORECASE | re.ASCII
+)
+"""What the folder of a row may be called, on every system: Windows has no `con`, and no name that ends with a dot."""
 
 
 class Event(StrEnum):
@@ -189,12 +187,12 @@ def hashes(board: Path) -> dict[str, str]:
     return there
 
 
-def manifest_of(row: Path) -> str:
-    """The hash by which all files of a row are known; DataError for what can be no manifest."""
-    path = row / MANIFEST
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
-        raise DataError("is no manifest.", path)
-    return hashlib.sha256(read_bytes(path)).hexdigest()
+def same_folders(names: Iterable[str]) -> list[list[str]]:
+    """The names that differ by case alone, which are one folder on some systems."""
+    folded: dict[str, list[str]] = {}
+    for name in sorted(names):
+        folded.setdefault(name.casefold(), []).append(name)
+    return [alike for alike in folded.values() if len(alike) > 1]
 
 
 def problems(board: Path, since: Path | None = None) -> Iterator[str]:
@@ -210,9 +208,8 @@ def problems(board: Path, since: Path | None = None) -> Iterator[str]:
             yield f"{FILE}:{number}: the entry of {named} is gone or was changed"
             break
     hashes: dict[str, str] = {}
-    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     for entry in entries:
-        if entry.date > tomorrow:  # no entry could follow it
+        if entry.date > today():  # no entry could follow it
             yield f"{entry.row}: {entry.event} on {entry.date}, which is still to come"
         if (entry.event is Event.ADDED) == (entry.row in hashes):
             state = "there already" if entry.row in hashes else "not on the board"
@@ -224,8 +221,13 @@ def problems(board: Path, since: Path | None = None) -> Iterator[str]:
         else:
             hashes[entry.row] = entry.manifest
     folder = board / ROWS
-    listed = [path for path in folder.iterdir() if not path.name.startswith(".")] if folder.is_dir() else []
-    there = {path.name for path in listed}
+    listed = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    hidden = {name for name in listed if name.startswith(".")}
+    for name in sorted(hidden - {KEEP}):
+        yield f"{ROWS}/{name}: is hidden, and no row; remove it"
+    there = listed - hidden
+    for names in same_folders(hashes.keys() | there):
+        yield f"{' and '.join(names)}: are one folder on macOS and Windows; withdraw all but one"
     for name in sorted(hashes.keys() - there):
         yield f"{name}: the row is gone, and no entry says that it was withdrawn"
     for name in sorted(there):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blurb import metrics, tasks
 from blurb.board import ledger
-from blurb.board.ledger import Entry, Event, manifest_of
+from blurb.board.ledger import Entry, Event
 from blurb.board.reading import Row, rows_on
 from blurb.board.verification import Level
 from blurb.export.row_files import RowFile, RunFile
@@ -60,7 +60,7 @@ def read(board: Path) -> list[BoardListing]:
     entries = ledger.read(board / ledger.FILE)
     there = rows_on(board)
     listings = [
-        BoardListing(scores(row), row.about, manifest_of(row.folder), [e for e in entries if e.row == row.folder.name])
+        BoardListing(scores(row), row.about, row.manifest, [e for e in entries if e.row == row.folder.name])
         for row in there
     ]
     named = labelled([_with_standing(each) for each in listings])

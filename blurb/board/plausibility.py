@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean, stdev
 
 from blurb import learners
+from blurb.board import copies
 from blurb.board.reading import Row
 from blurb.board.signals import Signal, SignalKind
 from blurb.statistics.student import t_critical
@@ -23,7 +25,8 @@ SMALLEST = 0.1
 runs without chance are all alike."""
 ENOUGH = 3
 """Reference rows without which their scatter says nothing."""
-RUNS = ("weights", "tokenizer", "learner", "recipe", "protocol_hash", "overrides")
+MODEL = ("weights", "tokenizer", "learner")
+RUNS = (*MODEL, "recipe", "protocol_hash", "overrides")
 """What rows have in common whose runs are of one recipe."""
 
 
@@ -40,12 +43,14 @@ class Beside:
     """A row and the rows that it stands beside.
 
     :param others: rows that were recomputed, of any models; none of them is the row itself
+    :param data: the verifier's data folder, by which copies are told from runs that agree on what is right
     :param leaked: of a row: what the test examples whose input occurs in train add to its score, times 100
     """
 
     row: Row
     others: Sequence[Row]
     rate: float = RATE
+    data: Path | None = None
     leaked: Callable[[Row], Measured] = field(default=lambda row: {})
 
     def signals(self) -> list[Signal]:
@@ -93,10 +98,15 @@ class Beside:
         """Predictions of a row of another model, or of this one."""
         if learners.is_named(self.row.about["weights"]):
             return
-        for task in self.row.answers:
+        for task in dict.fromkeys(run["task"] for run in self.row.about["runs"]):
             for other in self.others:
-                if self.row.answers[task] & other.answers.get(task, frozenset()):
-                    yield Signal(SignalKind.COPIED, task, f"the same predictions as {other.about['model']}")
+                if share := 0.0 if self._is_again(other) else copies.of_rows(self.row, other, task, self.data):
+                    yield Signal(SignalKind.COPIED, task, f"{copies.shown(share)} as {other.about['model']}")
+
+    def _is_again(self, other: Row) -> bool:
+        """Whether another row is of the same model, by a kind of learner whose seed changes nothing."""
+        alike = all(dict(self.row.about)[name] == dict(other.about)[name] for name in MODEL)
+        return alike and not self.row.varies
 
 
 def _excessive(kind: SignalKind, pairs: Mapping[str, tuple[float, list[float]]], share: float) -> Iterator[Signal]:

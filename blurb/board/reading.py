@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import hashlib
+import io
 import math
 import os
 import re
 import stat
 import typing
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
 
-from blurb import formulations, metrics, tasks
+from blurb import formulations, learners, metrics, tasks
 from blurb.export.row_files import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowFile, RunFile
-from blurb.messages.errors import BlurbError, DataError
+from blurb.messages.errors import BlurbError, DataError, UnknownName
 from blurb.names import HASH
 from blurb.results.dataset_scores import LIMITS
 from blurb.store.record import LOSS
+from blurb.system import parquet
 from blurb.system.files import check_types, read_bytes, read_json
 from blurb.tasks import SCORED
 
@@ -30,13 +32,15 @@ ROWS = "rows"
 MOST_BYTES = 50_000_000
 """Of a file; those of thirteen datasets and five seeds have five million together."""
 MOST_RUNS = 13 * 100
+MOST_EXAMPLES, MOST_ROWS = 100_000, 1_000_000
+"""Of a run, dev and test together; and of a file."""
+MOST_UNPACKED = 500_000_000
+"""Bytes of a file of predictions as it comes out."""
 NAME = re.compile(r"(?![=+@-])[^\x00-\x1f\x7f<>\"`]{1,200}")
 """What a model may be called: no control characters, and nothing that is markup or begins a formula."""
 TEXT = re.compile(r"[^\x00-\x1f\x7f<>\"`]{0,1000}")
 """What any text of a row may be, as tables and pages show many of them."""
 EXPORT = "blurb export row ROW --out FOLDER writes the files of a row, and blurb leaderboard init a board."
-FEW = 100
-"""Examples below which two runs may well give the same labels; numbers are never the same by chance."""
 Columns = Mapping[str, list[Any]]
 
 
@@ -45,26 +49,21 @@ class Row:
     """The content of the files; two are the same row if they are one object.
 
     :param predictions: dataset -> `seed`, `split`, `id`, `prediction`, and where it is known `loss`
+    :param manifest: SHA-256 of the `MANIFEST.json` by which all of this was read
     """
 
     folder: Path
     about: RowFile
     predictions: Mapping[str, Columns]
+    manifest: str = ""
 
-    @cached_property
-    def answers(self) -> Mapping[str, frozenset[str]]:
-        """Dataset -> a hash of the predictions of each run on test; without those of few examples or of one answer for
-        all, which honest runs may have in common."""
-        return {task: frozenset(self._hashes(task)) for task in _datasets(self.about)}
-
-    def _hashes(self, task: str) -> Iterator[str]:
-        runs = [
-            sorted(of_run(self, run, "test"), key=itemgetter(0)) for run in self.about["runs"] if run["task"] == task
-        ]
-        numbers = all(isinstance(answer, float) for run in runs for _, answer in run)
-        for run in runs:
-            if (numbers or len(run) >= FEW) and len({repr(answer) for _, answer in run}) > 1:
-                yield hashlib.sha256(repr(run).encode()).hexdigest()
+    @property
+    def varies(self) -> bool:
+        """Whether runs of its recipe differ by their seeds; those of a deterministic kind are equal."""
+        if learners.is_named(self.about["weights"]):
+            with contextlib.suppress(UnknownName):
+                return not learners.get_named(self.about["weights"]).deterministic
+        return not learners.row_kind(self.about["learner"]).paired
 
 
 def read(folder: Path) -> Row:
@@ -76,13 +75,19 @@ def read(folder: Path) -> Row:
     if not os.path.lexists(folder / ABOUT):
         raise DataError(f"has no {ABOUT}, so it is no row.", folder, fix=EXPORT)
     names = _names(folder)
+    manifest = manifest_of(folder)
     about = _about(folder / ABOUT)
     wanted = {ABOUT, MANIFEST, *(f"{run['task']}{ENDING}" for run in about["runs"])}
     if names != wanted:
         odd = sorted(names ^ wanted)[0]
         raise DataError("is not a file of this row." if odd in names else "the file is missing.", folder / odd)
-    _check_hashes(folder, names - {MANIFEST})
-    return Row(folder, about, {task: _predictions(folder / f"{task}{ENDING}") for task in _datasets(about)})
+    hashes = _hashes(folder, names - {MANIFEST})
+    _checked(folder / ABOUT, hashes)
+    tables = {}
+    for task, runs in Counter(run["task"] for run in about["runs"]).items():
+        path = folder / f"{task}{ENDING}"
+        tables[task] = _predictions(path, _checked(path, hashes), runs)
+    return Row(folder, about, tables, manifest)
 
 
 def rows_in(folder: Path) -> list[Row]:
@@ -96,15 +101,19 @@ def rows_on(board: Path) -> list[Row]:
     return rows_in(board / ROWS) if os.path.lexists(board / ROWS) else []
 
 
+def manifest_of(row: Path) -> str:
+    """The hash by which all files of a row are known; DataError for what can be no manifest."""
+    path = row / MANIFEST
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
+        raise DataError("is no manifest.", path)
+    return hashlib.sha256(read_bytes(path)).hexdigest()
+
+
 def _check_folder(folder: Path) -> None:
     if folder.is_symlink() or not folder.is_dir():
         raise DataError(
             "is a link, and no folder." if folder.is_symlink() else "there is no such folder.", folder, fix=EXPORT
         )
-
-
-def _datasets(about: RowFile) -> list[str]:
-    return list(dict.fromkeys(run["task"] for run in about["runs"]))
 
 
 def _names(folder: Path) -> set[str]:
@@ -199,35 +208,45 @@ def _check_run(run: Any, path: Path) -> None:
             raise DataError(f"{run['task']}, seed {run['seed']}: a figure that cannot be, on {split}.", path)
 
 
-def _check_hashes(folder: Path, names: set[str]) -> None:
+def _hashes(folder: Path, names: set[str]) -> dict[str, str]:
+    """Name -> SHA-256 of each file, as the manifest has them."""
     path = folder / MANIFEST
     hashes = read_json(path).get("sha256")
     if not isinstance(hashes, dict) or set(hashes) != names:
         raise DataError("does not list the files of the row.", path)
-    for name in sorted(names):
-        if hashlib.sha256(read_bytes(folder / name)).hexdigest() != hashes[name]:
-            raise DataError(f"the file is not the one whose hash is in {MANIFEST}.", folder / name)
+    return hashes
 
 
-def _predictions(path: Path) -> Columns:
-    from pyarrow.parquet import ParquetFile
+def _checked(path: Path, hashes: Mapping[str, str]) -> bytes:
+    """The content of a file, which is that of the manifest."""
+    content = read_bytes(path)
+    if hashlib.sha256(content).hexdigest() != hashes[path.name]:
+        raise DataError(f"the file is not the one whose hash is in {MANIFEST}.", path)
+    return content
 
+
+def _predictions(path: Path, content: bytes, runs: int) -> Columns:
     try:
-        with ParquetFile(path) as file:
-            if file.metadata.num_rows > MOST_RUNS * 100_000:
-                raise DataError(f"has {file.metadata.num_rows:,} rows.", path)
-            columns: Columns = file.read().to_pydict()
-    except (OSError, ValueError, TypeError, NotImplementedError) as error:  # Arrow's errors are of these
-        raise DataError(f"cannot be read as Parquet: {(str(error).splitlines() or [''])[0]}", path) from None
+        columns = parquet.columns(io.BytesIO(content), rows=min(runs * MOST_EXAMPLES, MOST_ROWS), size=MOST_UNPACKED)
+    except parquet.UNREADABLE as error:
+        raise DataError(f"cannot be read as Parquet: {parquet.first_line(error)}.", path) from None
     kinds: Mapping[str, type] = {"seed": int, "split": str, "id": str}
     if list(columns) not in ([*kinds, "prediction"], [*kinds, "prediction", LOSS]):
         raise DataError(f"expected the columns {', '.join(kinds)}, prediction, and perhaps {LOSS}.", path)
     for name, kind in kinds.items():
         if not set(map(type, columns[name])) <= {kind}:
             raise DataError(f"{name} must be of type {kind.__name__} everywhere.", path)
+    if not all(map(_is_answer, columns["prediction"])):
+        raise DataError("a prediction must be a text, a number, or a list of texts.", path)
     if not all(loss is None or (type(loss) is float and 0 <= loss < math.inf) for loss in columns.get(LOSS, ())):
         raise DataError(f"{LOSS} must be a number of at least 0, or nothing.", path)
     return columns
+
+
+def _is_answer(value: Any) -> bool:
+    if isinstance(value, list):
+        return set(map(type, value)) <= {str}
+    return isinstance(value, str) or (type(value) in (int, float) and math.isfinite(value))
 
 
 def of_run(row: Row, run: RunFile, split: str) -> list[tuple[str, Any]]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from statistics import fmean
 from typing import Annotated, NotRequired, TypedDict, cast
 
 from blurb import learners
+from blurb.board import copies
 from blurb.board.verification import Level, Verification, Verified
-from blurb.export.row_files import RowFile
-from blurb.messages.errors import UnknownName
 from blurb.messages.text import plural
 from blurb.results.score import shares_of
 from blurb.statistics.equivalence import p_beyond, within
@@ -52,11 +51,15 @@ class VerifiedRow(Verified):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The rerun of a row beside it."""
+    """The rerun of a row beside it.
+
+    :param data: the verifier's data folder
+    """
 
     row: Verification
     rerun: Verification
     margin: float = MARGIN
+    data: Path | None = None
 
     @property
     def level(self) -> Level:
@@ -81,7 +84,7 @@ class Reproduction:
         )
 
     def _compared(self, mine: Sequence[float], others: Sequence[float]) -> Comparison:
-        if _varies(self.row.row.about):
+        if self.row.row.varies:
             return compare(mine, others)
         return Comparison(fmean(mine) - fmean(others), 0.0)
 
@@ -111,16 +114,17 @@ class Reproduction:
 
     def _of_runs(self) -> Iterator[str]:
         """Of kinds whose runs vary: too few of them, and runs that are copies."""
-        if not _varies(self.row.row.about):
+        if not self.row.row.varies:
             return
         single = [task for task, sides in self._scores().items() if min(map(len, sides)) < 2]
         if single:
             yield f"fewer than two runs a side, so that their variance is unknown: {', '.join(single)}"
-        copied = [task for task in self._scores() if self.row.row.answers[task] & self.rerun.row.answers[task]]
+        shares = {task: copies.of_rows(self.row.row, self.rerun.row, task, self.data) for task in self._scores()}
+        copied = [task for task, share in shares.items() if share]
         if copied:
             yield (
-                f"the same predictions as in the row: {', '.join(copied)}; a copy, or the same seeds in the same "
-                "environment. Run it with other seeds"
+                f"{copies.shown(min(shares[task] for task in copied))} as in the row: {', '.join(copied)}; a copy, or "
+                "the same seeds in the same environment. Run it with other seeds"
             )
 
     def _of_scores(self, parts: Mapping[str, Comparison], mean: Comparison) -> Iterator[str]:
@@ -134,14 +138,6 @@ class Reproduction:
         for task, p in zip(parts, beyond, strict=True):
             if p is not None and p < LEVEL:
                 yield f"{task} differs by {parts[task].difference:+.2f}, beyond the margin (p = {p:.3f})"
-
-
-def _varies(about: RowFile) -> bool:
-    """Whether the runs of a row differ by their seeds."""
-    if learners.is_named(about["weights"]):
-        with contextlib.suppress(UnknownName):
-            return not learners.get_named(about["weights"]).deterministic
-    return not learners.row_kind(about["learner"]).paired
 
 
 def _by_dataset(side: Verification) -> dict[str, list[float]]:

@@ -10,9 +10,9 @@ from pathlib import Path
 from blurb import __version__, metrics, tasks
 from blurb.board import ledger
 from blurb.board.figures import figures_of
-from blurb.board.ledger import BEFORE, FOLDER, Entry, Event, append, manifest_of
+from blurb.board.ledger import BEFORE, FOLDER, Entry, Event, append
 from blurb.board.listing import scores
-from blurb.board.reading import ROWS, Row, read
+from blurb.board.reading import ROWS, Row, manifest_of, read
 from blurb.export.row_files import ABOUT, MANIFEST, RowFile, RunFile, description, manifest
 from blurb.messages.errors import DataError, SettingsError
 from blurb.results.score import shares_of
@@ -39,6 +39,7 @@ def _rescored(board: Path, place: Path, data: Path, by: str, date: str) -> Entry
     name, before = place.name, place.with_name(f".{place.name}{BEFORE}")
     if before.is_dir() and not place.exists():  # a kill between the two renames
         os.rename(before, place)
+    shutil.rmtree(before, ignore_errors=True)  # a kill after both
     if not place.is_dir():
         raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
     row = read(place)
@@ -58,7 +59,6 @@ def _rescored(board: Path, place: Path, data: Path, by: str, date: str) -> Entry
     else:
         shutil.rmtree(aside)
         raise DataError("its files are not those of its last entry.", place)
-    shutil.rmtree(before, ignore_errors=True)
     os.rename(place, before)
     os.rename(aside, place)
     shutil.rmtree(before)

@@ -7,21 +7,20 @@ another party (`blurb.board.reproduction`). This module tells the first two apar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypedDict
 
-from blurb import learners, metrics, tasks
-from blurb.board import leaks, plausibility
+from blurb import metrics, tasks
+from blurb.board import consistency, copies, leaks, plausibility
 from blurb.board.figures import figures_of
-from blurb.board.reading import FEW, Row, of_run, read, rows_in
+from blurb.board.reading import Row, read, rows_in
 from blurb.board.signals import FATAL, Signal, SignalKind
 from blurb.data.splits import path_of
 from blurb.export.row_files import RunFile
 from blurb.messages.errors import DataError
-from blurb.messages.text import plural
 from blurb.results.row_scores import DEMO
 from blurb.scoring import gold
 from blurb.tasks import SCORED, SPLITS, Scored
@@ -122,15 +121,15 @@ def verify_row(row: Row, data: Path) -> Verification:
                 checked, found = _of_split(row, run, split, data)
                 figures.append(checked)
                 signals += found
-    signals += [*_of_caps(row), *_of_seeds(row)]
+    signals += [*_of_caps(row), *consistency.signals(row), *_of_copies(row, data)]
     return Verification(row, figures, list(dict.fromkeys(signals)))
 
 
 def beside_others(found: Verification, others: Sequence[Verification], data: Path) -> Verification:
     """What was found of a row, and what is odd about it beside others; those that are only claimed are no measure."""
     rows = [other.row for other in others if other.level is not Level.CLAIMED or other.unseen]
-    odd = plausibility.Beside(found.row, rows, leaked=lambda each: leaks.added(each, data)).signals()
-    return replace(found, signals=list(dict.fromkeys([*found.signals, *odd])))
+    beside = plausibility.Beside(found.row, rows, data=data, leaked=lambda each: leaks.added(each, data))
+    return replace(found, signals=list(dict.fromkeys([*found.signals, *beside.signals()])))
 
 
 def _name(run: RunFile) -> str:
@@ -189,29 +188,11 @@ def _of_caps(row: Row) -> Iterator[Signal]:
         yield Signal(SignalKind.CAPPED, names, f"at most {cap} of dev and test")
 
 
-def _of_seeds(row: Row) -> Iterator[Signal]:
-    """Seeds that are missing, and runs that are one run."""
-    about = row.about
-    finished: dict[str, list[RunFile]] = {}
-    for run in about["runs"]:
-        finished.setdefault(run["task"], []).append(run)
-    for task, seeds in about["planned"].items():
-        count = len(finished.get(task, ()))
-        if count < len(seeds):
-            yield Signal(SignalKind.SEEDS, task, f"{count} of {plural(len(seeds), 'planned seed')}")
-    if not learners.row_kind(about["learner"]).paired:
-        for task, runs in finished.items():
-            yield from _alike(row, task, runs)
-
-
-def _alike(row: Row, task: str, runs: Iterable[RunFile]) -> Iterator[Signal]:
-    """Two seeds with one set of predictions; one answer for all examples is no sign, as runs may collapse."""
-    seen: dict[str, int] = {}
-    for run in runs:
-        answers = of_run(row, run, "test")
-        few = len(answers) < FEW and not all(isinstance(answer, float) for _, answer in answers)
-        if few or len({repr(answer) for _, answer in answers}) < 2:
-            continue
-        first = seen.setdefault(repr(sorted(answers, key=lambda pair: pair[0])), run["seed"])
-        if first != run["seed"]:
-            yield Signal(SignalKind.SAME_RUNS, task, f"seeds {first} and {run['seed']} have the same predictions")
+def _of_copies(row: Row, data: Path) -> Iterator[Signal]:
+    """Runs that are one run, of kinds whose runs vary."""
+    if not row.varies:
+        return
+    for task in dict.fromkeys(run["task"] for run in row.about["runs"]):
+        runs = [run for run in row.about["runs"] if run["task"] == task]
+        for first, second, share in copies.of_seeds(row, runs, data):
+            yield Signal(SignalKind.SAME_RUNS, task, f"seeds {first} and {second} have {copies.shown(share)}")

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scipy.special import stdtr
 
 from blurb.messages.errors import DataError, SettingsError
 from blurb.messages.text import plural
@@ -18,6 +20,10 @@ from blurb.results.measures import Measure
 SEEDS, MOST = 3, 20
 """Fine-tunings of a checkpoint: at the start, and at most."""
 ERROR = 0.05
+MORE = 1.5
+"""By how much the number of fine-tunings grows where a search did not hold its error."""
+NEAREST = 0.1
+"""Of the way from one end to the other: the line is no nearer to an end, however little its few runs vary."""
 SCORE, LOSS = Measure.SCORE, Measure.LOSS
 Values = Mapping[str, Sequence[float]]
 """Measure (score, loss) -> value of each fine-tuning; a lower loss is better."""
@@ -43,7 +49,8 @@ class Bisection:
     :param last_good: the last good step before it
     :param looks: in the order of the looks
     :param measure: what decided: the score, or the loss of the head on dev
-    :param error: upper bound of the probability that any answer was wrong; None with one fine-tuning each
+    :param error: estimated probability that any answer was wrong, not below what happened in simulated searches
+        (docs/results/bisect); None with one fine-tuning each
     :param failed: steps that could not be scored
     :param asked: the error that the search was to hold
     """
@@ -67,7 +74,7 @@ class Bisection:
         bound = "not known, with one fine-tuning each"
         more = ""
         if self.error is not None:
-            bound = f"at most {max(self.error, 0.001):.1%}"  # no model of noise is known to a thousandth
+            bound = f"about {max(self.error, 0.01):.1%}"  # no model of noise is known to less than a hundredth
             if self.error > self.asked:
                 more = (
                     f" {self.asked:.1%} was asked for, and {MOST} fine-tunings of a checkpoint, the maximum, do not "
@@ -87,7 +94,10 @@ def bisect(
     """Finds the first bad step.
 
     Both ends are scored first. Whichever of score and loss differs by more of its standard deviations between them
-    decides, at the middle between the two ends; a checkpoint on the far side of it is bad.
+    decides, at a line between the two ends that is as many deviations of each from it; a checkpoint on the far side is
+    bad. What is stated is the larger of two estimates: from the ends alone, by which the number of fine-tunings was
+    chosen, and from all fine-tunings of the search, most of which had no part in that choice. If it is above `error`,
+    the search is made again with more fine-tunings.
 
     :param steps: ascending; the first is good
     :param drop: points by which the last is worse, for there to be anything to find
@@ -102,34 +112,121 @@ def bisect(
         )
     if len(steps) < 2:
         raise SettingsError("A search needs at least two checkpoints.")
-    there = list(steps)
-    good, bad = _end(evaluate, there[0], seeds), _end(evaluate, there[-1], seeds)
-    decisions = math.ceil(math.log2(max(2, len(there) - 1)))
+    search = _Search(list(steps), evaluate, math.ceil(math.log2(max(2, len(steps) - 1))), error)
+    runs = seeds
     while True:
+        good, bad = search.ends(runs)
         if _change(good, bad) > -drop:  # perhaps the first runs alone had a drop
-            return _nothing(there, good, bad)
-        measure = _sharpest(good, bad)
-        runs, bound = _runs(good[measure], bad[measure], decisions, error)
-        if runs <= len(good[SCORE]):
-            break
-        good, bad = _end(evaluate, there[0], runs), _end(evaluate, there[-1], runs)  # half of every answer
-    ends = statistics.fmean(good[measure]), statistics.fmean(bad[measure])
-    middle = sum(ends) / 2
-    looks_so_far, failed = list(_looks(there, good, bad, measure, True)), []
-    low, high = 0, len(there) - 1
-    while high - low > 1:
-        place = (low + high) // 2
-        values = evaluate(there[place], runs)
-        if len(values.get(measure, ())) < runs:  # the bound is that of so many
-            failed.append(there.pop(place))
-            high -= 1
+            return _nothing(search.steps, good, bad)
+        line = _Line.between(good, bad)
+        enough = search.enough(line)
+        if enough > runs:
+            runs = enough
             continue
-        mean = statistics.fmean(values[measure])
-        is_bad = (mean > middle) == (ends[1] > ends[0])
-        looks_so_far.append(Look(there[place], mean, len(values[measure]), is_bad))
-        low, high = (low, place) if is_bad else (place, high)
-    change = _change(good, bad)
-    return Bisection(there[high], there[low], tuple(looks_so_far), measure, change, bound, tuple(failed), error)
+        answer = search.halve(line, _change(good, bad))
+        if answer.error is None or answer.error <= error or runs == MOST:
+            return answer
+        runs = min(MOST, math.ceil(MORE * runs))
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What tells a good checkpoint from a bad one: a value of one measure.
+
+    :param good: the measure's values at the good end; `bad` likewise
+    :param value: the line; a mean on the side of `bad` is bad
+    """
+
+    measure: str
+    good: Sequence[float]
+    bad: Sequence[float]
+    value: float
+
+    @classmethod
+    def between(cls, good: Values, bad: Values) -> _Line:
+        """The line of the sharper measure: as many deviations from each end, and nearer to none than `NEAREST`."""
+        measure = _sharpest(good, bad)
+        ends = good[measure], bad[measure]
+        first, last = map(statistics.fmean, ends)
+        deviations = [statistics.stdev(end) if len(end) > 1 else 1.0 for end in ends]
+        share = deviations[0] / sum(deviations) if sum(deviations) else 0.5
+        return cls(measure, *ends, first + min(max(share, NEAREST), 1 - NEAREST) * (last - first))
+
+    def is_bad(self, mean: float) -> bool:
+        """Whether a checkpoint with this mean is bad."""
+        return (mean > self.value) == (statistics.fmean(self.bad) > statistics.fmean(self.good))
+
+    def wrong(self, side: Sequence[float], runs: int, freedom: int) -> float:
+        """The probability that the mean of some runs of a checkpoint of a side lies beyond the line.
+
+        :param side: values of its side, whose own mean is uncertain, too
+        :param freedom: degrees of freedom of their deviation
+        """
+        distance, deviation = abs(statistics.fmean(side) - self.value), statistics.stdev(side)
+        error = deviation * math.sqrt(1 / runs + 1 / max(runs, len(side)))
+        return float(stdtr(freedom, -distance / error)) if error else 0.5 * (not distance)
+
+
+@dataclass
+class _Search:
+    """The search among steps; those that cannot be scored leave it.
+
+    :param decisions: of one halving
+    """
+
+    steps: list[int]
+    evaluate: Evaluate
+    decisions: int
+    error: float
+    failed: list[int] = field(default_factory=list)
+
+    def ends(self, runs: int) -> tuple[Values, Values]:
+        """The values of both ends."""
+        return _end(self.evaluate, self.steps[0], runs), _end(self.evaluate, self.steps[-1], runs)
+
+    def enough(self, line: _Line) -> int:
+        """The fine-tunings that hold the error if the ends are as they were seen; fewer than that if they do so."""
+        there = len(line.good)
+        if min(there, len(line.bad)) < 2 or self.before(line, there, there - 1) <= self.error:
+            return 0
+        numbers = range(there + 1, MOST + 1)
+        return next((runs for runs in numbers if self.before(line, runs, runs - 1) <= self.error), MOST)
+
+    def before(self, line: _Line, runs: int, freedom: int) -> float:
+        """The estimate from the ends alone; each decision may be of the side that is wrong more often."""
+        sides = (line.wrong(side, runs, freedom) for side in (line.good, line.bad))
+        return min(1.0, self.decisions * max(sides))
+
+    def halve(self, line: _Line, change: float) -> Bisection:
+        """One search with the runs that the ends have."""
+        runs, measure = min(len(line.good), len(line.bad)), line.measure
+        sides = {False: [line.good], True: [line.bad]}
+        looks = list(_looks(self.steps, line.good, line.bad, True))
+        low, high = 0, len(self.steps) - 1
+        while high - low > 1:
+            place = (low + high) // 2
+            values = self.evaluate(self.steps[place], runs).get(measure, ())
+            if len(values) < runs:  # the error is that of so many
+                self.failed.append(self.steps.pop(place))
+                high -= 1
+                continue
+            mean = statistics.fmean(values)
+            is_bad = line.is_bad(mean)
+            sides[is_bad].append(values)
+            looks.append(Look(self.steps[place], mean, len(values), is_bad))
+            low, high = (low, place) if is_bad else (place, high)
+        stated = None if runs < 2 else max(self.before(line, runs, runs - 1), self.after(line, runs, sides.values()))
+        return Bisection(
+            self.steps[high], self.steps[low], tuple(looks), measure, change, stated, tuple(self.failed), self.error
+        )
+
+    def after(self, line: _Line, runs: int, sides: Iterable[Sequence[Sequence[float]]]) -> float:
+        """The estimate from all runs of the search: where an end was an exception, the others are near the line."""
+        wrong = 0.0
+        for side in sides:
+            values = [value for checkpoint in side for value in checkpoint]
+            wrong += (len(side) - 1) * line.wrong(values, runs, len(values) - 1)
+        return min(1.0, wrong)
 
 
 def _change(good: Values, bad: Values) -> float:
@@ -137,7 +234,8 @@ def _change(good: Values, bad: Values) -> float:
 
 
 def _nothing(steps: Sequence[int], good: Values, bad: Values) -> Bisection:
-    return Bisection(None, steps[0], _looks(steps, good, bad, SCORE, False), SCORE, _change(good, bad), None)
+    looks = _looks(steps, good[SCORE], bad[SCORE], False)
+    return Bisection(None, steps[0], looks, SCORE, _change(good, bad), None)
 
 
 def _end(evaluate: Evaluate, step: int, seeds: int) -> Values:
@@ -148,17 +246,18 @@ def _end(evaluate: Evaluate, step: int, seeds: int) -> Values:
     return values
 
 
-def _looks(steps: Sequence[int], good: Values, bad: Values, measure: str, is_bad: bool) -> tuple[Look, ...]:
+def _looks(steps: Sequence[int], good: Sequence[float], bad: Sequence[float], is_bad: bool) -> tuple[Look, ...]:
     return (
-        Look(steps[0], statistics.fmean(good[measure]), len(good[measure]), False),
-        Look(steps[-1], statistics.fmean(bad[measure]), len(bad[measure]), is_bad),
+        Look(steps[0], statistics.fmean(good), len(good), False),
+        Look(steps[-1], statistics.fmean(bad), len(bad), is_bad),
     )
 
 
-def _deviation(good: Sequence[float], bad: Sequence[float]) -> float | None:
+def _deviations(good: Sequence[float], bad: Sequence[float]) -> float | None:
+    """The sum of both deviations; None if one is not known."""
     if min(len(good), len(bad)) < 2:
         return None
-    return math.sqrt((statistics.variance(good) + statistics.variance(bad)) / 2)
+    return statistics.stdev(good) + statistics.stdev(bad)
 
 
 def _sharpest(good: Values, bad: Values) -> str:
@@ -167,31 +266,8 @@ def _sharpest(good: Values, bad: Values) -> str:
     for measure in (SCORE, LOSS):
         if good.get(measure) and bad.get(measure):
             change = statistics.fmean(bad[measure]) - statistics.fmean(good[measure])
-            deviation = _deviation(good[measure], bad[measure])
+            deviation = _deviations(good[measure], bad[measure])
             worse = change > 0 if measure == LOSS else change < 0
             if worse and deviation is not None:
                 ratios[measure] = abs(change) / deviation if deviation else math.inf
     return max(ratios, key=lambda measure: (ratios[measure], measure == SCORE), default=SCORE)
-
-
-def _runs(good: Sequence[float], bad: Sequence[float], decisions: int, error: float) -> tuple[int, float | None]:
-    """How many fine-tunings hold the error over all answers, and the bound that they give.
-
-    An answer compares the mean of some runs with the middle of two means of as many, whose variance is half of theirs.
-    The variance is that of the first runs (Student's t), the bound that of Bonferroni.
-    """
-    from scipy.special import stdtr
-
-    deviation = _deviation(good, bad)
-    if deviation is None:
-        return len(good), None
-    freedom = len(good) + len(bad) - 2
-    half = abs(statistics.fmean(good) - statistics.fmean(bad)) / 2
-
-    def bound(runs: int) -> float:
-        if not deviation:
-            return 0.0
-        return min(1.0, decisions * float(stdtr(freedom, -half / (deviation * math.sqrt(1.5 / runs)))))
-
-    runs = next((runs for runs in range(len(good), MOST + 1) if bound(runs) <= error), MOST)
-    return runs, bound(runs)

@@ -11,11 +11,13 @@ import numpy as np
 
 from blurb.checkpoint_series.steps import Step
 from blurb.metrics._metric import LOSSES
+from blurb.results.constants import equals_a_constant
 from blurb.results.measures import Measure
 from blurb.results.row_scores import RowScores
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import Best, Floats, Noise
 from blurb.statistics.student import half_width
+from blurb.store.figures import within
 from blurb.tasks import Split
 
 MEAN = "mean"
@@ -38,12 +40,16 @@ class Scored:
 
 @dataclass(frozen=True)
 class Point:
-    """A value at a step: the mean over fine-tunings, half of its 95 % interval (None for one), and their number."""
+    """A value at a step: the mean over fine-tunings, half of its 95 % interval (None for one), and their number.
+
+    :param constant: whether it is the score of a constant answer
+    """
 
     step: Step
     value: float
     half: float | None
     runs: int
+    constant: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,13 @@ class Family:
     measure: Measure
     curves: tuple[Curve, ...]
     logarithmic: bool
+
+    def ends(self, value: float, half: float) -> tuple[float, float]:
+        """The ends of an interval, within what the measure can be."""
+        if self.measure is Measure.LOSS:
+            return max(0.0, value - half), value + half
+        is_score = self.measure is Measure.SCORE
+        return within(value - half, value + half, self.dataset) if is_score else (value - half, value + half)
 
     @cached_property
     def _pairs(self) -> list[tuple[Floats, Floats]]:
@@ -153,12 +166,16 @@ def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) ->
         curves = []
         for run in runs:
             own = [checkpoint for checkpoint in scored if checkpoint.step.run == run]
-            values = [(checkpoint.step, _values(checkpoint, dataset, measure, datasets, split)) for checkpoint in own]
+            values = [(checkpoint, _values(checkpoint, dataset, measure, datasets, split)) for checkpoint in own]
             points = [
-                Point(step, statistics.fmean(there), half_width(there), len(there)) for step, there in values if there
+                _point(
+                    checkpoint, there, measure is Measure.SCORE and equals_a_constant(checkpoint.row, dataset, split)
+                )
+                for checkpoint, there in values
+                if there
             ]
             if points:
-                holes = tuple(step for step, there in values if not there)
+                holes = tuple(checkpoint.step for checkpoint, there in values if not there)
                 curves.append(Curve(run, dataset, measure, tuple(points), holes))
         if curves:
             yield Family(dataset, measure, tuple(curves), spaced)
@@ -180,6 +197,10 @@ def _values(checkpoint: Scored, dataset: str, measure: Measure, datasets: Sequen
     if measure is Measure.SCORE:
         return checkpoint.row.values(dataset, split)
     return losses(checkpoint.row, dataset)
+
+
+def _point(checkpoint: Scored, values: Sequence[float], constant: bool) -> Point:
+    return Point(checkpoint.step, statistics.fmean(values), half_width(values), len(values), constant)
 
 
 def losses(row: RowScores, task: str) -> list[float]:

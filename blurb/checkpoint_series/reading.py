@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from blurb.checkpoint_series.curves import Curve, Family, Scored
 from blurb.messages.text import plural
+from blurb.results.constants import SAME
 from blurb.results.measures import Measure
 from blurb.statistics.student import LEVEL
 
@@ -32,6 +33,7 @@ def sentences(
     yield from _seen(families)
     yield from _falls(families)
     yield from (_best(leading, curve) for curve in leading.curves) if leading is not None else ()
+    yield from _constant(families)
     pieces = {run: [one for one in scored if one.step.run == run] for run in dict.fromkeys(o.step.run for o in scored)}
     for run, own in pieces.items():
         lost = [str(one.step.step) for one in own if one.row is None]
@@ -77,9 +79,21 @@ def _falls(families: Sequence[Family]) -> Iterator[str]:
         )
 
 
+def _constant(families: Sequence[Family]) -> Iterator[str]:
+    """The checkpoints that are no better than one answer for all examples."""
+    for family in families:
+        for curve in family.curves:
+            steps = [str(point.step.step) for point in curve.points if point.constant]
+            if steps:
+                which = f"step {', '.join(steps)}" if len(steps) < len(curve.points) else "every step"
+                yield f"{curve.run}: {family.dataset} has the score of a constant answer at {which}."
+
+
 def _best(family: Family, curve: Curve) -> str:
     best = family.best(curve)
     points = curve.points
+    if len(points) > 1 and max(point.value for point in points) - min(point.value for point in points) < SAME:
+        return f"{curve.run}: {family.dataset} is {points[0].value:.2f} at all {len(points)} checkpoints: none is best."
     at = points[best.place].step.step
     text = f"{curve.run}: the trend of {family.dataset} is highest at step {at}, {best.value:.2f}"
     if best.half is None or best.gain is None or best.trend_gain is None:
@@ -91,7 +105,8 @@ def _best(family: Family, curve: Curve) -> str:
         f"if nothing changed at all, the highest of {len(points)} values would look {best.gain:.2f} better than it is"
     )
     return (
-        f"{text} ± {best.half:.2f} ({alike}). The highest single value is {single.value:.2f}, at step "
+        f"{text} ± {best.half:.2f} ({alike}; the interval is of a step that was chosen for its height, and may "
+        f"hold the trend there in fewer than 95 % of cases). The highest single value is {single.value:.2f}, at step "
         f"{single.step.step}; {chance}, and the highest of the trend {best.trend_gain:.2f}."
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,9 @@ from blurb import names
 from blurb.messages.errors import BlurbError
 from blurb.system.files import read_json
 
+LARGEST = 1e300
+MOST_COUNT = 10**15
+"""Of updates, words and tokens: a larger one is no count, and no float has it whole."""
 NUMBER = re.compile(r"[0-9]+")
 STATE = "trainer_state.json"
 FIGURES = "quality.json"
@@ -109,12 +111,12 @@ def _plan(folder: Path) -> Mapping[str, Any]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a curve can show a value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether a curve can show a value: a whole number of hundreds of digits is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < MOST_COUNT else None
 
 
 def _json(file: Path) -> Mapping[str, Any]:

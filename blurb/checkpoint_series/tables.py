@@ -28,6 +28,7 @@ class Line(TypedDict):
     trend: Annotated[float | None, "the trend of the run at this step"]
     trend_half: Annotated[float | None, "half of its 95 % interval; null with too few checkpoints"]
     noise: Annotated[float | None, "standard deviation of single checkpoints about the trend, pooled over the runs"]
+    constant: Annotated[bool, "whether it is the score of a constant answer, where its predictions are there"]
 
 
 COLUMNS = tuple(Line.__annotations__)
@@ -45,6 +46,7 @@ def lines(families: Sequence[Family], protocol: str, split: Split) -> Iterator[L
                     measure=family.measure.value, split=family.measure.split_of(split),
                     value=point.value, half=point.half, runs=point.runs, trend=float(trend[place]),
                     trend_half=None if half is None else float(half[place]),
+                    constant=point.constant,
                     noise=None if family.noise is None else family.noise.deviation,
                 )  # fmt: skip
 
@@ -52,7 +54,10 @@ def lines(families: Sequence[Family], protocol: str, split: Split) -> Iterator[L
 def written(line: Line) -> dict[str, str]:
     """A line of the file: scores with two digits, losses and figures with four; unknown figures are empty."""
     digits = 2 if line["measure"] == Measure.SCORE else 4
-    return {
-        name: "" if value is None else f"{value:.{digits}f}" if isinstance(value, float) else str(value)
-        for name, value in line.items()
-    }
+    return {name: _cell(value, digits) for name, value in line.items()}
+
+
+def _cell(value: object, digits: int) -> str:
+    if value is None or isinstance(value, bool):
+        return "yes" if value else ""
+    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)

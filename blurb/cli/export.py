@@ -10,7 +10,20 @@ import click
 from blurb.cli import _complete
 from blurb.cli._options import STORE
 
-FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "dataset_id", "measured_by", "party")
+FORMAT_OPTIONS = (
+    "published",
+    "seed",
+    "allow_partial",
+    "sd",
+    "transpose",
+    "dataset_id",
+    "dataset_revision",
+    "source_url",
+    "source_name",
+    "source_org",
+    "measured_by",
+    "party",
+)
 """Options that apply to some formats only."""
 
 
@@ -47,6 +60,10 @@ FORMAT_OPTIONS = ("published", "seed", "allow_partial", "sd", "transpose", "data
     help="latex, markdown: one line per model instead of one column; more than ten are always lines.",
 )
 @click.option("--dataset-id", help="model-index, eval-results: BLURB's name on the Hub.  [default: EMBO/BLURB]")
+@click.option("--dataset-revision", metavar="COMMIT", help="eval-results: commit of the dataset on the Hub.")
+@click.option("--source-url", metavar="URL", help="eval-results: where the results come from, as the Hub shows it.")
+@click.option("--source-name", metavar="NAME", help="eval-results: name of that source.")
+@click.option("--source-org", metavar="NAME", help="eval-results: organisation on the Hub that it is of.")
 @click.option("--measured-by", metavar="NAME", help="row, every-eval-ever: who ran it.")
 @click.option(
     "--party",

@@ -93,13 +93,13 @@ def command(
     seen to show.
     """
     from blurb.lab.pretraining import request, speed
-    from blurb.lab.pretraining.pretrain import ABOUT, pretrain
+    from blurb.lab.pretraining.pretrain import ABOUT, pretrain, version_in
     from blurb.system.files import read_json
 
     recipe = request.recipe({**settings, "words": request.words(words)})
     if text:  # else an error follows
         click.echo("Reading the text ...", err=True)
-    corpus, about = request.corpus(text, mix, data, raw)
+    corpus, about = request.corpus(text, mix, data, raw, version_in(out))
     if threads is not None:
         import torch
 

@@ -158,6 +158,7 @@ class Formulation(ABC):
         units = [unit for answer in gold if (unit := self.unit_of(answer)) is not None]
         if not units or len(units) < len(gold):
             return None
+        units = [{**unit, "doc_id": document} for unit, document in zip(units, documents, strict=True)]
         answers = ([self.constant(answer, unit) for unit in units] for answer in self.constants(units))
         return max(self.main_metric(self.score(gold, predicted, documents)) for predicted in answers)
 

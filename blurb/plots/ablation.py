@@ -12,7 +12,7 @@ from blurb.analysis.ablations import Grid
 from blurb.plots import _style
 from blurb.plots._style import GRID, OURS, PAPER, QUIET, check
 from blurb.statistics.student import half_width
-from blurb.store.figures import bounds
+from blurb.store.figures import bounds, within
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -115,7 +115,11 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
         axes.set_xticks([])
         return
     least, most = bounds(dataset)
-    whiskers = {row: _within(mean, half_width(values[row]), least, most) for row, mean in means.items()}
+    halves = {row: half_width(values[row]) for row in means}
+    whiskers = {
+        row: None if (half := halves[row]) is None else within(mean - half, mean + half, dataset)
+        for row, mean in means.items()
+    }
     if 0 in means:
         axes.axvline(means[0], color=QUIET, linewidth=0.8, dashes=(3, 2), label=DEFAULT)
     for row, mean in means.items():
@@ -153,11 +157,6 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
         low, high = _published(axes, grid, dataset, means[0], low, high)
     margin = 0.06 * (high - low)
     axes.set_xlim(max(low - margin, least), min(high + margin, most))  # nobody has a score beyond
-
-
-def _within(mean: float, half: float | None, least: float, most: float) -> tuple[float, float] | None:
-    """The ends of an interval, within the range of the metric; None for a single run."""
-    return None if half is None else (max(mean - half, least), min(mean + half, most))
 
 
 def _published(axes: Axes, grid: Grid, dataset: str, default: float, low: float, high: float) -> tuple[float, float]:

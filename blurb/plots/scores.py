@@ -11,6 +11,7 @@ from blurb.plots import _style
 from blurb.plots._style import GRID, QUIET, check
 from blurb.results.published import best_of_paper
 from blurb.statistics.student import half_width
+from blurb.store.figures import within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +86,7 @@ def _row(axes: Axes, row: RowScores, number: int, rows: int, names: Sequence[str
         runs = row.values(name, split)
         half = half_width(runs)
         if half is not None:
-            ends = (means[name] - half, means[name] + half)
+            ends = within(means[name] - half, means[name] + half, name)
             axes.plot(ends, (place + lane, place + lane), color=colour, linewidth=1.0)
         if len(runs) > 1:
             axes.plot(runs, [place + lane] * len(runs), "|", markersize=4, color=colour)

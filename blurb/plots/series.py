@@ -95,10 +95,13 @@ def _curve(axes: Axes, family: Family, curve: Curve, number: int) -> Any:
             noise = family.noise.deviation
             for edge in (level - noise, level + noise):
                 axes.plot(own, edge, ":", color=colour, linewidth=0.7)
-            axes.fill_between(own, level - half[piece], level + half[piece], color=colour, alpha=0.16, linewidth=0)
+            band = [family.ends(*pair) for pair in zip(level.tolist(), half[piece].tolist(), strict=True)]
+            low, high = zip(*band, strict=True)
+            axes.fill_between(own, low, high, color=colour, alpha=0.16, linewidth=0)
     for step, point in zip(steps, curve.points, strict=True):
         if point.half is not None:
-            axes.plot([step, step], [point.value - point.half, point.value + point.half], color=colour, linewidth=0.7)
+            ends = family.ends(point.value, point.half)
+            axes.plot([step, step], ends, color=colour, linewidth=0.7)
     (marks,) = axes.plot(steps, [point.value for point in curve.points], shape, markersize=2.8, color=colour)
     if lost:  # at the foot of the panel, where no score is
         foot = axes.get_xaxis_transform()

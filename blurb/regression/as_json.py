@@ -75,6 +75,7 @@ class Check(TypedDict):
     look: Annotated[Turn | None, "null without a state file, and if no test decided anything"]
     variance: Annotated[str, "where the variance between runs is from, if not from these two rows alone"]
     scope: Annotated[str, "what the decision is on, if that needs a word"]
+    constant: Annotated[str, "on which datasets a row has the score of a constant answer; empty if on none"]
     findings: Annotated[list[Finding], "the score first, if there is one, then each task"]
 
 
@@ -94,6 +95,7 @@ def records(decision: Decision) -> Check:
         "look": None if decision.turn is None else _of_turn(decision.turn),
         "variance": decision.variance,
         "scope": decision.scope,
+        "constant": decision.constant,
         "findings": [of_finding(finding) for finding in decision.findings],
     }
 

@@ -65,6 +65,7 @@ class Decision:
     :param turn: the look of a series at which it was judged; None without a state file
     :param variance: a sentence on the variance between runs that the tests rest on, if that is not of these rows alone
     :param scope: a sentence on what is judged; "" if there is nothing to add
+    :param constant: the datasets on which a row has the score of a constant answer: nothing there can become worse
     :param checked_at: when, with the time zone; None if nobody looked at the clock
     :param seconds: that the check took
     """
@@ -78,6 +79,7 @@ class Decision:
     turn: Turn | None = None
     variance: str = ""
     scope: str = ""
+    constant: str = ""
     checked_at: datetime | None = None
     seconds: float | None = None
 
@@ -117,8 +119,8 @@ class Decision:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a report says above the findings: the look, and the variance between runs."""
-        return tuple(filter(None, ("" if self.turn is None else self.turn.text, self.variance)))
+        """What a report says above the findings: the look, the variance between runs, and constant answers."""
+        return tuple(filter(None, ("" if self.turn is None else self.turn.text, self.variance, self.constant)))
 
     def __repr__(self) -> str:
         return f"<Decision on {self.candidate} compared with {self.baseline}, {self.rules.split}: {self.outcome.words}>"

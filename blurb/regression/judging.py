@@ -14,7 +14,7 @@ from blurb.regression.flips import flips
 from blurb.regression.rules import Limit, Rules
 from blurb.regression.turn import Turn
 from blurb.regression.variances import variances
-from blurb.results import comparability
+from blurb.results import comparability, constants
 from blurb.results.comparability import Use
 from blurb.results.comparison import ScoreComparison, compare_rows, has_paired
 from blurb.results.dataset_scores import DatasetScores, in_order
@@ -69,8 +69,17 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules, turn: Turn |
     remarks = tuple(comparability.remarks(candidate, baseline)) if findings else ()
     return Decision(
         candidate.name, baseline.name, rules, tuple(findings), remarks, bool(candidate.records and baseline.records),
-        turn, known.text, _scope(candidate, baseline, findings),
+        turn, known.text, _scope(candidate, baseline, findings), _constant(candidate, baseline, required, rules.split),
     )  # fmt: skip
+
+
+def _constant(candidate: RowScores, baseline: RowScores, names: Collection[str], split: Split) -> str:
+    """Which row has the score of a constant answer, and on which datasets: a pass says little there."""
+    said = []
+    for row in (candidate, baseline):
+        alike = [name for name in names if name != SCORE and constants.equals_a_constant(row, name, split)]
+        said += [f"{row.name} on {', '.join(alike)}"] if alike else []
+    return f"The score of a constant answer: {'; '.join(said)}." if said else ""
 
 
 def required_of(baseline: RowScores, rules: Rules) -> list[str]:

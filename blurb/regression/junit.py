@@ -64,6 +64,7 @@ def _of_suite(decision: Decision) -> dict[str, Any]:
         "across": ", ".join(rules.across),
         "variance": decision.variance,
         "scope": decision.scope,
+        "constant": decision.constant,
     }
     if turn is not None:
         known |= {"look": turn.number, "looks": turn.looks, "level_of_series": turn.total, "spent": turn.spent}

@@ -6,9 +6,13 @@ from blurb.regression.decision import Decision, Outcome
 
 
 def write(decision: Decision) -> list[str]:
-    """Workflow commands of GitHub Actions: an error per regression, a warning if something cannot be judged."""
+    """Workflow commands of GitHub Actions: an error per regression, a warning if something cannot be judged.
+
+    And a warning of scores that a constant answer has, as a pass says little there.
+    """
     kinds = {Outcome.REGRESSION: "error", Outcome.CANNOT_JUDGE: "warning"}
-    return [
+    warned = [f"::warning title=blurb::{_command(decision.constant)}"] if decision.constant else []
+    return warned + [
         f"::{kinds[finding.outcome]} title={_command(f'blurb {finding.name}', True)}::"
         f"{_command('; '.join(finding.reasons))}"
         for finding in decision.findings

@@ -32,9 +32,11 @@ def best_constant(row: RowScores, task: str, split: Split = "test") -> float | N
     return 100 * statistics.fmean(known) if known and len(known) == len(found) else None
 
 
-def equals_a_constant(row: RowScores, task: str) -> bool:
-    """Whether a score on test is that of the best constant answer, as printed."""
-    floor, mean = best_constant(row, task), row.means().get(task)
+def equals_a_constant(row: RowScores | None, task: str, split: Split = "test") -> bool:
+    """Whether a score is that of the best constant answer, as printed; False without a row."""
+    if row is None:
+        return False
+    floor, mean = best_constant(row, task, split), row.means(split).get(task)
     return floor is not None and mean is not None and abs(mean - floor) < SAME
 
 

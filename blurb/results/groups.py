@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from blurb import learners
 from blurb.messages.text import distinct
+from blurb.protocols import protocol
 from blurb.protocols.protocol import without_rank
 from blurb.results.comparability import SHORT
 from blurb.results.dataset_scores import DatasetScores
@@ -24,6 +26,13 @@ if TYPE_CHECKING:
 
 OF_PAPERS = ("standard", "paper", "linkbert")
 """Protocols of which the rows may stand beside published ones."""
+DIFFERENCES = {
+    "data": "other data",
+    "metrics": "another version of the metrics",
+    "examples": "another part of the examples",
+    "plugins": "other plug-ins",
+}
+"""Field of `State` -> what is said of rows that are ranked apart from the others of their group."""
 THEIRS = "Published rows: other code, data of theirs"
 
 
@@ -115,10 +124,18 @@ def of_row(row: RowScores) -> Standing:
     if (
         kind.beside_papers
         and plain in OF_PAPERS
+        and configuration.protocol_hash[:SHORT] == _hash(plain)[:SHORT]
+        and not any(dataset.limit(name) for dataset in row.datasets.values() for name in ("max_train", "max_eval"))
         and not (configuration.from_file or configuration.overrides or configuration.suite != "blurb")
     ):
         return Standing(("published", row.recipe), "", 0, states, why)
     return Standing(key, configuration.text, kind.place, states, why)
+
+
+@cache
+def _hash(name: str) -> str:
+    """The hash of a protocol that comes with blurb."""
+    return protocol.load(name).hash
 
 
 def _titled(kind: str, text: str, usual: str) -> str:
@@ -175,5 +192,20 @@ def _of_group(standings: Sequence[Standing], column: str, places: Sequence[int],
         states, key=lambda state: (not all(standing.released for standing in state), -len(states[state]), state)
     )
     first, *others = [states[state] for state in order] or [[]]
-    found = [Part(title, sorted([*theirs, *first]), unranked)]
-    return found + [Part(f"{title or 'protocols of papers'}, other data", other, []) for other in others]
+    apart = [f"{title or 'protocols of papers'}, {_difference(order[0], state)}" for state in order[1:]]
+    headings = distinct(apart, [(str(apart[: place + 1].count(text)),) for place, text in enumerate(apart)])
+    return [
+        Part(title, sorted([*theirs, *first]), unranked),
+        *(Part(heading, other, []) for heading, other in zip(headings, others, strict=True)),
+    ]
+
+
+def _difference(first: Sequence[State], other: Sequence[State]) -> str:
+    """In what the figures of a part differ from those of the first part of its group."""
+    differing = {
+        text
+        for pair in zip(first, other, strict=True)
+        for name, text in DIFFERENCES.items()
+        if len({getattr(state, name) for state in pair}) > 1
+    }
+    return ", ".join(text for text in DIFFERENCES.values() if text in differing) or DIFFERENCES["data"]

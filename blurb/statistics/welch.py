@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,12 +31,15 @@ class Comparison:
     :param degrees_of_freedom: degrees of freedom of that error; None if it is 0
     :param swapped: (draws,) differences after swapping the answers of both sides example by example, the null
         distribution for two deterministic rows without runs; None for rows with runs
+    :param of_runs: the comparison by runs alone, where the error has a part over test examples as well: a known part
+        beside one of two degrees of freedom makes the test too free in its tail, so p is the larger of the two
     """
 
     difference: float | None
     standard_error: float | None = None
     degrees_of_freedom: float | None = None
     swapped: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    of_runs: Comparison | None = field(default=None, repr=False)
 
     @property
     def paired(self) -> bool:
@@ -50,7 +53,8 @@ class Comparison:
             return _share(np.abs(self.swapped) >= abs(self.difference) - SAME)
         if self.difference is None or not self.standard_error or self.degrees_of_freedom is None:
             return None
-        return two_sided(self.difference / self.standard_error, self.degrees_of_freedom)
+        p = two_sided(self.difference / self.standard_error, self.degrees_of_freedom)
+        return max(p, (self.of_runs.p if self.of_runs else None) or p)
 
     @property
     def p_drop(self) -> float | None:
@@ -130,9 +134,17 @@ def compare(
         parts = [(run_error, len(known[0]) - 1)]
     else:
         parts = [(statistics.variance(sample) / len(sample), len(sample) - 1) for sample in samples]
+    of_runs = _of_errors(difference, parts)
     if unit_variance > 0 and units > 1:
-        parts.append((unit_variance, units - 1))
+        return replace(_of_errors(difference, [*parts, (unit_variance, units - 1)]), of_runs=of_runs)
+    return of_runs
+
+
+def _of_errors(difference: float, parts: Sequence[tuple[float, int]]) -> Comparison:
+    """The comparison whose variance is a sum of parts, each with its degrees of freedom (Satterthwaite)."""
     variance = sum(part for part, _ in parts)
+    if not variance:
+        return Comparison(difference, 0.0)
     degrees_of_freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
     return Comparison(difference, math.sqrt(variance), degrees_of_freedom)
 
@@ -144,6 +156,9 @@ def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
     """
     if not parts or any(part.difference is None for _, part in parts):
         return Comparison(None)
+    if any(part.of_runs for _, part in parts):
+        whole = combined([(weight, replace(part, of_runs=None)) for weight, part in parts])
+        return replace(whole, of_runs=combined([(weight, part.of_runs or part) for weight, part in parts]))
     difference = sum(weight * (part.difference or 0.0) for weight, part in parts)
     if any(part.standard_error is None for _, part in parts):
         return Comparison(difference)

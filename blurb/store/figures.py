@@ -61,6 +61,16 @@ def bounds(task: str) -> tuple[float, float]:
     return (-100.0 if known is None else 100 * known.low), 100.0
 
 
+def within(low: float, high: float, task: str) -> tuple[float, float]:
+    """The ends of an interval of a score, cut at its bounds: nobody has a score beyond.
+
+    >>> within(-4.0, 113.5, "gad"), within(-123.0, 50.0, "biosses")
+    ((0.0, 100.0), (-100.0, 50.0))
+    """
+    least, most = bounds(task)
+    return max(low, least), min(high, most)
+
+
 @lru_cache(maxsize=256)
 def _metric(task: str) -> Metric | None:
     """The metric of a task that is known here; None for a task or a metric that is not installed."""

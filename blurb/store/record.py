@@ -15,6 +15,7 @@ from blurb.store import answers, provenance
 from blurb.store.figures import Figures
 from blurb.store.provenance import Provenance
 from blurb.store.trial import Trial
+from blurb.system import parquet
 from blurb.system.files import check_types, ordinary, read_json
 from blurb.tasks import SCORED, Scored, Split, Task
 
@@ -149,19 +150,14 @@ def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
 
 def read_predictions(path: Path, names: Sequence[str] | None = None, split: str | None = None) -> dict[str, list[Any]]:
     """The columns of `write_predictions`, optionally only some of them or only one split."""
-    from pyarrow.parquet import ParquetFile  # neither read_table nor filter: they load pandas, a third of a second
-
-    wanted = None if names is None else [*names] if split is None else [*dict.fromkeys((*names, "split"))]
+    wanted = names if names is None or split is None else [*dict.fromkeys((*names, "split"))]
     try:
-        with open(path, "rb", opener=ordinary) as opened, ParquetFile(opened) as file:
-            table = file.read(columns=wanted)
-        columns: dict[str, list[Any]] = (table if names is None else table.select(list(names))).to_pydict()
-        splits = [] if split is None else table["split"].to_pylist()
-    except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:  # Arrow's errors are of these
-        why = (str(error).splitlines() or [repr(error)])[0].rstrip(".")
+        with open(path, "rb", opener=ordinary) as opened:
+            columns = parquet.columns(opened, wanted)
+    except parquet.UNREADABLE as error:
         fix = "blurb runs verify finds all that is damaged; after it the same run makes it again."
-        raise StoreError(f"cannot be read: {why}", where=path, fix=fix) from error
+        raise StoreError(f"cannot be read: {parquet.first_line(error)}", where=path, fix=fix) from error
     if split is None:
         return columns
-    kept = [row for row, name in enumerate(splits) if name == split]
-    return {name: [values[row] for row in kept] for name, values in columns.items()}
+    kept = [row for row, name in enumerate(columns["split"]) if name == split]
+    return {name: [columns[name][row] for row in kept] for name in (columns if names is None else names)}

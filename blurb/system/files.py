@@ -29,6 +29,10 @@ OURS = re.compile(r"\.[0-9a-f]{16}\.tmp$")
 """The end of the names that `beside` makes; hidden files of other names are somebody else's."""
 
 
+CUT = re.compile(r"inline_container|unexpected pos|No space left on device|os error 28")
+"""What the messages of torch's and safetensors' writers have in them where a disk is full."""
+
+
 def ordinary(path: str, flags: int) -> int:
     """The `opener` of every file that may be somebody else's: a pipe waits for ever, and a device has no end.
 
@@ -56,6 +60,20 @@ def of_system(error: OSError) -> str:
     if error.errno == errno.ENAMETOOLONG:
         return f"{meant[:SHOWN]}... ({len(meant):,} characters): {error.strerror}. Choose a shorter name or path."
     return f"{meant}: {error.strerror}."
+
+
+@contextlib.contextmanager
+def full_disks_told(folder: Path) -> Iterator[None]:
+    """Within it a full disk is an OSError: torch and safetensors have errors of their own for a file that was cut.
+
+    :raises OSError: which names the folder
+    """
+    try:
+        yield
+    except Exception as error:
+        if not CUT.search(str(error)) or isinstance(error, OSError):
+            raise
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
 
 
 def read_bytes(path: Path) -> bytes:

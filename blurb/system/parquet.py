@@ -1,27 +1,78 @@
-"""Reads Parquet files of strangers: bounded by what comes out of a file, which may be a thousand times its size."""
+"""Reads Parquet files of strangers: what is limited is what comes out, as a kilobyte may hold a gigabyte."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from blurb.messages.errors import BlurbError, DataError
 from blurb.system.files import ordinary
 from blurb.system.sniffing import READ, refuse
 
 if TYPE_CHECKING:
+    import pyarrow
     from pyarrow.parquet import ParquetFile
 
-UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, LookupError, MemoryError)
-"""What the value of a stranger may raise while it is read."""
-LARGEST = 500_000_000
-"""Bytes of all values that are read, as Python holds them; the predictions for a test set take a few million."""
-OBJECT = 50
-"""Bytes that Python needs for a value beside its text."""
-ROWS = 1_000
-"""Rows that are decoded at a time."""
+MOST_ROWS = 10_000_000
+"""More than any file of predictions has; a reader that knows better says so."""
+MOST_BYTES = 2_000_000_000
+"""Of the content as Python has it."""
+ANSWERS = 500_000_000
+"""Maximum size of somebody's answers; those to a test set take a few million bytes."""
+UNREADABLE = (
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    NotImplementedError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+)
+"""What `columns` raises for a file that cannot be read: Arrow's errors are of these, dates beyond Python's overflow."""
+CELL = 32
+"""Bytes that Python needs for a value at least."""
+BATCH = 10_000
+TOO_LARGE = "it holds more than {:,} bytes when it is unpacked"
+
+
+def columns(
+    source: Path | BinaryIO, names: Sequence[str] | None = None, rows: int = MOST_ROWS, size: int = MOST_BYTES
+) -> dict[str, list[Any]]:
+    """The columns of a Parquet file as lists.
+
+    :param names: the columns to read; None: all
+    :param rows: maximum number of rows
+    :param size: maximum size of these columns in bytes, as they come out
+    :raises ValueError: for a larger file; one of `UNREADABLE` for what Arrow cannot read
+    """
+    with _opened(source) as file:
+        texts = [file.schema.column(place) for place in range(len(file.schema))]
+        paths = [column.path for column in texts if column.physical_type == "BYTE_ARRAY"]
+        rows_there = file.metadata.num_rows
+        groups = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
+        chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+        declared = sum(max(CELL * chunk.num_values, chunk.total_uncompressed_size) for chunk in chunks)
+        doubled = [name for name in file.schema_arrow.names if file.schema_arrow.names.count(name) > 1]
+        missing = [name for name in names or () if name not in file.schema_arrow.names]
+    if rows_there > rows:
+        raise ValueError(f"it has {rows_there:,} rows; at most {rows:,} are expected")
+    if doubled or missing:
+        raise ValueError(f"the column '{doubled[0]}' is doubled" if doubled else f"there is no column '{missing[0]}'")
+    if declared > size:
+        raise ValueError(TOO_LARGE.format(size))
+    wanted = list(names or file.schema_arrow.names)
+    used = 0
+    with _opened(source, read_dictionary=paths) as file:  # a text that is repeated stays one text
+        for batch in file.iter_batches(BATCH, columns=wanted):
+            used += sum(map(_size, batch.columns))
+            if used > size:
+                raise ValueError(TOO_LARGE.format(size))
+    with _opened(source) as file:
+        content: dict[str, list[Any]] = file.read(wanted).select(wanted).to_pydict()
+        return content
 
 
 def names(path: Path) -> list[str]:
@@ -29,74 +80,60 @@ def names(path: Path) -> list[str]:
 
     :raises DataError: if the file cannot be read
     """
-    with _opened(path) as file:
+    with _answers(path) as opened, _opened(opened) as file:
         return list(file.schema_arrow.names)
 
 
-def records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def records(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """The number of each row, from 1, and its values of some columns.
 
-    :raises DataError: (file, row) if the file cannot be read, or is larger than `LARGEST` when it is read
+    :raises DataError: if the file cannot be read, or is larger than `ANSWERS` when it is read
     """
-    with _opened(path) as probed:
-        leaves = [leaf for leaf in _leaves(probed) if leaf.path_in_schema.split(".")[0] in columns]
-        _check(path, sum(leaf.num_values * OBJECT + leaf.total_uncompressed_size for leaf in leaves))
-        texts = {leaf.path_in_schema for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"}
-    place = total = 0
-    with _opened(path, read_dictionary=sorted(texts)) as file:  # a text that occurs often is then held once
-        for batch in file.iter_batches(ROWS, columns=list(columns)):
-            total += sum(map(_size, batch.columns))
-            _check(path, total)
-            for row in zip(*batch.columns, strict=True):
-                place += 1
-                yield place, {name: _value(cell, path, place) for name, cell in zip(columns, row, strict=True)}
+    with _answers(path) as opened:
+        content = columns(opened, wanted, size=ANSWERS)
+    for place, row in enumerate(zip(*(content[name] for name in wanted), strict=True), 1):
+        yield place, dict(zip(wanted, row, strict=True))
 
 
 @contextlib.contextmanager
-def _opened(path: Path, **options: Any) -> Iterator[ParquetFile]:
-    """A file; whatever goes wrong while it is read becomes a DataError."""
-    from pyarrow.parquet import ParquetFile
-
+def _answers(path: Path) -> Iterator[BinaryIO]:
+    """A file of somebody's answers; whatever goes wrong while it is read becomes a DataError."""
     try:
         with open(path, "rb", opener=ordinary) as opened:
             head = opened.read(READ)
             if not head.startswith(b"PAR1"):
                 refuse(head, path)
-            with ParquetFile(opened, **options) as file:
-                yield file
+            yield opened
     except BlurbError:
         raise
-    except (OSError, NotImplementedError, *UNREADABLE) as error:  # Arrow's errors are of these
-        raise DataError(f"cannot be read as Parquet: {(str(error).splitlines() or [''])[0]}", path) from None
+    except UNREADABLE as error:
+        raise DataError(f"cannot be read as Parquet: {first_line(error)}.", path) from None
 
 
-def _leaves(file: ParquetFile) -> Iterator[Any]:
-    groups = (file.metadata.row_group(place) for place in range(file.metadata.num_row_groups))
-    return (group.column(place) for group in groups for place in range(group.num_columns))
+def _opened(source: Path | BinaryIO, **options: Any) -> ParquetFile:
+    """The file, from its beginning."""
+    from pyarrow.parquet import ParquetFile  # neither read_table nor filter: they load pandas, a third of a second
+
+    if not isinstance(source, Path):
+        source.seek(0)
+    return ParquetFile(source, **options)
 
 
-def _size(array: Any) -> int:
-    """Bytes of an array without its dictionaries, which may hold a long text once for many rows."""
-    import pyarrow.compute as compute
-    from pyarrow import types
+def _size(array: pyarrow.Array) -> int:
+    """The bytes that the values of an array need in Python."""
+    import pyarrow
+    from pyarrow import compute
 
-    if types.is_dictionary(array.type):
-        lengths = compute.binary_length(array.dictionary)
-        return int(compute.sum(compute.take(lengths, array.indices)).as_py() or 0) + len(array) * OBJECT
-    if types.is_list(array.type) or types.is_large_list(array.type):
-        return _size(array.flatten())
-    if types.is_struct(array.type):
-        return sum(map(_size, array.flatten()))
-    return int(array.nbytes) + len(array) * OBJECT
-
-
-def _check(path: Path, size: int) -> None:
-    if size > LARGEST:
-        raise DataError(f"its values have {size:,} bytes when they are unpacked; predictions take a few million.", path)
+    if isinstance(array, pyarrow.DictionaryArray):
+        lengths = compute.binary_length(array.dictionary).take(array.indices)
+        return int(compute.sum(lengths).as_py() or 0) + CELL * len(array)
+    if isinstance(array, pyarrow.ListArray | pyarrow.LargeListArray):
+        return _size(array.flatten()) + CELL * len(array)
+    if isinstance(array, pyarrow.StructArray):
+        return sum(map(_size, array.flatten())) + CELL * len(array)
+    return int(array.nbytes) + CELL * len(array)
 
 
-def _value(cell: Any, path: Path, place: int) -> Any:
-    try:
-        return cell.as_py()
-    except UNREADABLE:
-        raise DataError(f"a value of type {cell.type} that cannot be read.", path, place) from None
+def first_line(error: Exception) -> str:
+    """What Arrow says, without the lines in which it repeats itself."""
+    return (str(error).splitlines() or [repr(error)])[0].rstrip(".")

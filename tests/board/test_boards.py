@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import jsonschema
@@ -15,7 +16,8 @@ import pytest
 import blurb
 from blurb import tasks
 from blurb.board import boards, ledger, rescoring
-from blurb.board.ledger import Entry, Event, append, manifest_of, today
+from blurb.board.ledger import Entry, Event, append, today
+from blurb.board.reading import manifest_of
 from blurb.corpora import demo
 from blurb.data.splits import read_split
 from blurb.messages.errors import SettingsError
@@ -70,6 +72,66 @@ def test_rows_are_added_and_verified(folder: Path) -> None:
     assert content["problems"] == []
     code, _, err = command([*VERIFY, "--record", "the board"], folder)
     assert (code, err) == (0, "New entries in the ledger: 0\n")
+
+
+def test_nothing_is_recorded_of_files_that_nobody_looked_at(folder: Path) -> None:
+    """A row that is replaced while the board is verified: the ledger would say *recomputed* of an edited figure."""
+    board = folder / "board"
+    verified = boards.verify_board(board, demo.prepare())
+    edited = Path(shutil.copytree(board / "rows" / "row-one", folder / "edited"))
+    content = json.loads((edited / "row.json").read_text())
+    content["runs"][0]["test"]["f1"] = 0.99
+    (edited / "row.json").write_text(json.dumps(content))
+    seal(edited)
+    boards.withdraw(board, "row-one", "me", "a typo", today())
+    boards.submit(board, edited, "row-one", "me", today())
+    boards.withdraw(board, "row-other", "me", "gone", today())
+    before = events(folder)
+    assert boards.record(board, verified, "the board", today()) == (0, ["row-one", "row-other"])
+    assert events(folder) == before
+
+
+def test_what_is_hidden_among_the_rows_is_told(folder: Path) -> None:
+    hidden = folder / "board" / "rows" / ".hid"
+    hidden.mkdir()
+    (hidden / "x.html").write_text("<script>")
+    (folder / "board" / "rows" / ".gitkeep").touch()
+    code, out, _ = command(VERIFY, folder)
+    assert (code, "Problem: rows/.hid: is hidden, and no row; remove it." in out) == (1, True)
+    assert "gitkeep" not in out
+
+
+@pytest.mark.parametrize("name", ["con", "NUL", "com1.txt", "a.", "ROW-One"])
+def test_names_are_folders_on_every_system(name: str, folder: Path) -> None:
+    boards.withdraw(folder / "board", "row-other", "me", "to be added again", today())
+    with pytest.raises(SettingsError, match=r"on every system|are one folder on macOS and Windows"):
+        boards.submit(folder / "board", folder / "other", name, "me", today())
+    assert sorted(path.name for path in (folder / "board" / "rows").iterdir()) == ["row-one"]
+
+
+def test_twins_by_case_are_told(folder: Path) -> None:
+    board = folder / "board"
+    shutil.copytree(board / "rows" / "row-one", board / "rows" / "Row-One")
+    append(board, Entry(today(), Event.ADDED, "Row-One", "me", manifest_of(board / "rows" / "row-one")))
+    code, out, _ = command(VERIFY, folder)
+    assert code == 1
+    assert "Row-One and row-one: are one folder on macOS and Windows; withdraw all but one" in out
+
+
+def test_an_entry_dated_tomorrow_is_told(folder: Path) -> None:
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+    append(folder / "board", Entry(tomorrow, Event.WITHDRAWN, "row-one", "me", reason="why"))
+    shutil.rmtree(folder / "board" / "rows" / "row-one")
+    code, out, _ = command(VERIFY, folder)
+    assert (code, f"row-one: withdrawn on {tomorrow}, which is still to come" in out) == (1, True)
+
+
+def test_a_rescoring_that_was_killed_at_its_end_leaves_nothing(folder: Path) -> None:
+    rows = folder / "board" / "rows"
+    shutil.copytree(rows / "row-one", rows / ".row-one.before")
+    with pytest.raises(SettingsError, match="which this blurb has"):
+        rescoring.rescore(folder / "board", "row-one", demo.prepare(), "me", today())
+    assert not (rows / ".row-one.before").exists()
 
 
 def test_a_withdrawn_row_leaves_its_entry(folder: Path) -> None:

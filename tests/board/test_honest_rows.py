@@ -27,6 +27,7 @@ from blurb.board.verification import Level, beside_others, verify, verify_row
 from blurb.corpora import demo
 from blurb.export.row_files import ABOUT, RowFile, RunFile
 from blurb.scoring import gold
+from blurb.store.trial import Trial
 from tests.board.test_verification import seal
 from tests.cli.in_process import blurb as command
 from tests.conftest import ROOT
@@ -74,9 +75,9 @@ def simulate(folder: Path, template: RowFile, number: int, random: np.random.Gen
                     for name, cell in zip(cells, (seed, split, key, answer), strict=True):
                         cells[name].append(cell)
             metric = metrics.get(tasks.get(task).metric).main
-            settings = {"seed": seed}
-            run = {"task": task, "seed": seed, "trial": f"{number:08x}{seed:08x}", "data": facts.hash, "metric": metric}
-            known = {"verdict": "synthetic", "metrics_version": metrics.VERSION, "settings": settings, "plugins": {}}
+            trial = Trial(task, f"{number % 4:064x}", template["tokenizer"], facts.hash, {}, seed, "fp32")
+            run = {"task": task, "seed": seed, "trial": trial.hash, "data": facts.hash, "metric": metric}
+            known = {"verdict": "synthetic", "metrics_version": metrics.VERSION, "settings": {}, "plugins": {}}
             runs.append(RunFile(**{**run, **known, "dev": {}, "test": {}}))  # type: ignore[typeddict-item]
     row = Row(folder, RowFile(**{**template, "runs": runs}), columns)
     figures = [{split: figures_of(row, run, split, demo.prepare()) for split in ("dev", "test")} for run in runs]

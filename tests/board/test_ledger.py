@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from blurb.board import ledger
-from blurb.board.ledger import FILE, Entry, Event, append, manifest_of, problems, read
+from blurb.board.ledger import FILE, Entry, Event, append, problems, read
+from blurb.board.reading import manifest_of
 from blurb.messages.errors import DataError
 
 

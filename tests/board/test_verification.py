@@ -371,6 +371,53 @@ def test_hostile_files_are_refused(change: Callable[[Path], None], told: str, ro
     assert told in err
 
 
+def many_rows(path: Path) -> pyarrow.Table:
+    """Rows of one id and one label: five million in some kilobytes."""
+    cells = {"seed": 1, "split": "test", "id": "x", "prediction": "1"}
+    return pyarrow.table({name: pyarrow.repeat(value, 5_000_000) for name, value in cells.items()})
+
+
+def long_texts(path: Path) -> pyarrow.Table:
+    """Thirty rows with a text of fifty megabytes, which the file has once."""
+    text = "y" * 50_000_000
+    cells = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 30), pyarrow.array([text]))
+    columns = {"seed": [1] * 30, "split": ["test"] * 30, "id": list(map(str, range(30)))}
+    return pyarrow.table({**columns, "prediction": cells})
+
+
+def dates(path: Path) -> pyarrow.Table:
+    table = pyarrow.parquet.read_table(path)
+    cells = pyarrow.array([2**60] * len(table), pyarrow.timestamp("ms"))
+    return table.set_column(table.schema.get_field_index("prediction"), "prediction", cells)
+
+
+def doubled(path: Path) -> pyarrow.Table:
+    table = pyarrow.parquet.read_table(path)
+    return table.append_column("prediction", table["prediction"])
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (many_rows, "it has 5,000,000 rows; at most"),
+        (long_texts, "it holds more than 500,000,000 bytes when it is unpacked"),
+        (dates, "gad.parquet: cannot be read as Parquet"),
+        (doubled, "the column 'prediction' is doubled"),
+    ],
+)
+def test_what_unpacks_to_more_than_a_row_has_is_refused(
+    make: Callable[[Path], pyarrow.Table], told: str, rows: Path, tmp_path: Path
+) -> None:
+    row = forge(rows, tmp_path)
+    pyarrow.parquet.write_table(make(row / "gad.parquet"), row / "gad.parquet", compression="zstd")
+    assert (row / "gad.parquet").stat().st_size < 1_000_000
+    seal(row)
+    before = pyarrow.total_allocated_bytes()
+    code, out, err = command(["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty")
+    assert (code, out, told in err, "bug" in err) == (2, "", True, False), err
+    assert pyarrow.total_allocated_bytes() - before < 200_000_000
+
+
 def test_nothing_but_ids_and_answers_is_in_the_files(rows: Path) -> None:
     for path in (rows / "tool").glob("*.parquet"):
         assert pyarrow.parquet.read_schema(path).names == ["seed", "split", "id", "prediction"]

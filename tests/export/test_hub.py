@@ -129,6 +129,19 @@ def test_eval_results(folder: Path) -> None:
     assert "data counts only" in entries[1].notes
 
 
+def test_eval_results_name_their_source(folder: Path) -> None:
+    """The oracle is the Hub's own reader."""
+    source = {"url": "https://example.org/run", "name": "Our runs", "org": "us"}
+    words = [word for name, value in source.items() for word in (f"--source-{name}", value)]
+    code, _ = export("eval-results", *words, "--dataset-revision", "abc", "--out", str(folder / "r"), folder=folder)
+    assert code == 0
+    for entry in parse_eval_result_entries(yaml.safe_load((folder / "r" / "blurb.yaml").read_text())):
+        assert (entry.source_url, entry.source_name, entry.source_org) == tuple(source.values())
+        assert entry.dataset_revision == "abc"
+    code, told = export("eval-results", "--source-name", "x", "--out", str(folder / "s"), folder=folder)
+    assert (code, "add --source-url" in told) == (2, True)
+
+
 def keys(text: str) -> list[str]:
     """Keys of all entries; AssertionError if braces are not balanced, or anything stands between entries."""
     found, depth, start = [], 0, 0

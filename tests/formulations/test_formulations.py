@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from scipy.spatial import distance
 
 from blurb import metrics, tasks
 from blurb.checkpoints import Checkpoint
+from blurb.data.splits import read_split
 from blurb.formulations import bind
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
@@ -325,3 +327,29 @@ def test_the_majority_of_hoc_is_what_most_units_have() -> None:
     assert formulation.constants(ROWS)[0] == [B]
     assert formulation.constants([{"labels": [A]}, {"labels": []}])[0] == []
     assert list(formulation.constant([A], ROWS[1])) == [A]
+
+
+def of_every_set(gold: list[list[str]], documents: list[str | None]) -> float:
+    """The best score of one set of labels for all, of all 1,023."""
+    formulation = bind(tasks.get("hoc"))
+    sets = (list(part) for size in range(1, 11) for part in itertools.combinations(formulation.labels, size))
+    answers = ([answer] * len(gold) for answer in sets)
+    return max(formulation.main_metric(formulation.score(gold, answer, documents)) for answer in answers)
+
+
+def test_the_best_constant_of_hoc_is_the_best_of_all_sets() -> None:
+    """Labels that are frequent among sentences may be rare among documents, which are what is scored."""
+    labels = bind(tasks.get("hoc")).labels
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        odds = random.dirichlet(np.ones(10)) * random.uniform(0.5, 3)
+        gold = [[label for label, odd in zip(labels, odds, strict=True) if random.random() < odd] for _ in range(60)]
+        documents: list[str | None] = [f"d{number}" for number in random.integers(0, 12, 60)]
+        assert bind(tasks.get("hoc")).best_constant(gold, documents) == pytest.approx(of_every_set(gold, documents))
+
+
+@pytest.mark.costly
+def test_the_best_constant_of_the_real_hoc(test_data: Path) -> None:
+    rows = read_split(tasks.get("hoc"), test_data / "blurb", "test")
+    gold, documents = [row["labels"] for row in rows], [row["doc_id"] for row in rows]
+    assert 100 * (bind(tasks.get("hoc")).best_constant(gold, documents) or 0) == pytest.approx(31.61, abs=0.005)

@@ -454,6 +454,9 @@ EXPORT = [
     Case("export/eval-results", [
         f"export eval-results --output store '{GOLDEN}'",
         "export eval-results --output today m --dataset-id somebody/BLURB --tasks gad,hoc --out results",
+        "export eval-results --output today m --tasks gad --dataset-revision 0a1b2c --source-url "
+        "https://example.org/run --source-name Runs --source-org us --out sourced",
+        "export eval-results --output today m --tasks gad --source-name Runs --out unsourced",
     ], models=["m"]),
     Case("export/every-eval-ever", [
         "export every-eval-ever --output today m --measured-by group --party third --tasks gad,hoc",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ from tests.golden.make import OVERRIDES
 HERE = Path(__file__).parent
 WEIGHTS = "8b62bb2d4ecb372995b31c7f6e0d6e869aefa7db3e64e80aa098b650b08f640e"
 TOKENIZER = "a5f35f9d18b6fd684e6a34d88e14c5fe241340ed3ee8b683e6abd424687064b7"
+RAISED = {"baseline:constant": 1}
+"""Learner -> the recipe that it had then: its trials of today differ in nothing else."""
 LINES: list[dict[str, str]] = []
 for _name in ("hashes.csv", "baseline-hashes.csv"):
     with (HERE / _name).open(encoding="utf-8", newline="") as _file:
@@ -58,4 +61,4 @@ def test_every_trial_keeps_its_hash(learner: str, kind: str, source: Callable[[s
             raw=HERE / "data",
         )
         trial = plan.job(request, source(learner), tasks.get(line["task"]), 1).trial
-        assert trial.hash == line["trial"], line
+        assert replace(trial, recipe=RAISED.get(learner, trial.recipe)).hash == line["trial"], line

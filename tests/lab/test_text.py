@@ -13,7 +13,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.examples import texts
 from blurb.data.splits import path_of, read_split
-from blurb.lab.pretraining import request
+from blurb.lab.pretraining import packing, request
 from blurb.lab.pretraining.corpus import collect, mixed
 from blurb.lab.text import documents, held_out, train_texts
 from blurb.lab.text.documents import Document
@@ -98,6 +98,36 @@ def test_documents_of_dev_and_test_are_kept_out_by_text_and_by_pmid() -> None:
     assert held_out.HeldOut(frozenset({"11"})).reason(Document("x", "11")) == "pmid"
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_any_piece_of_twelve_words_is_enough(version: int) -> None:
+    """From every word on, escaped as HTML, and in another normal form; version 1 found every twelfth piece."""
+    known = held_out.read(demo.prepare(), version)
+    missed = {"piece": 0, "numbers": 0, "letters": 0}
+    count = 0
+    sentences = [
+        held_out.words(sentence)
+        for task in tasks.all()
+        if not task.dummified
+        for row in read_split(task, demo.prepare(), "test")[:20]
+        for text in texts(row)
+        for sentence in held_out.SENTENCE_END.split(text)
+    ]
+    for sentence in sentences:
+        for at in range(len(sentence) - held_out.WINDOW + 1 if len(sentence) > held_out.WINDOW else 0):
+            piece = " ".join(sentence[at : at + held_out.WINDOW])
+            forms = {
+                "piece": piece,
+                "numbers": "".join(f"&#{ord(sign)};" if sign != " " else " " for sign in piece),
+                "letters": "".join(chr(ord(sign) + 0xFEE0) if "a" <= sign <= "z" else sign for sign in piece),
+            }
+            count += 1
+            for name, text in forms.items():
+                missed[name] += known.reason(Document(f"before {text} after")) != "text"
+    assert count > 100
+    assert (sum(missed.values()) == 0) == (version == 2)
+    assert (missed["piece"] > count / 2) == (version == 1)
+
+
 def test_nothing_is_left_of_a_test_set() -> None:
     rows = read_split(tasks.get("hoc"), demo.prepare(), "test")
     whole = [Document(" ".join(texts(row))) for row in rows if len(held_out.words(texts(row)[0])) > held_out.WINDOW]
@@ -172,3 +202,35 @@ def test_the_smaller_of_two_corpora_is_repeated() -> None:
 def test_no_number_of_words(text: str) -> None:
     with pytest.raises(SettingsError, match="is no number of words"):
         request.words(text)
+
+
+DECLARED = "<?xml version='1.0' encoding='{}'?><PubmedArticleSet/>"
+HOSTILE: dict[str, tuple[str, bytes, str]] = {
+    **{f"XML in {name}": ("x.xml", DECLARED.format(name).encode(), "declares an encoding that cannot be read")
+       for name in ("foo", "utf-7", "utf-32", "shift_jis", "idna", "punycode", "rot13", "zlib_codec", "base64")},
+    "a number of many digits": ("x.jsonl", b'{"text": "a b c", "n": ' + b"1" * 5_000 + b"}", "is no JSON"),
+    "half a pair": ("x.jsonl", b'{"text": "a \\ud800 b c"}', "half of a surrogate pair"),
+    "nesting": ("x.xml.gz", gzip.compress(b"<a>" * 1_000_000), "more than 100 tags that are open at once"),
+    "a text without end": ("x.txt.gz", gzip.compress(b"word word\n" * 6_000_000), "separate documents by blank lines"),
+    "a title without end": ("x.xml.gz", gzip.compress(b"<ArticleTitle>" + b"word " * 12_000_000), "an article of more"),
+    "a tag without end": ("x.xml.gz", gzip.compress(b"<a x='" + b"word " * 12_000_000), "a tag of more than"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_fills_the_memory_or_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
+    """Each ended with a traceback, or with gigabytes."""
+    file, content, told = HOSTILE[name]
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(DataError, match=told) as caught:
+        list(documents.read(tmp_path / file))
+    assert caught.value.path == tmp_path / file
+
+
+def test_a_small_budget_reads_a_small_part_of_a_large_text() -> None:
+    texts = [f"{number} " + "word " * 99 for number in range(20_000)]
+    part = packing.enough(texts, 5_000, seed=1)
+    assert sum(len(text.split()) for text in part) == packing.LEAST_WORDS
+    assert [int(text.split()[0]) for text in part] == sorted(int(text.split()[0]) for text in part)
+    assert set(packing.enough(texts, 5_000, seed=2)) != set(part)
+    assert packing.enough(texts, 10**9, seed=1) == texts

@@ -16,6 +16,7 @@ from rich.console import Console, RenderableType
 from blurb import tasks
 from blurb.leaderboard import terminal
 from blurb.leaderboard.neighbours import with_neighbours
+from blurb.protocols.protocol import load
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row_scores import Origin, RowScores
 from blurb.store.trial import Configuration
@@ -59,7 +60,8 @@ def row(
         for name, values in scores.items()
     }
     overrides = {"lr": 0.1} if protocol == "quick" else {}
-    configuration = Configuration(protocol, "0" * 64, overrides, "bf16", suite, note)
+    hash_ = load(protocol).hash if protocol == "standard" else "0" * 64
+    configuration = Configuration(protocol, hash_, overrides, "bf16", suite, note)
     return RowScores(model, datasets, Origin.STORE, configuration, learner=learner, recipe="1")
 
 

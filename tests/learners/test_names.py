@@ -22,7 +22,11 @@ OTHER_MEANINGS = {
         "cli/score.py",
         "scoring/scores.py",
     ),  # of the most frequent answer
-    "constant": ("metrics/functions/pearson.py",),  # whether the predictions are all alike
+    "constant": (
+        "metrics/functions/pearson.py",
+        "regression/as_json.py",
+        "regression/junit.py",
+    ),  # whether the predictions are all alike
     "bigrams": ("data/stats.py", "cli/data/stats.py"),  # repeated words in the data
     "probe": ("cost/budget.py", "api/argument_checks.py"),  # a protocol
 }

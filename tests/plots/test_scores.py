@@ -43,6 +43,20 @@ def test_means_runs_and_intervals(results: Any) -> None:
     assert list(best.get_xdata()) == [best_of_paper()[name][0] for name in ("gad", "bioasq")]
 
 
+def test_no_interval_is_beyond_the_bounds_of_its_metric(tmp_path: Path) -> None:
+    """Two seeds far apart: Student's interval of their mean is wider than the scale."""
+    store = Store(tmp_path / "runs")
+    right = gad()
+    wrong = [{**row, "prediction": "0"} for row in right]
+    for seed, rows in ((1, right), (2, wrong)):
+        finish(store, "gad", rows, seed=seed)
+    results = blurb.load_results(tmp_path / "runs")
+    values = results.rows[0].values("gad")
+    low, high = stats.t.interval(0.95, 1, np.mean(values), stats.sem(values))
+    assert low < 0 or high > 100
+    assert tuple(lines(results.plot())[0].get_xdata()) == pytest.approx((max(low, 0), min(high, 100)))
+
+
 def test_of_dev_nothing_is_published(results: Any) -> None:
     assert len(lines(results.plot(split="dev"))) == 3
 

@@ -84,6 +84,7 @@ def test_json_has_everything() -> None:
         "look": None,
         "variance": "",
         "scope": "",
+        "constant": "",
     }
     score, gad, hoc = found["findings"]
     assert [one["outcome"] for one in (score, gad, hoc)] == ["pass", "regression", "cannot judge"]

@@ -12,10 +12,15 @@ import pytest
 from sklearn.metrics import f1_score
 
 from blurb import formulations, tasks
+from blurb.checkpoint_series.curves import Scored
+from blurb.checkpoint_series.series import Series
+from blurb.checkpoint_series.steps import Step
 from blurb.corpora import demo
 from blurb.data.schema import Example
 from blurb.data.splits import read_split
 from blurb.leaderboard import terminal
+from blurb.regression import Outcome, Rules, as_json, decide, markdown, workflow_commands
+from blurb.regression.rules import Limit
 from blurb.results import constants, from_store
 from blurb.results.row_scores import RowScores
 from blurb.store import planned_rows as rows
@@ -69,6 +74,32 @@ def test_a_row_with_the_score_of_a_constant_says_so(tmp_path: Path) -> None:
     many = printed(terminal.render([replace(one, label=name) for name in "abcde"]))
     assert many.count("the score of a constant answer") == 1
     assert re.search(r"best constant +75\.00\n", many)
+
+
+def dead(folder: Path, name: str) -> RowScores:
+    return replace(stored(folder, ["1", "0", "1", "1", "0"], ["1"] * 5, 0.75), label=name)
+
+
+def test_a_check_of_two_dead_checkpoints_says_so_in_every_form(tmp_path: Path) -> None:
+    """A pass of two constant answers was green without a word."""
+    decision = decide(dead(tmp_path / "a", "new"), dead(tmp_path / "b", "old"), Rules(default=Limit(5.0)))
+    said = "The score of a constant answer: new on gad; old on gad."
+    assert (decision.outcome, decision.constant) == (Outcome.PASS, said)
+    assert said in decision.notes  # which the terminal prints
+    assert said in markdown.write(decision)
+    assert said in decision.to_junit().decode()
+    assert as_json.records(decision)["constant"] == said
+    assert workflow_commands.write(decision) == [f"::warning title=blurb::{said}"]
+
+
+def test_a_series_of_dead_checkpoints_says_so(tmp_path: Path) -> None:
+    scored = tuple(Scored(Step("run", step, ""), dead(tmp_path / str(step), f"run@{step}")) for step in (100, 200, 300))
+    series = Series(scored, ("gad",), "quick")
+    said = " ".join(series.reading())
+    assert "run: gad has the score of a constant answer at every step." in said
+    assert "run: gad is 75.00 at all 3 checkpoints: none is best." in said
+    assert "constant answer" in series.markdown()
+    assert {line["constant"] for line in series.lines() if line["measure"] == "score"} == {True}
 
 
 def test_it_is_empty_without_predictions(tmp_path: Path) -> None:

@@ -108,11 +108,40 @@ def test_sketch_has_no_rank_whatever_its_sets_and_the_paper_s_rows_stay_apart(tm
     assert "Published rows: other code, data of theirs." in shown
 
 
+def test_rows_that_are_ranked_apart_have_headings_of_their_own() -> None:
+    """Each is first of a table of its own, and the heading says in what it differs."""
+    parts = {
+        "one": {},
+        "capped": {"max_eval": "64", "eval_seed": "1"},
+        "drawn": {"max_eval": "64", "eval_seed": "2"},
+        "metrics": {"metrics_version": "2"},
+        "code": {"plugins": "head=0123456789ab"},
+    }
+    rows = [named(row(**facts), name) for name, facts in parts.items()]
+    headings = {name: heading for name, (_, heading) in ranks(rows[0], *rows).items()}
+    plain = headings.pop("one")
+    assert headings == {
+        "capped": f"{plain}, another part of the examples 1",
+        "drawn": f"{plain}, another part of the examples 2",
+        "metrics": f"{plain}, another version of the metrics",
+        "code": f"{plain}, other plug-ins",
+    }
+
+
+def test_the_name_of_a_protocol_of_papers_is_no_place_among_them() -> None:
+    paper = protocol.load("paper")
+    assert ranks(named(row(protocol="paper", protocol_hash=paper.hash), "mine"))["mine"][1] == ""
+    smoke = row(protocol="paper", protocol_hash=protocol.load("smoke").hash)
+    capped = row(protocol="paper", protocol_hash=paper.hash, max_eval="64", eval_seed="1")
+    shortened = row(protocol="paper", protocol_hash=paper.hash, max_train="100")
+    assert {ranks(named(other, "mine"))["mine"][1] for other in (smoke, capped, shortened)} == {"paper"}
+
+
 def test_other_data_is_said_and_ranked_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """GAD with its labels turned round stood as one of "1-3" among rows on the real one, without a word."""
     monkeypatch.chdir(tmp_path)
     store = Store(tmp_path / "runs")
-    standard = replace(played.CONFIGURATION, protocol="standard")
+    standard = replace(played.CONFIGURATION, protocol="standard", protocol_hash=protocol.load("standard").hash)
     for name in ("a", "b"):
         played.play(store, name, {"gad": 0.8, "hoc": 0.8}, configuration=standard)
     played.play(store, "turned", {"gad": 0.9}, configuration=standard, data="e")

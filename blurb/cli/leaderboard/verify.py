@@ -84,7 +84,8 @@ def verify(
     if since or record or submitted or reproduced:
         raise SettingsError("--since, --submitted, --reproduced and --record are for a board.", where=folder)
     result = verified(folder, place, beside)
-    again = reproduction.Reproduction(result, verified(rerun, place), margin or reproduction.MARGIN) if rerun else None
+    other = verified(rerun, place) if rerun else None
+    again = reproduction.Reproduction(result, other, margin or reproduction.MARGIN, place) if other else None
     level = again.level if again else result.level
     _row(result, again, level, form)
     if level is not (Level.REPRODUCED if rerun else Level.RECOMPUTED):
@@ -131,9 +132,13 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
             say(f"New in the ledger: {entry}.")
         for problem in verified["problems"]:
             say(f"Problem: {problem}.")
+    changed: list[str] = []
     if by is not None and not verified["problems"]:
-        click.echo(f"New entries in the ledger: {boards.record(folder, verified, by, ledger.today())}", err=True)
-    if boards.fails(verified):
+        count, changed = boards.record(folder, verified, by, ledger.today())
+        click.echo(f"New entries in the ledger: {count}", err=True)
+        for name in changed:
+            click.echo(f"{name}: changed while it was verified, and not recorded; verify the board again.", err=True)
+    if changed or boards.fails(verified):
         click.get_current_context().exit(1)
 
 

@@ -26,7 +26,8 @@ class ExportRequest:
     :param named: the datasets that were asked for by their names, and not as part of a type or of all
     :param published: sources or models of `published.csv`
     :param seed: seed of the predictions in a submission
-    :param dataset_id: name of BLURB on the Hub, for model cards
+    :param dataset_id: name of BLURB on the Hub, for model cards; `dataset_revision` a commit of it
+    :param source_url: where the results come from, which the Hub shows with its name and organisation
     :param measured_by: who ran a row, and as which `party`
     :param given: the given options that not every format has
     """
@@ -42,6 +43,10 @@ class ExportRequest:
     sd: bool = False
     transpose: bool = False
     dataset_id: str = "EMBO/BLURB"
+    dataset_revision: str | None = None
+    source_url: str | None = None
+    source_name: str | None = None
+    source_org: str | None = None
     measured_by: str = ""
     party: Party = ""
     given: frozenset[str] = field(default_factory=frozenset)

@@ -19,6 +19,8 @@ def _render(wanted: ExportRequest) -> Files:
         raise SettingsError(
             "This version of huggingface_hub does not support .eval_results: pip install --upgrade huggingface_hub."
         ) from error
+    if wanted.source_url is None and (wanted.source_name or wanted.source_org):
+        raise SettingsError("A source has a name or an organisation only with an address", fix="add --source-url.")
     row, found = figures(wanted)
     entries = []
     for figure in found:
@@ -31,6 +33,10 @@ def _render(wanted: ExportRequest) -> Files:
                 dataset_id=wanted.dataset_id,
                 task_id=figure.task.name,
                 value=figure.value,
+                dataset_revision=wanted.dataset_revision,
+                source_url=wanted.source_url,
+                source_name=wanted.source_name,
+                source_org=wanted.source_org,
                 date=max((date for date in started if date), default=None),
                 notes=", ".join([f"blurb-bench: {figure.metric}", *facts]),
             )
@@ -38,4 +44,5 @@ def _render(wanted: ExportRequest) -> Files:
     return {"blurb.yaml": yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False).encode()}
 
 
-EXPORT = Format("`.eval_results` of a model on the Hub", _render, frozenset({"dataset_id"}), ".eval_results")
+OPTIONS = frozenset({"dataset_id", "dataset_revision", "source_url", "source_name", "source_org"})
+EXPORT = Format("`.eval_results` of a model on the Hub", _render, OPTIONS, ".eval_results")

@@ -18,6 +18,7 @@ from blurb.export.formats._hub import Figure, figures, whole_score
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.results.row_scores import RowScores
 from blurb.statistics.student import half_width
+from blurb.store.figures import within
 from blurb.store.record import Record
 
 VERSION = "0.3.0"
@@ -77,7 +78,7 @@ def _result(row: RowScores, figure: Figure) -> dict[str, Any]:
         f"BLURB {figure.task.title}",
         {"split": "test", "data_verdict": figure.verdict, "data_hash": " ".join(_hashes(row, figure.task.name))},
         {"metric_id": metric.hub, "metric_name": figure.metric, "min_score": 100 * metric.low},
-        {"score": figure.value, "details": details, **_uncertainty(row.values(figure.task.name))},
+        {"score": figure.value, "details": details, **_uncertainty(row.values(figure.task.name), figure.task.name)},
     )
 
 
@@ -85,13 +86,14 @@ def _hashes(row: RowScores, task: str) -> list[str]:
     return sorted({record.trial.data for record in row.records_of(task).values()})
 
 
-def _uncertainty(values: list[float]) -> dict[str, Any]:
+def _uncertainty(values: list[float], task: str) -> dict[str, Any]:
     """Over runs; nothing is said for one run."""
     half = half_width(values)
     if half is None:
         return {}
     mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
-    interval = {"lower": mean - half, "upper": mean + half, "confidence_level": 0.95, "method": "Student's t over runs"}
+    low, high = within(mean - half, mean + half, task)
+    interval = {"lower": low, "upper": high, "confidence_level": 0.95, "method": "Student's t over runs"}
     return {
         "uncertainty": {
             "standard_error": {"value": error, "method": "analytic, over runs"},

@@ -45,16 +45,21 @@ def words_of_pieces(words: Sequence[Span], pieces: Subtokens) -> list[int]:
 def boundaries(words: Sequence[Span], pieces: Subtokens) -> set[int]:
     """Where a word begins that the tokenizer keeps apart from the one before: indices of words, 0 always.
 
-    A word belongs to the one before if a sub-token reaches over both, or if no sub-token begins in it.
+    A word belongs to the one before if a sub-token reaches over both, or if no sub-token begins in it; words at the
+    beginning of which the tokenizer drops all, such as a byte order mark, belong to the one behind them.
+
+    :raises SettingsError: if the tokenizer drops all words
     """
     owners = words_of_pieces(words, pieces)
-    kept = {0, *owners}
+    if not owners:
+        raise SettingsError("the tokenizer drops the whole text", fix="give a sentence.")
+    kept = set(owners)
     for owner, end in zip(owners, pieces.ends, strict=True):
         for later in range(owner + 1, len(words)):
             if words[later][0] >= end:
                 break
             kept.discard(later)
-    return kept
+    return kept - {min(kept)} | {0}
 
 
 def united(words: Sequence[Span], kept: set[int]) -> list[Span]:

@@ -68,7 +68,8 @@ class Inputs:
         ids, starts, follows = self._content(chosen, place)
         free = (ids != self.tokenizer.cls_token_id) & (ids != self.stream.separator)
         generator = np.random.default_rng((recipe.seed, MASK, place))
-        picked = masking.choose(starts, free, recipe.rate_at(place / len(self)), recipe.whole_word, generator)
+        rate = recipe.rate_at(place / len(self))
+        picked = masking.choose(starts, free, rate, recipe.whole_word, generator, recipe.version)
         seen, labels = masking.mask(ids, picked, self.tokenizer.mask_token_id, self._ordinary, generator)
         item: dict[str, Any] = {"input_ids": seen, "labels": labels}
         if recipe.next_sentence:
@@ -78,7 +79,7 @@ class Inputs:
 
     def _content(self, chosen: int, place: int) -> tuple[Ints, Any, int]:
         """Ids with special tokens, where words start, and 1 if the second half is of elsewhere (BERT's coding)."""
-        ids, starts = self.stream.ids[self.slices[chosen]], self.stream.starts[self.slices[chosen]]
+        ids, starts = self._ids(chosen), self.stream.starts[self.slices[chosen]]
         first, last = [int(self.tokenizer.cls_token_id)], [self.stream.separator]
         if not self.recipe.next_sentence:
             return np.concatenate([first, ids, last]), np.concatenate([[True], starts, [True]]), 0
@@ -86,13 +87,16 @@ class Inputs:
         half, follows = len(ids) // 2, 0
         second, begins = ids[half:], starts[half:]
         if generator.random() < 0.5 and len(self.slices) > 1:
-            other = self.slices[(chosen + 1 + int(generator.integers(len(self.slices) - 1))) % len(self.slices)]
-            second, begins, follows = self.stream.ids[other][half:], self.stream.starts[other][half:], 1
+            other = (chosen + 1 + int(generator.integers(len(self.slices) - 1))) % len(self.slices)
+            second, begins, follows = self._ids(other)[half:], self.stream.starts[self.slices[other]][half:], 1
         return (
             np.concatenate([first, ids[:half], last, second, last]),
             np.concatenate([[True], starts[:half], [True], begins, [True]]),
             follows,
         )
+
+    def _ids(self, number: int) -> Ints:
+        return self.stream.ids[self.slices[number]].astype(np.int64)
 
     def _order(self, epoch: int) -> Ints:
         if epoch not in self._orders:

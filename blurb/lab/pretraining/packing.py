@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 Ints = npt.NDArray[np.int64]
+Shorts = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 DOCUMENTS_AT_ONCE = 1_000
+DOCUMENTS = 3
+"""What is drawn here, beside what `inputs` draws."""
+LEAST_WORDS = 300_000
+"""By which frequencies of sub-tokens and pairs of them are known well enough to be compared with."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +34,9 @@ class Stream:
     :param separator: its id
     """
 
-    ids: Ints
+    ids: Shorts
     starts: Bools
-    sizes: Ints
+    sizes: Shorts
     separator: int
 
     @property
@@ -45,9 +50,9 @@ def stream(texts: Iterable[str], tokenizer: PreTrainedTokenizerBase) -> Stream:
 
     :raises DataError: if there is no text
     """
-    ids: list[Ints] = []
+    ids: list[Shorts] = []
     starts: list[Bools] = []
-    sizes: list[Ints] = []
+    sizes: list[Shorts] = []
     batch: list[list[str]] = []
     separator = int(tokenizer.sep_token_id)
 
@@ -59,9 +64,10 @@ def stream(texts: Iterable[str], tokenizer: PreTrainedTokenizerBase) -> Stream:
             places = np.asarray(coded.word_ids(number), dtype=np.int64)
             begins = np.diff(places, prepend=-1) != 0
             lengths = np.asarray([len(word.encode()) + 1 for word in words], dtype=np.int64)
-            ids.append(np.asarray([*coded["input_ids"][number], separator], dtype=np.int64))
+            ids.append(np.asarray([*coded["input_ids"][number], separator], dtype=np.int32))
             starts.append(np.append(begins, True))
-            sizes.append(np.append(np.where(begins, lengths[places], 0) if len(places) else places, 0))
+            whole = np.append(np.where(begins, lengths[places], 0) if len(places) else places, 0)
+            sizes.append(whole.astype(np.int32))
         batch.clear()
 
     for text in texts:
@@ -74,6 +80,21 @@ def stream(texts: Iterable[str], tokenizer: PreTrainedTokenizerBase) -> Stream:
     if not ids:
         raise DataError("There is no text to pretrain on.")
     return Stream(np.concatenate(ids), np.concatenate(starts), np.concatenate(sizes), separator)
+
+
+def enough(texts: Sequence[str], words: int, seed: int) -> Sequence[str]:
+    """The documents that a budget of words reads: drawn by the seed, in the order of the text; all if it reads all.
+
+    So a small budget begins at once, however much text there is. They are a quarter more than the budget, as the rest
+    of an input is dropped, and at least `LEAST_WORDS`.
+    """
+    wanted, taken = max(LEAST_WORDS, words + words // 4), []
+    for place in np.random.default_rng((seed, DOCUMENTS)).permutation(len(texts)).tolist():
+        if wanted <= 0:
+            break
+        taken.append(place)
+        wanted -= len(texts[place].split())
+    return [texts[place] for place in sorted(taken)]
 
 
 def cut(whole: Stream, length: int) -> Sequence[slice]:

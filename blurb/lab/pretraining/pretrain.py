@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,9 @@ from blurb import __version__
 from blurb.checkpoints.transformers_log import hide_progress
 from blurb.lab.pretraining import card
 from blurb.lab.pretraining.corpus import Corpus
-from blurb.lab.pretraining.recipe import Recipe
+from blurb.lab.pretraining.recipe import FIRST, VERSION, Recipe
 from blurb.messages.errors import SettingsError
-from blurb.system.files import nearest, new_folder, read_json, write_json
+from blurb.system.files import full_disks_told, nearest, new_folder, read_json, write_json
 
 if TYPE_CHECKING:
     from blurb.lab.pretraining.inputs import Inputs
@@ -45,6 +45,7 @@ def pretrain(
     :raises SettingsError: if the folder is of another recipe or text
     """
     recipe.check()
+    recipe = replace(recipe, version=version_in(out, recipe.version))
     key = recipe.hash(corpus.hash)
     target = out / "model"
     _check(out, key)
@@ -60,14 +61,15 @@ def pretrain(
     out.mkdir(parents=True, exist_ok=True)
     precision = _precision(out)
     write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe), "precision": precision})
-    learnt, aside = packing.stream(corpus.texts, tokenizer), packing.stream(corpus.held_out, tokenizer)
+    learnt, aside = (packing.stream(texts, tokenizer) for texts in (_read(corpus, recipe), corpus.held_out))
     inputs = Inputs(learnt, recipe, tokenizer)
     hide_progress()
     bits = partial(quality.bits_per_byte, tokenizer=tokenizer, held_out=aside, length=recipe.length)
     folder = out / trainer.CHECKPOINTS
     flops, seconds, bf16 = _flops(model, inputs), 0.0, precision == "bf16"
     if recipe.words:
-        seconds = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks)
+        with full_disks_told(folder):
+            seconds = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks)
     bits_per_byte = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     facts = {
         "recipe": asdict(recipe),
@@ -82,8 +84,27 @@ def pretrain(
         "machine": machine(),
         "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
-    _write(target, model, tokenizer, facts)
+    with full_disks_told(target):
+        _write(target, model, tokenizer, facts)
     return target
+
+
+def version_in(out: Path, asked: int = VERSION) -> int:
+    """The version of pretraining in a folder: that of its start, else the one that is asked for."""
+    return version_of(read_json(out / PLAN)) if (out / PLAN).is_file() else asked
+
+
+def version_of(about: Mapping[str, Any]) -> int:
+    """The version of the recipe with which a pretraining began, from what is written of it."""
+    recipe = about.get("recipe")
+    return int(recipe.get("version", FIRST)) if isinstance(recipe, dict) else VERSION
+
+
+def _read(corpus: Corpus, recipe: Recipe) -> Sequence[str]:
+    """The documents that are read; the first version read all."""
+    from blurb.lab.pretraining import packing
+
+    return corpus.texts if recipe.version == FIRST else packing.enough(corpus.texts, recipe.words, recipe.seed)
 
 
 def _write(target: Path, model: Any, tokenizer: Any, facts: Mapping[str, Any]) -> None:

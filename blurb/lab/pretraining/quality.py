@@ -93,7 +93,7 @@ def _bits(model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, plac
     for begin in range(0, len(slices), BATCH):
         rows, labels = [], []
         for each in slices[begin : begin + BATCH]:
-            own, hidden = held_out.ids[each], places[each]
+            own, hidden = held_out.ids[each].astype(np.int64), places[each]
             rows.append([first, *np.where(hidden, tokenizer.mask_token_id, own), last])
             labels.append([IGNORED, *np.where(hidden, own, IGNORED), IGNORED])
         answers = torch.tensor(np.asarray(labels), device=device)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.lab.pretraining.corpus import Corpus, collect, mixed
-from blurb.lab.pretraining.recipe import Recipe
+from blurb.lab.pretraining.recipe import VERSION, Recipe
 from blurb.lab.text import documents, held_out, train_texts
 from blurb.lab.text.documents import Document
 from blurb.lab.text.train_texts import TrainTexts
@@ -41,7 +41,7 @@ def recipe(settings: Mapping[str, Any]) -> Recipe:
     :raises UnknownName: for a setting that is none
     :raises SettingsError: for what no pretraining can do
     """
-    names = [field.name for field in fields(Recipe)]
+    names = [field.name for field in fields(Recipe) if field.name != "version"]
     for name in settings:
         if name not in names:
             raise UnknownName("setting of a pretraining", name, names)
@@ -57,7 +57,11 @@ def recipe(settings: Mapping[str, Any]) -> Recipe:
 
 
 def corpus(
-    text: Sequence[str], mix: Sequence[str] = (), data: Path | None = None, raw: Path | None = None
+    text: Sequence[str],
+    mix: Sequence[str] = (),
+    data: Path | None = None,
+    raw: Path | None = None,
+    version: int = VERSION,
 ) -> tuple[Corpus, Mapping[str, Any]]:
     """The documents to learn from, and what the card says of them.
 
@@ -65,13 +69,14 @@ def corpus(
     :param mix: a second corpus, of which the smaller is repeated until both are as large
     :param data: data folder, whose dev and test sets are kept out
     :param raw: folder of the original releases, for the texts of ChemProt and DDI
+    :param version: of pretraining, that of what goes on
     :raises DataError: if a text cannot be read or nothing of it is left
     """
     if not text:
         raise SettingsError("There is no text", fix="add --text FILE, or --text train with --data.")
     if TRAIN in (*text, *mix) and data is None:
         raise SettingsError("--text train reads the train sets", fix="add --data.")
-    known = None if data is None else held_out.read(data)
+    known = None if data is None else held_out.read(data, version)
     train = train_texts.read(data, raw) if data is not None and TRAIN in (*text, *mix) else None
     first = collect(_documents(text, train), known)
     sizes = [first.words]

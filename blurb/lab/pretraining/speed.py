@@ -38,7 +38,8 @@ def words_per_second(corpus: Corpus, recipe: Recipe) -> float:
     from blurb.training.hardware import has_bf16
 
     model, tokenizer = models.build(corpus.texts, recipe)
-    inputs = Inputs(packing.stream(corpus.texts, tokenizer), replace(recipe, words=10**9), tokenizer)
+    texts = packing.enough(corpus.texts, 0, recipe.seed)
+    inputs = Inputs(packing.stream(texts, tokenizer), replace(recipe, words=10**9), tokenizer)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model.to(device)
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)

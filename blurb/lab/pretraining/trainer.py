@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import sys
 import time
@@ -28,6 +29,7 @@ SECONDS = 300
 PER_DECADE = (1, 2, 5)
 """Checkpoints that stay, spaced by equal factors: early ones differ most."""
 SAVED = "checkpoint-"
+NAME = re.compile(rf"{SAVED}([1-9][0-9]{{0,14}})", re.ASCII)
 QUALITY = "quality.json"
 """Beside a checkpoint that stays; `blurb series` draws its figures."""
 MOMENTS = ("optimizer.pt", "scheduler.pt")
@@ -50,8 +52,8 @@ def last_complete(folder: Path) -> Path | None:
     Those that stay have no moments of the optimizer any more, so nothing goes on from them: None if they are all there
     is, as after a damage to the newest.
     """
-    saved = sorted(folder.glob(f"{SAVED}*"), key=lambda path: int(path.name.removeprefix(SAVED)))
-    for path in reversed(saved):
+    saved = sorted(_saved(folder).items())
+    for _, path in reversed(saved):
         if damage(path):
             shutil.rmtree(path)
         elif all((path / name).is_file() for name in MOMENTS):
@@ -59,6 +61,12 @@ def last_complete(folder: Path) -> Path | None:
     if saved:
         warnings.warn(Notice(f"{folder} has no checkpoint to go on from: the pretraining starts anew."), stacklevel=2)
     return None
+
+
+def _saved(folder: Path) -> dict[int, Path]:
+    """Step -> checkpoint; a folder of another name, such as somebody's copy, is none of ours."""
+    matches = ((NAME.fullmatch(path.name), path) for path in folder.glob(f"{SAVED}*"))
+    return {int(match[1]): path for match, path in matches if match and path.is_dir()}
 
 
 class _Saving(TrainerCallback):  # type: ignore[misc]
@@ -88,8 +96,7 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
             figures = {"bits per byte": round(self.measure(model), 6)}
             write_json(folder / f"{SAVED}{state.global_step}" / QUALITY, figures)
         seal(folder / f"{SAVED}{state.global_step}")
-        for path in folder.glob(f"{SAVED}*"):
-            step = int(path.name.removeprefix(SAVED))
+        for step, path in _saved(folder).items():
             if step != state.global_step and step not in self.kept:
                 shutil.rmtree(path)
             elif step != state.global_step and (path / MOMENTS[0]).is_file():  # only the newest is gone on from

@@ -12,12 +12,12 @@ from blurb.export import row_files
 from blurb.lab.pretraining import pretrain, request
 from blurb.lab.pretraining.corpus import Corpus
 from blurb.lab.study import parts
+from blurb.lab.study.parts import WORK
 from blurb.lab.study.spec import Study, Variant
 from blurb.results.row_scores import RowScores
 from blurb.system import leases
 from blurb.system.files import new_folder, read_json, write_json
 
-WORK = "work"
 Score = Callable[[Path | str, str, str, Path], RowScores]
 """Fine-tunes an encoder: its folder (or a baseline), the name of its row, the protocol, the store -> the row."""
 
@@ -34,9 +34,10 @@ class Texts:
 
     def of(self, variant: Variant) -> tuple[Corpus, Mapping[str, Any]]:
         """The documents of a variant, and what the card says of them."""
-        key = (tuple(variant.text), tuple(variant.mix))
+        version = variant.recipe.version
+        key = (tuple(variant.text), tuple(variant.mix), version)
         if key not in self._there:
-            self._there[key] = request.corpus(variant.text, variant.mix, *self._places)
+            self._there[key] = request.corpus(variant.text, variant.mix, *self._places, version)
         return self._there[key]
 
 

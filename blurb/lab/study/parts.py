@@ -9,7 +9,7 @@ They are small and have no text, so they can be committed; a study goes on from 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,15 @@ from blurb.board.reading import read
 from blurb.export.row_files import ABOUT
 from blurb.lab.pretraining import request
 from blurb.lab.pretraining.pretrain import ABOUT as PRETRAINING
-from blurb.lab.pretraining.recipe import Recipe
+from blurb.lab.pretraining.pretrain import PLAN, version_of
+from blurb.lab.pretraining.recipe import VERSION, Recipe
 from blurb.lab.study.spec import Study, Variant
 from blurb.lab.study.units import variant_row
 from blurb.messages.errors import DataError
 from blurb.results.row_scores import RowScores
 from blurb.system.files import read_json
 
-PARTS = "parts"
+PARTS, WORK = "parts", "work"
 SCORING = "seconds of scoring"
 """Key of `pretraining.json`: protocol -> seconds, of the protocols that were scored in one go with the pretraining."""
 
@@ -46,6 +47,21 @@ def floors(out: Path, study: Study) -> dict[str, RowScores]:
     return {floor: scores(read(place)) for floor, place in places.items() if (place / ABOUT).is_file()}
 
 
+def begun(study: Study, out: Path) -> Study:
+    """A study with the version of the recipe that its parts began with, those that a kill left unfinished included.
+
+    :raises DataError: if they began with two
+    """
+    files = [*(out / PARTS).glob(f"*/{PRETRAINING}"), *(out / WORK).glob(f"*/*/{PLAN}")]
+    versions = {version_of(read_json(file)) for file in files}
+    if len(versions) > 1:
+        why = f"its parts were made with versions {' and '.join(map(str, sorted(versions)))} of pretraining."
+        raise DataError(why, out, fix="move those of one version away.")
+    version = versions.pop() if versions else VERSION
+    variants = [replace(each, recipe=replace(each.recipe, version=version)) for each in study.variants]
+    return replace(study, variants=variants)
+
+
 def is_done(out: Path, study: Study, variant: Variant, seed: int) -> bool:
     """Whether a pretraining has been scored by every protocol.
 
@@ -64,7 +80,7 @@ def check(out: Path, study: Study, variant: Variant, seed: int) -> None:
     if not file.is_file():
         return
     made, wanted = read_json(file), variant.run(seed)
-    recipe = {**asdict(Recipe()), **made.get("recipe", {})}
+    recipe = {**asdict(Recipe()), "version": version_of(made), **made.get("recipe", {})}
     differs = [name for name, value in asdict(wanted).items() if recipe[name] != value]
     if made.get("text", {}).get("source") != request.source(variant.text, variant.mix):
         differs.append("text")

@@ -33,7 +33,7 @@ KEYS = (
     "recipe",
     "variants",
 )
-OF_RECIPE = tuple(sorted({field.name for field in fields(Recipe)} - {"seed"}))
+OF_RECIPE = tuple(sorted({field.name for field in fields(Recipe)} - {"seed", "version"}))
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 """It names folders and rows."""
 OF_VARIANT = (*OF_RECIPE, "text", "mix", "published")

@@ -57,12 +57,17 @@ def read(path: Path) -> Iterator[Document]:
 def _text(stream: IO[bytes], path: Path) -> Iterator[Document]:
     """Documents separated by blank lines, as in the corpora of BERT."""
     lines: list[str] = []
-    for _, line in _lines(stream, path):
+    size = 0
+    for number, line in _lines(stream, path):
         if line.strip():
             lines.append(line.strip())
+            size += len(line)
+            if size > MOST_LINE:
+                what = f"a document ends here with more than {MOST_LINE:,} characters."
+                raise DataError(what, path, number, fix="separate documents by blank lines.")
         elif lines:
             yield Document("\n".join(lines))
-            lines = []
+            lines, size = [], 0
     if lines:
         yield Document("\n".join(lines))
 
@@ -74,11 +79,15 @@ def _json_lines(stream: IO[bytes], path: Path) -> Iterator[Document]:
             continue
         try:
             row: Any = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
             raise DataError(f"is no JSON ({error}).", path, number) from None
         parts = [row.get(name) or "" for name in ("title", "abstract", "text")] if isinstance(row, dict) else []
         if not all(isinstance(part, str) for part in parts) or not any(parts):
             raise DataError("expected an object with `text`, or with `title` and `abstract`.", path, number)
+        try:
+            "".join(parts).encode()
+        except UnicodeEncodeError:
+            raise DataError("half of a surrogate pair is not a character.", path, number) from None
         yield Document("\n".join(part.strip() for part in parts if part.strip()), str(row.get("pmid") or ""))
 
 

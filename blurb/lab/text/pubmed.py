@@ -16,6 +16,10 @@ from blurb.messages.errors import DataError
 ARTICLE, CITATION = "PubmedArticle", "MedlineCitation"
 TITLE, ABSTRACT = "ArticleTitle", "AbstractText"
 CHUNK = 1 << 20
+MOST_TEXT = 50_000_000
+"""Bytes of an article, and of what stands between two tags: more is no article, and would fill the memory."""
+MOST_DEPTH = 100
+"""Tags that are open at once; those of PubMed have a dozen."""
 
 
 def articles(stream: IO[bytes], path: Path) -> Iterator[tuple[str, str]]:
@@ -37,20 +41,24 @@ def articles(stream: IO[bytes], path: Path) -> Iterator[tuple[str, str]]:
         last = not chunk
         try:
             parser.Parse(chunk, last)
+            handler.check(len(chunk))
         except expat.ExpatError as error:
             raise DataError(f"is damaged or cut: {expat.errors.messages[error.code]}.", path, error.lineno) from None
-        except _EntityError:
-            raise DataError("declares entities, which no file of PubMed does.", path) from None
+        except _RefusedError as error:
+            raise DataError(str(error), path, parser.CurrentLineNumber) from None
+        except (LookupError, ValueError):  # of the declaration: Python's encodings are not those of expat
+            what = "its first line declares an encoding that cannot be read in XML."
+            raise DataError(what, path, 1, fix="save it as UTF-8.") from None
         yield from handler.finished
         handler.finished.clear()
 
 
-class _EntityError(Exception):
-    """A declaration of an entity."""
+class _RefusedError(Exception):
+    """What no file of PubMed has."""
 
 
 def _refuse(*_: object) -> None:
-    raise _EntityError
+    raise _RefusedError("declares entities, which no file of PubMed does.")
 
 
 class _Handler:
@@ -62,20 +70,35 @@ class _Handler:
         self.pmid, self.title = "", ""
         self.parts: list[str] = []
         self.buffer: list[str] | None = None
+        self.size, self.silent = 0, 0
+
+    def check(self, size: int) -> None:
+        """Refuses a tag without end: a chunk that had no event in it belongs to one."""
+        self.silent += size
+        if self.silent > MOST_TEXT:
+            raise _RefusedError(f"has a tag of more than {MOST_TEXT:,} bytes.")
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self.path.append(name)
+        self.silent = 0
+        if len(self.path) > MOST_DEPTH:
+            raise _RefusedError(f"has more than {MOST_DEPTH} tags that are open at once.")
         if name == ARTICLE:
-            self.pmid, self.title, self.parts = "", "", []
+            self.pmid, self.title, self.parts, self.size = "", "", [], 0
         if name in (TITLE, ABSTRACT) or (name == "PMID" and self.path[-2:-1] == [CITATION]):
             self.buffer = []
 
     def text(self, content: str) -> None:
+        self.silent = 0
         if self.buffer is not None:
             self.buffer.append(content)
+            self.size += len(content)
+            if self.size > MOST_TEXT:
+                raise _RefusedError(f"has an article of more than {MOST_TEXT:,} characters.")
 
     def end(self, name: str) -> None:
         self.path.pop()
+        self.silent = 0
         if self.buffer is not None and name in (TITLE, ABSTRACT, "PMID"):
             content, self.buffer = " ".join("".join(self.buffer).split()), None
             if name == ABSTRACT and "OtherAbstract" not in self.path:  # of another language or for laymen

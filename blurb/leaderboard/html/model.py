@@ -179,16 +179,20 @@ class Ablation:
     lines: Sequence[tuple[str, Mapping[str, Mapping[str, str]]]]
 
 
+SeriesPoint = tuple[int, float, float, tuple[float, float] | None]
+"""Step, value, trend, and the ends of the 95 % interval of the trend; None if it is unknown."""
+
+
 @dataclass(frozen=True)
 class SeriesChart:
     """The curves of runs by one measure, of a `series.csv`.
 
-    :param runs: name, and step, value, trend and half of the interval of the trend (None if unknown) of each point
+    :param runs: name, and its points
     """
 
     title: str
     logarithmic: bool
-    runs: Sequence[tuple[str, Sequence[tuple[int, float, float, float | None]]]]
+    runs: Sequence[tuple[str, Sequence[SeriesPoint]]]
 
 
 @dataclass(frozen=True)

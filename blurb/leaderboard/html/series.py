@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blurb.leaderboard.html.model import SeriesChart
+from blurb.leaderboard.html.model import SeriesChart, SeriesPoint
 from blurb.messages.errors import DataError
 from blurb.results import csv_files
 from blurb.statistics.smoothing import logarithmic
+from blurb.store.figures import within
 
 NEEDED = ("run", "step", "protocol", "dataset", "measure", "value", "trend", "trend_half")
 SHOWN = ("score", "figure")
@@ -30,14 +31,18 @@ def _charts(path: Path) -> list[SeriesChart]:
     columns, lines = csv_files.read(path)
     if missing := [column for column in NEEDED if column not in columns]:
         raise DataError(f"not a table of blurb series, as columns are missing: {', '.join(missing)}.", path, 1)
-    points: dict[str, dict[str, list[tuple[int, float, float, float | None]]]] = {}
+    points: dict[str, dict[str, list[SeriesPoint]]] = {}
     first = next((line["protocol"] for _, line in lines if line["protocol"]), "")
     for number, line in lines:
         if line["measure"] not in SHOWN or line["protocol"] not in ("", first):
             continue
         try:
+            trend = float(line["trend"])
             half = float(line["trend_half"]) if line["trend_half"] else None
-            point = int(line["step"]), float(line["value"]), float(line["trend"]), half
+            ends = None if half is None else (trend - half, trend + half)
+            if ends and line["measure"] == SHOWN[0]:
+                ends = within(*ends, line["dataset"])
+            point = int(line["step"]), float(line["value"]), trend, ends
         except (ValueError, TypeError) as error:
             raise DataError("step, value and trend must be numbers.", path, number) from error
         points.setdefault(line["dataset"], {}).setdefault(csv_files.original(line["run"]), []).append(point)

@@ -114,7 +114,7 @@ def curves(entries: Sequence[tuple[int, PageRow]], task: str, title: str, on: in
 def series(chart: SeriesChart) -> Markup:
     """The checkpoints of runs: points, their trend and its 95 % interval, over the steps."""
     points = [point for _, own in chart.runs for point in own]
-    ends = [end for _, value, trend, half in points for end in (value, trend - (half or 0), trend + (half or 0))]
+    ends = [end for _, value, trend, band in points for end in (value, *(band or (trend,)))]
     y, x = Axis(ends, CURVES - 8, 8), _Steps([step for step, *_ in points], chart.logarithmic, 36, WIDTH - 8)
     if min(ends) > 0:
         y.low = max(y.low, min(ends) - 0.06 * (max(ends) - min(ends)))  # an axis from 0 would flatten a curve
@@ -125,9 +125,10 @@ def series(chart: SeriesChart) -> Markup:
     parts.append(_text(WIDTH - 6, CURVES + 21, "step", "number quiet"))
     for number, (run, own) in enumerate(chart.runs):
         body = [_tip(run)]
-        if all(half is not None for *_, half in own):
-            upper = [f"{x(step):.1f} {y(trend + (half or 0)):.1f}" for step, _, trend, half in own]
-            lower = [f"{x(step):.1f} {y(trend - (half or 0)):.1f}" for step, _, trend, half in reversed(own)]
+        bands = [(x(step), *map(y, band)) for step, *_, band in own if band]
+        if len(bands) == len(own):
+            upper = [f"{place:.1f} {high:.1f}" for place, _, high in bands]
+            lower = [f"{place:.1f} {low:.1f}" for place, low, _ in reversed(bands)]
             body.append(f'<path class="band" d="M{"L".join([*upper, *lower])}Z"/>')
         line = "L".join(f"{x(step):.1f} {y(trend):.1f}" for step, _, trend, _ in own)
         body.append(f'<path class="curve" d="M{line}"/>')

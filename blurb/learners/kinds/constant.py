@@ -10,5 +10,6 @@ LEARNER = LearnerKind(
     learner="blurb.learners.baselines.constants:Constant",
     cost="blurb.cost.learners:constant",
     settings=EXAMPLES,
+    recipe=2,
     deterministic=True,
 )

@@ -119,6 +119,15 @@ def test_attention_that_is_not_over_all_words_is_refused(kind: str, checkpoint: 
         attention(checkpoint(kind), TEXT)
 
 
+@pytest.mark.parametrize("kind", ["bert_uncased", "bertweet", "deberta"])
+@pytest.mark.parametrize("text", ["\ufeffword here", "\u200bword here", "\u0301word here", "\ufeff \u200b word here"])
+def test_a_text_whose_first_character_is_dropped_has_numbers(text: str, kind: str, checkpoint: Checkpoint) -> None:
+    result = attention(checkpoint(kind), text)
+    (model,) = result.models
+    assert model.matrix.sum(-1) == pytest.approx(np.ones(model.matrix.shape[:-1]), abs=1e-5)
+    assert result.places[0][0] == next(place for place, sign in enumerate(text) if not sign.isspace())
+
+
 def test_it_says_that_attention_was_switched(checkpoint: Checkpoint) -> None:
     assert "'eager'" in attention(checkpoint("bert_uncased"), TEXT).notes[0]
     assert attention(checkpoint("deberta"), TEXT).notes == ()  # DeBERTa has no other

@@ -40,6 +40,17 @@ def test_a_piece_belongs_to_the_word_in_which_it_begins() -> None:
     assert boundaries(words, pieces) == {0, 1, 2}
 
 
+def test_what_a_tokenizer_drops_at_the_beginning_is_of_the_word_behind_it() -> None:
+    """A byte order mark or a combining mark has no sub-token: dividing by their number made every weight no number."""
+    words = [(0, 1), (1, 5), (6, 10)]
+    pieces = Subtokens([7, 8], [1, 6], [5, 10])
+    assert boundaries(words, pieces) == {0, 2}
+    assert united(words, {0, 2}) == [(0, 5), (6, 10)]
+    assert boundaries(words, Subtokens([8], [6], [10])) == {0}
+    with pytest.raises(SettingsError, match="drops the whole text"):
+        boundaries(words, Subtokens([], [], []))
+
+
 def test_words_that_a_tokenizer_cannot_keep_apart_are_one() -> None:
     words = [(0, 4), (5, 9), (9, 10), (11, 12)]
     over = Subtokens([1, 2], [0, 5], [4, 12])  # reaches over three words

@@ -33,7 +33,12 @@ def test_scores_of_all_checkpoints_and_figures_are_charts(tmp_path: Path) -> Non
     charts = series.read(_write(tmp_path, LINES))
     assert [(chart.title, chart.logarithmic) for chart in charts] == [("gad", True), ("bits per byte", True)]
     assert [run for run, _ in charts[0].runs] == ["a", "b<c>"]
-    assert charts[0].runs[0][1] == [(1, 60, 60, 2), (10, 62, 62, 1), (100, 65, 65, 1), (1000, 66, 66, 2)]
+    assert charts[0].runs[0][1] == [
+        (1, 60, 60, (58, 62)),
+        (10, 62, 62, (61, 63)),
+        (100, 65, 65, (64, 66)),
+        (1000, 66, 66, (64, 68)),
+    ]
 
 
 def test_points_stand_where_their_numbers_are(tmp_path: Path) -> None:
