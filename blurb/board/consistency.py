@@ -83,7 +83,7 @@ def _hashes(row: Row, run: RunFile, kinds: Sequence[learners.LearnerKind]) -> li
             data=run["data"],
             settings=run["settings"],
             seed=run["seed"],
-            precision=about["precision"] or "fp32",
+            precision=about["precision"] or ("" if kind.rows.claimed else "fp32"),
             recipe=int(about["recipe"]),
             plugins=run["plugins"],
             learner=learners.in_trial(kind),

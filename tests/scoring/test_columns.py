@@ -265,7 +265,7 @@ def test_a_small_parquet_file_does_not_fill_the_memory(tmp_path: Path) -> None:
     before = pyarrow.default_memory_pool().max_memory()
     for path in (many, long):
         assert path.stat().st_size < 1_000_000
-        with pytest.raises(DataError, match="bytes when they are unpacked"):
+        with pytest.raises(DataError, match=r"at most [\d,]+ are expected|when it is unpacked"):
             blurb.score("gad", path, suite="demo")
     assert pyarrow.default_memory_pool().max_memory() - before < 300_000_000
 
