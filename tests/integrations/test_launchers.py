@@ -89,6 +89,27 @@ def test_what_may_change_time_and_rounding_is_in_the_provenance(tmp_path: Path) 
     assert json.loads(path.read_text(encoding="utf-8"))["environment"]["variables"] == STAY
 
 
+@pytest.mark.costly
+def test_a_pretraining_is_one_process_too(tmp_path: Path) -> None:
+    """It waited for another process, and accumulated gradients that its recipe does not count."""
+    words = [
+        f"{a}{b}{c}" for a in ("ka", "lo", "min") for b in ("tox", "ra", "be", "cho") for c in ("lin", "da", "pe", "su")
+    ]
+    lines = [" ".join(words[(n * k) % len(words)] for k in range(1, 12)) for n in range(1, 300)]
+    (tmp_path / "text.txt").write_text("\n\n".join(lines), encoding="utf-8")
+    losses = []
+    for name, variables in (("plain", {}), ("launched", {**TORCHRUN, **LAUNCHERS[-1]})):
+        command = [sys.executable, "-m", "blurb", "pretrain", str(tmp_path / name)]
+        command += ["--text", str(tmp_path / "text.txt"), "--words", "2k", "--vocabulary", "120", "--batch", "4"]
+        environment = {**os.environ, **variables}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
+        assert done.returncode == 0, done.stderr[-1500:]
+        losses.append(json.loads((tmp_path / name / "model" / "pretraining.json").read_text(encoding="utf-8")))
+    assert {k: v for k, v in losses[0].items() if "second" not in k} == {
+        k: v for k, v in losses[1].items() if "second" not in k
+    }
+
+
 @pytest.mark.parametrize("variables", LAUNCHERS)
 def test_the_environment_is_put_back(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
     for name, value in {**variables, **STAY}.items():

@@ -22,6 +22,7 @@ from blurb.lab.pretraining.objective import loss
 from blurb.messages.errors import Notice
 from blurb.messages.text import duration
 from blurb.system.files import damage, read_json, seal, take_out, write_json
+from blurb.system.launchers import one_process
 
 CHECKPOINTS = "checkpoints"
 SECONDS = 300
@@ -130,6 +131,7 @@ class _Pretraining(Trainer):  # type: ignore[misc]
         return SequentialSampler(self.train_dataset if train_dataset is None else train_dataset)
 
 
+@one_process()  # no launcher decides about the updates that a recipe counts
 def train(
     model: Any,
     inputs: Inputs,
