@@ -24,7 +24,7 @@ OTHER_MEANINGS = {
     ),  # of the most frequent answer
     "constant": ("metrics/functions/pearson.py",),  # whether the predictions are all alike
     "bigrams": ("data/stats.py", "cli/data/stats.py"),  # repeated words in the data
-    "probe": ("cost/budget.py", "api/argument_checks.py"),  # a protocol
+    "probe": ("cost/budget.py",),  # a protocol
 }
 """Words that name something else, by word: the files that have them."""
 
