@@ -30,7 +30,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from blurb.messages.errors import Notice, SettingsError, UnknownName
+from blurb.messages.errors import Notice, SettingsError, UnknownName, ended
 from blurb.names import known_as
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ def load_object(target: str, kind: str) -> Any:
             raise
         hint = ""
         if isinstance(error, ModuleNotFoundError) and error.name and f"{module_name}.".startswith(f"{error.name}."):
-            hint = f" If it is not installed, use its file ./{module_name.replace('.', '/')}.py:{attribute} instead."
+            hint = f" If it is not installed, use its file: ./{module_name.replace('.', '/')}.py:{attribute}"
         what = str(error) if known else f"{type(error).__name__}: {error}"
         raise SettingsError(f"Cannot import the {kind} '{target}': {what}.{hint}") from error
 
@@ -163,7 +163,7 @@ class Registry(Generic[T]):
         except SettingsError as error:
             if self.is_builtin(name):
                 raise
-            warnings.warn(Notice(f"{error} It is left out."), stacklevel=2)
+            warnings.warn(Notice(f"{ended(str(error))} It is left out."), stacklevel=2)
             return None
 
     def usable(self, get: Callable[[str], T] | None = None) -> dict[str, T]:
