@@ -24,6 +24,6 @@ def main() -> None:
     if not hasattr(blurb, "DISTRIBUTION"):
         sys.stderr.write(MIXED)
         sys.exit(2)
-    from blurb.cli import main as command
+    from blurb.__main__ import main as command
 
     command()

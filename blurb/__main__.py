@@ -1,5 +1,30 @@
-"""`python -m blurb`."""
+"""The command `blurb`, also as `python -m blurb`: Ctrl-C ends it without a traceback also while modules load."""
 
-from blurb.cli import main
+from __future__ import annotations
 
-main()
+import atexit
+import os
+import signal
+import sys
+
+
+def main() -> None:
+    """Runs the command line; until its own handler is set (`blurb.cli._exit`), there is nothing to clean up."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # of a command in the background of a script
+        signal.signal(signal.SIGINT, _leave)
+    if hasattr(signal, "pthread_sigmask"):
+        # Where code of C was interrupted, Python ends by SIGINT whatever the exit code is; blocked, it exits with 130.
+        atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, [signal.SIGINT])
+    from blurb.cli import main as command
+
+    command()
+
+
+def _leave(number: int, frame: object) -> None:
+    sys.stderr.write("Interrupted.\n")
+    sys.stderr.flush()
+    os._exit(128 + number)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 from urllib.parse import quote, unquote
 
 from blurb.messages.errors import SettingsError
+from blurb.messages.text import folded
 
 T = TypeVar("T")
 
@@ -47,9 +49,20 @@ def check(name: str, what: str, option: str = "--name") -> None:
         )
 
 
-def folded(name: str) -> str:
-    """A name as names are compared that people type: `NCBI_disease` is `ncbi-disease`."""
-    return name.lower().replace("_", "-")
+def known_as(name: str, known: Iterable[str]) -> str:
+    """The known name that a person typed in other letters; the name itself if there is none, or more than one.
+
+    >>> known_as("NCBI_disease", ["gad", "ncbi-disease"]), known_as("Gad", ["GAD", "gad"]), known_as("x", [])
+    ('ncbi-disease', 'Gad', 'x')
+    """
+    names = set(known)
+    alike = [] if name in names else [each for each in names if folded(each) == folded(name)]
+    return alike[0] if len(alike) == 1 else name
+
+
+def file_beside(name: str) -> str:
+    """The last sentence of the error for a name that is unknown, if there is a TOML file of it here."""
+    return f" Write ./{name}.toml for the file of that name." if os.path.isfile(f"{name}.toml") else ""
 
 
 def plain(name: str) -> str:

@@ -30,7 +30,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from blurb.messages.errors import Notice, SettingsError, UnknownName
+from blurb.messages.errors import Notice, SettingsError, UnknownName, ended
+from blurb.names import known_as
 
 T = TypeVar("T")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -140,6 +141,7 @@ class Registry(Generic[T]):
 
         Raises UnknownName, with the closest name, if there is none.
         """
+        name = self.registered(name)
         if name in self.typed:
             path = self.typed[name]
             return self._load(name) if path is None else self._load_file(path, name.rpartition(":")[2])
@@ -161,7 +163,7 @@ class Registry(Generic[T]):
         except SettingsError as error:
             if self.is_builtin(name):
                 raise
-            warnings.warn(Notice(f"{error} It is left out."), stacklevel=2)
+            warnings.warn(Notice(f"{ended(str(error))} It is left out."), stacklevel=2)
             return None
 
     def usable(self, get: Callable[[str], T] | None = None) -> dict[str, T]:
@@ -189,7 +191,11 @@ class Registry(Generic[T]):
     def short(self, name: str) -> str:
         """The name of a plug-in in trials; without folders if it is from a file, as they are specific to a machine."""
         file, _, attribute = name.rpartition(":")
-        return f"{Path(file).name}:{attribute}" if _is_file(name) else name
+        return f"{Path(file).name}:{attribute}" if _is_file(name) else self.registered(name)
+
+    def registered(self, name: str) -> str:
+        """The name of the entry that a person typed in other letters, such as `CRF`; else the name itself."""
+        return name if ":" in name else known_as(name, self.entries)
 
     def is_plugin(self, name: str) -> bool:
         """Whether an entry is not built in."""
@@ -278,9 +284,9 @@ def _path(reference: str) -> Path | None:
 
 
 def _how(kind: str, name: str) -> str:
-    """What to do about code that is named in data; "" for a plain name."""
+    """What to do about code that is named in data, or a file without its class; "" for a plain name."""
     if ":" not in name:
-        return ""
+        return f" Write ./{name.removeprefix('./')}:CLASS for a {kind} of your own." if name.endswith(".py") else ""
     example = shlex.quote(f"./{name.rpartition('/')[2]}" if _is_file(name) else name)
     typed = f"Give its code with --{kind} {example}, or install" if kind in ("head", "pooling", "engine") else "Install"
     return f" Code that a file names is not run. {typed} it as a plug-in."

@@ -81,6 +81,12 @@ def test_a_name_that_data_may_have_written_runs_nothing(
         assert marker.exists()
 
 
+def test_what_is_left_out_is_told_in_two_sentences(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _entry_point(monkeypatch, "gone", "no_such_module:TOY")
+    with pytest.warns(Notice, match=r"\./no_such_module\.py:TOY\. It is left out\.$"):
+        assert _toys().known("gone") is None
+
+
 def test_two_files_of_one_name_are_told_apart(plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

@@ -38,13 +38,16 @@ BLOCK = 4096
 Figures = dict[str, float]
 
 
-def request(runs: Path, trials: int) -> Request:
-    """What a command asks for that has at least so many trials: all datasets with five seeds of many models."""
+def request(runs: Path, trials: int, real: bool = False) -> Request:
+    """What a command asks for that has at least so many trials: all datasets with five seeds of many models.
+
+    :param real: all models have the weights that they are of, which the worker compares
+    """
     data = demo.prepare()
     names = [task for task in tasks.all() if task.paper_order]
     tiny = building.resolve(str(scratch.build("scratch:tiny", data)), "tiny")
     sources = [
-        replace(tiny, name=f"org/encoder-{number:05d}", weights=f"{number:064x}")
+        replace(tiny, name=f"org/encoder-{number:05d}", weights=tiny.weights if real else f"{number:064x}")
         for number in range(-(-trials // (len(names) * SEEDS)))
     ]
     return Request(sources, names, protocol.load("quick"), data, runs, "fp32", device="cpu", seeds=SEEDS)
@@ -144,7 +147,7 @@ def passed_over(folder: Path, trials: int) -> Figures:
 
 def worked(folder: Path, trials: int) -> Figures:
     """Trials of a learner of no cost through the worker into a store: seconds that pass, as it waits for the disk."""
-    planned = plan.prepare(request(folder / "worked", min(trials, WORKED)))
+    planned = plan.prepare(request(folder / "worked", min(trials, WORKED), real=True))
     with replaced(building, "learner", Idle):
         run(replace(planned, final=planned.final[:WARM]), here())
         rest = planned.final[WARM:]

@@ -16,7 +16,8 @@ from blurb.planning.plan import Planned
 from blurb.store import rescore
 from blurb.store.provenance import Provenance
 from blurb.store.record import write_predictions
-from blurb.store.store import FILES, SCHEMA, Store
+from blurb.store.schema import SCHEMA
+from blurb.store.store import FILES, Store
 from blurb.tasks import Task
 
 UNITS = 40

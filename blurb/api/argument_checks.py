@@ -14,12 +14,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-from blurb.execution.engines import engines
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.planning.named_models import NamedModel
 from blurb.planning.options import KEEP
 from blurb.system.files import of_system
-from blurb.tasks import SCORED, known
+from blurb.tasks import SCORED
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -155,34 +154,12 @@ def spoken(function: Callable[P, T]) -> Callable[P, T]:
     return called
 
 
-COMMAND = re.compile(r"\bblurb [a-z]+[^\n;]*")
+COMMAND = re.compile(r"\bblurb [a-z]+[^\n;`]*")
 """A command to type in a shell, whose options stay."""
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])(?: ([\w./=:,-]*[\w]))?")
-WORDS = frozenset(
-    (
-        "demo",
-        "blurb",
-        "best",
-        "replace",
-        "quick",
-        "standard",
-        "probe",
-        "sketch",
-        "smoke",
-        "paper",
-        "linkbert",
-        "cased",
-        "uncased",
-        "auto",
-        "cpu",
-        "cuda",
-        "mps",
-        "dummify",
-        "markers",
-        "original",
-    )
-)
-"""Values of options that look like words of a sentence, as names of engines do; others have a digit or a sign."""
+NO_VALUES = "and are cannot chooses folder instead is it keeps leads must needs of or out shows such the to was with"
+PROSE = frozenset(NO_VALUES.split())
+"""What follows an option in messages and is no value of it; a test reads all messages for others."""
 
 
 def in_python(text: str) -> str:
@@ -192,6 +169,8 @@ def in_python(text: str) -> str:
     'Give the folder with data= (or use suite="demo"). Try lr=1e-5, or remove dry_run=.'
     >>> in_python("To see where: blurb data verify --data FOLDER")
     'To see where: blurb data verify --data FOLDER'
+    >>> in_python("Get them with `blurb data get --out DATA`, or use --split mine and --seeds 3; --check needs a row.")
+    'Get them with `blurb data get --out DATA`, or use split="mine" and seeds=3; check= needs a row.'
     """
     parts, start = [], 0
     for command in COMMAND.finditer(text):
@@ -205,6 +184,6 @@ def _keyword(option: re.Match[str]) -> str:
     if name == "set":
         return value if value and "=" in value else f"a keyword {value}" if value else "a keyword"
     name = {"print": "print_script"}.get(name, name)
-    if value and (value in WORDS or value in engines.names() or known(value) or not value.isalpha()):
-        return f'{name}="{value}"'
-    return f"{name}=" + (f" {value}" if value else "")
+    if not value or value in PROSE:
+        return f"{name}={f' {value}' if value else ''}"
+    return f"{name}={value}" if value.isdecimal() else f'{name}="{value}"'

@@ -100,7 +100,7 @@ def watch(
     protocol: str = "sketch",
     pattern: str | None = None,
     split: Split = "dev",
-    pause: float = 30.0,
+    pause: float | str = 30.0,
     idle: str = "2h",
     output: Path | str = "runs",
     check: Row | None = None,
@@ -114,7 +114,7 @@ def watch(
 ) -> Series:
     """Scores each checkpoint of a training as it appears, until the run ends; returns all of them.
 
-    :param pause: seconds between two looks at the folders
+    :param pause: time between two looks at the folders: seconds, or such as "30s"
     :param idle: such as "2h": a run without a new checkpoint for so long has ended
     :param check: a baseline, with which each checkpoint is compared; rules, state, looks and sd as of `blurb.check`
     :param seen: called after each checkpoint with the series so far, the row of the new one (None if it failed) and the
@@ -128,16 +128,17 @@ def watch(
     from blurb.cost.budget import budget_seconds
 
     wrong = ErrorCollector()
-    names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle)
+    names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle, "--idle")
+    pause = f"{pause}s" if str(pause).replace(".", "", 1).isdecimal() else str(pause)
+    between = wrong.tried(budget_seconds, pause, "--pause")
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     wrong.tried(finding.check_places, places)
     wrong.tried(protocols.load, protocol)
     judge = wrong.tried(_judge, check, output, rules, state=state, looks=looks, sd=sd)
-    if not pause > 0:
-        wrong.add(SettingsError(f"pause must be above 0 seconds (got {pause:g})."))
     wrong.tell()
     assert names is not None
     assert seconds is not None
+    assert between is not None
     scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials})
     scored: dict[str, Scored] = {}
 
@@ -152,7 +153,7 @@ def watch(
         if seen is not None:
             seen(so_far(look()), row, decision)
 
-    return so_far(watching.watch(look, score, watching.Pace(pause, seconds), tell=told))
+    return so_far(watching.watch(look, score, watching.Pace(between, seconds), tell=told))
 
 
 def _judge(check: Row | None, output: Path | str, rules: Any, **shared: Any) -> Callable[..., Decision] | None:

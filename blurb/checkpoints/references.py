@@ -15,7 +15,7 @@ from typing import NamedTuple
 from blurb.checkpoints import downloads, hub
 from blurb.checkpoints.reading import reason
 from blurb.messages.errors import ModelError
-from blurb.names import by_number, folded
+from blurb.names import by_number, known_as
 from blurb.system.files import of_system
 
 OWNERS = {
@@ -152,6 +152,8 @@ def _shown(reference: str) -> str:
 def _repository(reference: str) -> tuple[str, str]:
     """The Hub id of a preset or an id, and its revision, if it names one."""
     known = presets()
-    repository, _, revision = known.get(reference, known.get(folded(reference), reference)).partition("@")
-    owner = next((f"{owner}/" for owner, names in OWNERS.items() if repository in names), "")
-    return f"{owner}{repository}", revision
+    repository, _, revision = known.get(known_as(reference, known), reference).partition("@")
+    for owner, names in OWNERS.items():
+        if (name := known_as(repository, names)) in names:
+            return f"{owner}/{name}", revision
+    return repository, revision

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import click
 
 from blurb.messages.errors import UnknownName
+from blurb.names import known_as
 
 MEANT = {
     "list": "runs",
@@ -22,8 +24,46 @@ MEANT = {
     "clean": "gc",
     "version": "--version",
     "help": "--help",
+    "resume": "run",
+    "continue": "run",
+    "benchmark": "run",
+    "results": "leaderboard show",
+    "rank": "leaderboard show",
+    "html": "leaderboard html",
+    "submit": "leaderboard submit",
+    "verify": "leaderboard verify",
+    "download": "data get",
+    "get": "data get",
 }
 """What people type for a command, as other tools call it."""
+OPTIONS_MEANT = {
+    "--wandb": ("--track wandb",),
+    "--mlflow": ("--track mlflow",),
+    "--tensorboard": ("--track tensorboard",),
+    "--trackio": ("--track trackio",),
+    "-o": ("--out", "--output"),
+    "--output-dir": ("--output", "--out"),
+    "--out-dir": ("--out", "--output"),
+    "--data-dir": ("--data",),
+    "-t": ("--tasks", "--task"),
+    "--dataset": ("--tasks", "--task"),
+    "--datasets": ("--tasks", "--task"),
+    "--task": ("--tasks",),
+    "--tasks": ("--task",),
+    "--seed": ("--seeds",),
+    "-n": ("--name",),
+    "-v": ("--version",),
+    "--gpu": ("--device cuda",),
+    "--cpu": ("--device cpu",),
+    "--fp16": ("--precision fp16",),
+    "--bf16": ("--precision bf16",),
+    "--num-workers": ("--jobs",),
+    "--resume": ("--resume-trials",),
+    "--json": ("--format json",),
+    "--csv": ("--format csv",),
+}
+"""What people type for an option -> what it may be; the first that a command has is meant."""
+OPENED = "blurb opens no browser: open the file that it names."
 
 
 class Group(click.Group):
@@ -34,9 +74,10 @@ class Group(click.Group):
         try:
             return super().parse_args(context, arguments)
         except click.NoSuchOption as error:
+            error = _with_meant(error)
             later = [word for word in typed if word in self.list_commands(context)]
             if not later:
-                raise
+                raise error from None
             place = f"{context.command_path} {later[0]} ... {error.option_name}"
             raise click.UsageError(f"{error.message} Options come after the command: {place}", context) from None
 
@@ -55,18 +96,26 @@ class Group(click.Group):
         try:
             return super().invoke(context)
         except click.NoSuchOption as error:
-            raise _with_setting(error) from None
+            raise _with_meant(error) from None
         except click.UsageError as error:
-            raise _with_out(error) from None
+            raise _with_option(error) from None
 
 
-def _with_setting(error: click.NoSuchOption) -> click.NoSuchOption:
-    """An unknown option that is a setting of the protocols, by its name or that of transformers, with what to type."""
+def _options(error: click.UsageError) -> set[str]:
+    """The options of the command that was not understood."""
+    return {option for each in error.ctx.command.get_params(error.ctx) for option in each.opts} if error.ctx else set()
+
+
+def _with_meant(error: click.NoSuchOption) -> click.NoSuchOption:
+    """An unknown option with what was meant: one of other tools, or a setting by its name or that of transformers."""
     from blurb.protocols.settings import ELSEWHERE, FIELDS
 
     name = error.option_name.lstrip("-").replace("-", "_")
-    setting = ELSEWHERE.get(name, name)
-    options = {option for each in error.ctx.command.params for option in each.opts} if error.ctx else set()
+    setting, options = ELSEWHERE.get(name, name), _options(error)
+    other = [each for each in OPTIONS_MEANT.get(error.option_name, ()) if each.partition(" ")[0] in options]
+    if other or error.option_name == "--open":
+        hint = f"Did you mean '{other[0]}'?" if other else OPENED
+        return click.NoSuchOption(error.option_name, f"No such option '{error.option_name}'. {hint}", ctx=error.ctx)
     if setting not in FIELDS or "--set" not in options:
         return error
     typed = f"--{setting.replace('_', '-')}"
@@ -74,10 +123,19 @@ def _with_setting(error: click.NoSuchOption) -> click.NoSuchOption:
     return click.NoSuchOption(error.option_name, f"No such option '{error.option_name}'. {hint}", ctx=error.ctx)
 
 
-def _with_out(error: click.UsageError) -> click.UsageError:
-    """An argument too many where a file to write is an option."""
-    options = {option for each in error.ctx.command.params for option in each.opts} if error.ctx else set()
+def _with_option(error: click.UsageError) -> click.UsageError:
+    """An argument too many where a task, the folder of a store or a file to write is an option."""
+    from blurb import tasks
+
     extra = re.fullmatch(r"Got unexpected extra argument \((\S+)\)\.?", error.message)
-    if extra is None or "--out" not in options:
+    if extra is None:
         return error
-    return click.UsageError(f"{error.message.rstrip('.')}. Did you mean --out {extra[1]}?", error.ctx)
+    selections = tasks.selections()
+    likely = ["--out", "--output"]
+    if known_as(extra[1], selections) in selections:
+        likely = ["--task", "--tasks"]
+    elif Path(extra[1]).is_dir():
+        likely.reverse()
+    meant = [option for option in likely if option in _options(error)]
+    hint = f" Did you mean {meant[0]} {extra[1]}?" if meant else ""
+    return click.UsageError(f"{error.message.rstrip('.')}.{hint}", error.ctx)

@@ -69,6 +69,7 @@ def show_head(name: str) -> None:
     from blurb.heads._spec import options, written
     from blurb.messages.errors import UnknownName
 
+    name = heads.poolings.registered(heads.heads.registered(name))
     registries = [registry for registry in (heads.heads, heads.poolings) if name in registry.names()]
     if not registries:
         raise UnknownName("head or pooling", name, [*heads.heads.names(), *heads.poolings.names()])

@@ -11,6 +11,7 @@ import click
 
 @click.command(name="pretrain")
 @click.argument("out", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("more", nargs=-1, type=click.Path(), metavar="[TEXT]...")
 @click.option(
     "--text",
     multiple=True,
@@ -83,10 +84,12 @@ import click
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of torch.  [default: all cores]")
 @click.option("--dry-run", is_flag=True, help="Read the text, say what would be seen, and stop.")
 def command(
-    out: Path, text: tuple[str, ...], mix: tuple[str, ...], data: Path | None, raw: Path | None, words: str,
-    hours: float | None, every: int, threads: int | None, dry_run: bool, **settings: Any,
+    out: Path, more: tuple[str, ...], text: tuple[str, ...], mix: tuple[str, ...], data: Path | None, raw: Path | None,
+    words: str, hours: float | None, every: int, threads: int | None, dry_run: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Pretrain a small encoder on text by masked language modelling.
+
+    Each TEXT is as after --text, so that a shell may expand --text *.txt to several.
 
     The encoder is OUT/model, for blurb run; checkpoints on the way are in OUT/checkpoints. The same command goes on
     after a kill: on the same machine with the same --threads, to the same weights. docs/lab.md says what budgets were
@@ -96,6 +99,7 @@ def command(
     from blurb.lab.pretraining.pretrain import ABOUT, pretrain, version_in
     from blurb.system.files import read_json
 
+    text += more
     recipe = request.recipe({**settings, "words": request.words(words)})
     if text:  # else an error follows
         click.echo("Reading the text ...", err=True)

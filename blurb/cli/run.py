@@ -70,7 +70,7 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     from blurb.terminal.output import console
 
     out = console(width=120)
-    out.print(render(results.rows, out.width))
+    out.print(render(sorted(results.rows, key=lambda row: row.kind.place), out.width))  # encoders, then baselines
     out.print(with_neighbours(results.rows, results.others, out.width))
     leaderboard = tables.place(options.output, options.leaderboard)
     runs = tables.results_beside(leaderboard)

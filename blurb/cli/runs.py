@@ -79,6 +79,7 @@ def command(context: click.Context, output: Path, form: str) -> None:
 
     store = Store(output)
     rows = stored_rows(store)
+    row_contents.learn(store, [row.planned for row in rows])
     if form != "table":
         lines = [
             (

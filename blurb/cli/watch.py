@@ -31,8 +31,7 @@ REDRAWN = 30.0
 @click.option("--protocol", default="sketch", show_default=True, help="Protocol of all checkpoints.")
 @click.option("--pattern", metavar="GLOB", help="Names of the checkpoints.  [default: every folder that is one]")
 @click.option("--split", type=click.Choice(SCORED), default="dev", show_default=True, help="Split of the scores.")
-@click.option("--pause", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True,
-              help="Seconds between two looks.")  # fmt: skip
+@click.option("--pause", default="30s", show_default=True, metavar="TIME", help="Time between two looks.")
 @click.option("--idle", default="2h", show_default=True, metavar="TIME",
               help="A run without a new checkpoint for so long has ended.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="series", show_default=True,

@@ -52,14 +52,14 @@ class Choice:
     whole: bool
 
 
-def budget_seconds(text: str) -> float:
+def budget_seconds(text: str, option: str = "--budget") -> float:
     """Parses `90s`, `10m`, `2h` or `1h30m` into seconds; SettingsError for anything else, including 0."""
     parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([hms])", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
-        raise SettingsError(f"--budget must be a time such as 90s, 10m, 2h or 1h30m (got '{text}').")
+        raise SettingsError(f"{option} must be a time such as 90s, 10m, 2h or 1h30m (got '{text}').")
     seconds = sum(float(number) * UNITS[unit] for number, unit in parts)
     if not 0 < seconds < float("inf"):
-        raise SettingsError(f"--budget must be positive and finite (got '{text}').")
+        raise SettingsError(f"{option} must be positive and finite (got '{text}').")
     return seconds
 
 

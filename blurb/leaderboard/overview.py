@@ -51,7 +51,7 @@ def overview(
     table.add_column("row", overflow="fold", min_width=12)
     for name in shown:
         table.add_column(heading(name), justify="right", no_wrap=True)
-    parts = [ranked.part if sorted_by in ranked.entry.values else NOTHING for ranked in ranks]
+    parts = [_part(ranked, sorted_by) for ranked in ranks]
     part = parts[0] if len(set(parts)) == 1 else ""
     for ranked, its in zip(ranks, parts, strict=True):
         if its != part:
@@ -63,6 +63,18 @@ def overview(
         style = "bold" if any(row is ranked for ranked in bold) else "dim" if row.published else ""
         table.add_row(_Figure(ranked.rank), Text(row.name), *map(_Figure, cells), style=style)
     return table
+
+
+def own_first(ranks: Sequence[Ranked], column: str) -> list[Ranked]:
+    """Groups of published rows alone after the others, each in the order that it has."""
+    own = {_part(ranked, column) for ranked in ranks if not ranked.entry.published}
+    return sorted(
+        ranks, key=lambda r: _part(r, column) not in own or (_part(r, column) == NOTHING and r.entry.published)
+    )
+
+
+def _part(ranked: Ranked, column: str) -> str:
+    return ranked.part if column in ranked.entry.values else NOTHING
 
 
 def heading(name: str) -> str:

@@ -57,7 +57,7 @@ def of_checkpoints() -> dict[str, LearnerKind]:
 
 def get_named(reference: str) -> LearnerKind:
     """The kind that stands in the place of a model; UnknownName if there is none of that name."""
-    name = name_in(reference)
+    name = kinds.registered(name_in(reference))
     found = kinds.known(name)
     if found is None or found.reads_checkpoint or not found.runs:
         raise UnknownName(PREFIX.rstrip(":"), name, named())

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from blurb.checkpoints.source import Source
 from blurb.checkpoints.source import resolve as of_checkpoint
 from blurb.heads._spec import canonical, parse
-from blurb.learners import PREFIX, LearnerKind, get_named, is_named, named, of_trial
+from blurb.learners import PREFIX, LearnerKind, get_named, is_named, kinds, named, of_trial
 from blurb.messages.errors import ModelError
-from blurb.names import folded
+from blurb.names import known_as
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -29,7 +29,7 @@ class _Classes:
         return get_named(name).load("learner")
 
     def short(self, name: str) -> str:
-        return name
+        return kinds.registered(name)
 
     def is_builtin(self, text: str) -> bool:
         return text in named()
@@ -59,8 +59,10 @@ def resolve(
     :raises ModelError: says what is missing and what to do
     """
     if not is_named(reference):
-        if folded(reference) in named() and not Path(reference).is_dir():
-            raise ModelError(f"There is no model called '{reference}'.", fix=f"Write {PREFIX}{folded(reference)}.")
+        known = named()
+        name_of_kind = known_as(reference, known)
+        if name_of_kind in known and not Path(reference).is_dir():
+            raise ModelError(f"There is no model called '{reference}'.", fix=f"Write {PREFIX}{name_of_kind}.")
         return of_checkpoint(reference, name, revision, remote_code, casing, tokenizer)
     weights = spelled(reference)
     return Source(name or weights, "learner", weights.removeprefix(PREFIX), weights=weights)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from blurb.messages.redaction import redacted
+from blurb.messages.text import folded
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,8 +46,8 @@ class BlurbError(Exception):
         return f"{text} {self.fix}" if text.endswith((".", "?", "!")) else f"{text}; {self.fix}"
 
 
-LISTED = 20
-"""Names that an error lists at most."""
+LISTED = 40
+"""Names that an error lists at most; of more, the nearest."""
 
 
 class UnknownName(BlurbError, KeyError):
@@ -60,12 +61,14 @@ class UnknownName(BlurbError, KeyError):
         :param how: a last sentence, with a blank before it
         """
         names = list(available)
-        meant = (aliases or {}).get(name)
-        alike = [each for each in names if each.lower() == name.lower()]  # of CRF, no letter is that of crf
-        close = [meant] if meant else alike or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
+        meant = next((known for typed, known in (aliases or {}).items() if folded(typed) == folded(name)), "")
+        spelled = {folded(each): each for each in names}
+        near = difflib.get_close_matches(folded(name), spelled, n=LISTED, cutoff=0.0 if len(names) > LISTED else 0.5)
+        close = difflib.get_close_matches(folded(name), near[:1], cutoff=0.5)
+        suggested = meant or (spelled[close[0]] if close else "")
+        hint = f" Did you mean '{suggested}'?" if suggested else ""
         more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
-        listed = ", ".join(names[:LISTED]) or "none"
+        listed = ", ".join([spelled[each] for each in near] if more else names) or "none"
         super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {listed}{more}.{how}")
 
 

@@ -30,6 +30,11 @@ def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str
     return texts
 
 
+def folded(name: str) -> str:
+    """A name as names are compared that people type: `NCBI_disease` is `ncbi-disease`."""
+    return name.lower().replace("_", "-")
+
+
 def signed(value: float, digits: int = 2) -> str:
     """A difference with its sign; without sign if it rounds to 0.
 

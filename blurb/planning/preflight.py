@@ -64,9 +64,12 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     before_loading.look(options, engine, chosen, protocol, settings, errors)
     rules = errors.tried(_rules, options, chosen)
     data = errors.tried(_data, options, chosen) if chosen or options.data else None
-    if errors.errors or protocol is None or data is None or engine is None:
-        for model in options.models:
-            errors.tried(before_loading.look_at, model, options)
+    looked = [ErrorCollector() for _ in options.models]
+    for model, each in zip(options.models, looked, strict=True):
+        each.tried(before_loading.look_at, model, options)
+    if errors.errors or protocol is None or data is None or engine is None or all(each.errors for each in looked):
+        for error in (error for each in looked for error in each.errors):
+            errors.add(error)
         errors.tell(NOT_YET_CHECKED)
         raise AssertionError("None without an error")
     if options.track:

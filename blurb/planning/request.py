@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.data import home
 from blurb.messages.errors import DataError, ErrorCollector, SettingsError
+from blurb.names import known_as
 from blurb.system.files import nearest
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ def check_reference(reference: str) -> None:
     """Raises a SettingsError for what cannot be a model: the name of a task, a name that is not valid UTF-8."""
     from blurb import tasks
 
-    selections = {*(task.name for task in tasks.all()), *tasks.TYPES, "all", tasks.TWELVE}
-    if reference in selections and not Path(reference).is_dir():
+    selections = tasks.selections()
+    if known_as(reference, selections) in selections and not Path(reference).is_dir():
         raise SettingsError(
             f"MODEL '{reference}' is a task", fix="separate tasks by commas without blanks: --tasks gad,hoc."
         )

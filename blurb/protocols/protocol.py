@@ -147,9 +147,11 @@ def load(name: str) -> Protocol:
         parsed = parse(path.stem, str(path), content)
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
-    plain, at, version = name.partition("@")
+    typed, at, version = name.partition("@")
+    plain = name_rules.known_as(typed, names())
+    name = plain + at + version
     if plain not in names():
-        raise UnknownName("protocol", name, names())
+        raise UnknownName("protocol", name, names(), how=name_rules.file_beside(name))
     parsed = parse(plain, f"{plain}.toml", _shipped(plain), shipped=True)
     if at and name != parsed.name and (version, parsed.name) != ("1", plain):
         raise SettingsError(

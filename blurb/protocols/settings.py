@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blurb.messages.errors import SettingsError, UnknownName
+from blurb.names import known_as
 from blurb.registry import load_object
 
 CHECKPOINTS_OWN = -1.0
@@ -265,6 +266,9 @@ def typed(name: str, value: Any, where: str) -> Any:
     if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind == "str" and isinstance(value, str):
+        facts = FACTS[name]
+        known = load_object(facts.names[1], name) if facts.names else facts.choices
+        value = known_as(value, known)
         return load_object("blurb.inputs.tagging:scheme_name", name)(value) if name == "tagging" else value
     expected = {"int": "a whole number", "float": "a number", "str": "a word"}[str(kind)]
     raise SettingsError(f"{name} must be {expected} (got {repr(value)[:60]}).", where=where)

@@ -26,7 +26,7 @@ def read(
     :param tell: receives messages about damaged files and trials, which are left out
     :param every_file: whether a trial of the index counts only while size and time of all its files are as they were;
         otherwise the time of its folder is enough, which is a tenth of the time
-    :param create: whether to begin an index if the store has none
+    :param create: whether to begin an index if the store has none, however few its trials are
     :param near: the name of a row or of its model: only those that it may be of, named as among all
     """
     with gc_disabled():

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 
 from blurb import tasks
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError, Tell, UnknownName, tell_damage
+from blurb.names import known_as
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row_scores import RowScores, labelled
 from blurb.results.schema import KEY, Numbered
@@ -163,7 +164,7 @@ def trial_of(row: RowScores, task: str | None = None, seed: int | None = None) -
         raise SettingsError(f"{row.name} has no predictions", fix="name a row of a store.")
     if task is None and len(trials) > 1:
         raise SettingsError(f"Choose a dataset: --task {' or '.join(trials)}.")
-    name = next(iter(trials)) if task is None else _typed(task)
+    name = next(iter(trials)) if task is None else known_as(_typed(task), trials)
     if name not in trials:
         raise UnknownName(f"dataset of {row.name}", name, trials)
     records = trials[name]

@@ -51,6 +51,12 @@ def paths(store: Store, row: PlannedRow) -> list[Path]:
     return [store.path(row.model, task, hash_) for task, seeds in row.trials.items() for hash_ in seeds.values()]
 
 
+def learn(store: Store, rows: Iterable[PlannedRow]) -> None:
+    """Lets the index know the trials of rows that it lacks, before all of them are looked at."""
+    keys = (index.key_of(path) for row in rows for path in paths(store, row))
+    index.of(store.root).look(store, keys, lambda damage: None, every_file=True)
+
+
 def unlisted(store: Store, rows: Iterable[PlannedRow]) -> list[Path]:
     """The trials that none of the rows has: those of searches, and seeds whose row has newer ones."""
     listed = {path for row in rows for path in paths(store, row)}

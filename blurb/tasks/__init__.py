@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages.errors import Notice, SettingsError, UnknownName
+from blurb.messages.text import folded
+from blurb.names import file_beside, known_as
 from blurb.registry import Registry
 from blurb.tasks import types
 from blurb.tasks._declared import of_fields
@@ -35,6 +37,7 @@ __all__ = [
     "of_declaration",
     "origin",
     "select",
+    "selections",
     "to_read",
     "tsv_files",
     "types",
@@ -45,6 +48,14 @@ UNREGISTERED = "bioasq"
 """The dataset of BLURB that needs a registration."""
 TWELVE = "blurb-12"
 """The other twelve: a selection of tasks, and the mean of their task-type means."""
+SEVERAL = {
+    "bc5cdr": "bc5-chem,bc5-disease",
+    "bc5": "bc5-chem,bc5-disease",
+    "blurb": "all",
+    "sts": "similarity",
+    "re": "relation",
+}
+"""What people type for a task or several, as other tools call them."""
 RESERVED = ("rows", TWELVE)
 """No task may have one of these names: that of a folder in the store, of a selection."""
 _registry: Registry[Task] = Registry("task", "blurb.tasks", "TASK", "blurb.tasks")
@@ -67,8 +78,11 @@ def get(name: str) -> Task:
 
     :raises UnknownName: if there is no such task; suggests the closest name
     """
+    name = known_as(name, {*_files, *_registry.entries})
     if name in _files:
         return _files[name]
+    if folded(name) in SEVERAL:
+        raise UnknownName("task", name, _registry.names(), SEVERAL)
     task = _registry.get(name)
     if not isinstance(task, Task):
         raise SettingsError(f"The task {name} is of type {type(task).__name__}, not blurb.tasks.Task.")
@@ -159,6 +173,11 @@ def load_selection(wanted: str | Iterable[str]) -> list[Task]:
     return select(load(word.strip()).name if word.strip().endswith(SUFFIX) else word for word in _words(wanted))
 
 
+def selections() -> list[str]:
+    """What `select` knows: names of tasks, types, `all` and `blurb-12`."""
+    return [*(task.name for task in all()), *types.names(), "all", TWELVE]
+
+
 def _words(wanted: str | Iterable[str]) -> list[str]:
     return wanted.split(",") if isinstance(wanted, str) else list(wanted)
 
@@ -172,8 +191,9 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
     """
     words = _words(wanted)
     every = all()
+    known = selections()
     chosen: set[str] = set()
-    for word in (word.strip() for word in words):
+    for word in (known_as(word.strip(), known) for word in words):
         if not word:
             continue
         if word in ("all", TWELVE):
@@ -185,7 +205,7 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
         elif word in _registry.entries or word in _registry.faults:
             get(word)  # a plug-in that is broken says why
         else:
-            raise UnknownName("task", word, [task.name for task in every] + [*types.names(), "all", TWELVE])
+            raise UnknownName("task", word, known, SEVERAL, file_beside(word))
     if not chosen:
         raise SettingsError("No task is selected", fix="give task names, types or 'all', separated by commas.")
     return [task for task in every if task.name in chosen]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -18,7 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb.execution.progress import TrialProgress
+from blurb.messages.errors import BlurbError
 from blurb.messages.text import duration
+from blurb.store.record import Record
 from blurb.terminal.output import console
 
 if TYPE_CHECKING:
@@ -94,6 +97,8 @@ class Display:
             text = f"[{self.count}/{self.total}] {self._which(outcome.job)}: {outcome.status}"
             if outcome.status == "done":
                 text += f" in {outcome.seconds:.0f} s"
+                with contextlib.suppress(BlurbError):  # what is wrong with a stored trial is told by who reads it
+                    text += f", dev {100 * Record(str(outcome.job.path)).score('dev'):.1f}"
             if outcome.message:
                 text += f" ({outcome.message})"
             if not self.live:

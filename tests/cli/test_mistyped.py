@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,10 @@ from click.testing import CliRunner
 
 import blurb
 from blurb.cli import SECTIONS, cli
+from blurb.learners import building
 from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError, UnknownName
+from blurb.planning import plan, preflight
+from blurb.planning.options import RunOptions
 from blurb.store import planned_rows as rows
 from blurb.store.store import Store
 from tests.store.fakes import finish, row, trial
@@ -68,7 +72,23 @@ ORIGINAL = "MTL/data/gad.zip"
     ("typed", "answer"),
     [
         ([*RUN, "--head", "./m.sh:MyHead"], "a head of your own is in a Python file, ./NAME.py:MyHead"),
-        ([*RUN, "--head", "CRF"], "There is no head called 'CRF'. Did you mean 'crf'?"),
+        ([*RUN, "--head", "my_head.py"], "Write ./my_head.py:CLASS"),
+        ([*RUN, "--wandb"], "No such option '--wandb'. Did you mean '--track wandb'?"),
+        ([*RUN, "-o", "out"], "No such option '-o'. Did you mean '--output'?"),
+        ([*RUN, "--dataset", "gad"], "No such option '--dataset'. Did you mean '--tasks'?"),
+        ([*RUN, "--fp16"], "Did you mean '--precision fp16'?"),
+        (["leaderboard", "html", "-o", "page.html"], "No such option '-o'. Did you mean '--out'?"),
+        (["leaderboard", "html", "--open"], "blurb opens no browser: open the file that it names."),
+        (["-v"], "No such option '-v'. Did you mean '--version'?"),
+        (["resume"], "There is no command called 'resume'. Did you mean 'run'?"),
+        (["rseume"], " run, runs, schema, score, "),
+        (["download"], "Did you mean 'data get'?"),
+        (["errors", "row", "ncbi-disease"], "Did you mean --task ncbi-disease?"),
+        (["errors", "row", "NCBI_disease"], "Did you mean --task NCBI_disease?"),
+        (["status", "raw"], "Did you mean --output raw?"),
+        (["leaderboard", "show", "raw"], "Did you mean --output raw?"),
+        (["tasks", "show", "BC5CDR"], "Did you mean 'bc5-chem,bc5-disease'?"),
+        ([*RUN, "--tasks", "nosuch"], "all, blurb-12."),
         ([*RUN, "--learning-rate", "1e-5"], "No such option '--learning-rate'. Did you mean '--lr'?"),
         ([*RUN, "--warmup", "0"], "No such option '--warmup'. It is a setting: --set warmup=..."),
         ([*RUN, "--seeds", "1,2,3"], "give a number: --seeds 3 runs seeds 1 to 3 (got '1,2,3')."),
@@ -160,3 +180,40 @@ def test_all_that_is_mistyped_is_told_at_once(
         assert words in str(one)
     rows_told = sum("Did you mean 'checkpoint'?" in str(one) for one in error.errors)
     assert rows_told == sum("'chek" in words for words in told)
+
+
+@pytest.mark.parametrize("letters", [str.upper, str.title, lambda name: name.replace("-", "_")])
+def test_names_are_those_without_case_and_signs(
+    letters: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oracle is the trials of the plain names: task, type, protocol, head, pooling and settings of words."""
+    monkeypatch.chdir(tmp_path)
+
+    def planned(spell: Callable[[str], str], tasks: str, **named: str) -> list[str]:
+        given = {option: spell(value) for option, value in named.items()}
+        options = RunOptions(model="scratch:tiny", suite="demo", tasks=spell(tasks), **given)  # type: ignore[arg-type]
+        return [job.trial.hash for job in plan.prepare(preflight.checked(options)[0]).jobs]
+
+    for tasks, named in (
+        ("ncbi-disease,bc5-chem", {"head": "bilstm-crf", "protocol": "quick", "tagging": "bioul"}),
+        ("similarity,gad", {"pooling": "mean", "protocol": "smoke", "relation_input": "typed-markers"}),
+    ):
+        assert planned(letters, tasks, **named) == planned(str, tasks, **named)
+
+
+def test_names_of_a_show_command_and_of_python() -> None:
+    shown = CliRunner().invoke(cli, ["heads", "show", "BiLSTM_CRF"], catch_exceptions=False).output
+    assert shown.startswith("head bilstm-crf (")
+    assert blurb.load_dataset("GAD", suite="demo") is not None
+    assert building.resolve("baseline:Majority").weights == "baseline:majority"
+    assert CliRunner().invoke(cli, ["protocols", "show", "Quick"], catch_exceptions=False).exit_code == 0
+    assert CliRunner().invoke(cli, ["tasks", "show", "NCBI_disease"], catch_exceptions=False).exit_code == 0
+
+
+def test_a_file_of_that_name_is_proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("my-doc", "mine"):
+        Path(f"{name}.toml").touch()
+    for typed in (["--tasks", "my-doc"], ["--protocol", "mine"]):
+        error = CliRunner().invoke(cli, [*RUN, "--dry-run", *typed]).exception
+        assert f"Write ./{typed[1]}.toml for the file of that name." in str(error)

@@ -70,6 +70,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code, out, err = blurb(arguments, folder)
     assert code == 0, err
     assert "No BLURB score" in out
+    assert out.index("scratch:tiny   smoke") < out.index("baseline:majority   smoke")  # whatever their names
+    assert re.search(r"biosses seed 1: done in \d+ s, dev -?\d+\.\d", err)
     assert "Note: smoke test" in out
     return folder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -122,3 +123,34 @@ def test_one_task_with_its_citation() -> None:
     hallmarks = CliRunner().invoke(cli, ["tasks", "show", "hoc"]).output
     assert "tumor promoting inflammation" in " ".join(hallmarks.split())
     assert "…" not in hallmarks
+
+
+@pytest.mark.costly
+def test_a_model_that_is_not_known_loads_nothing(tmp_path: Path) -> None:
+    """The names are looked up first: the libraries took five times as long as the answer."""
+    names = ("nosuch", "nosuch another", "./nosuch", "baseline:nosuch", "scratch:nosuch", "PubMedBrt")
+    lines = [["run", *name.split(), "--suite", "demo", "--tasks", "gad"] for name in names]
+    for told, found in loaded(lines, ("torch", "transformers"), tmp_path):
+        assert "nosuch" in told or "PubMedBrt" in told
+        assert found == []
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("words", [("run", "scratch:tiny", "--suite", "demo", "--dry-run"), ("leaderboard", "html")])
+def test_an_interrupt_while_libraries_load(words: tuple[str, ...], tmp_path: Path) -> None:
+    """It ended with a traceback before the handler was set, and by SIGINT where code of C was interrupted."""
+    code = "import os, signal, sys; sys.argv = ['blurb', *sys.argv[2:]]; import blurb.__main__ as own; "
+    code += "sys.setprofile(lambda frame, event, value: leave(frame)); own.main()"
+    before = """
+import os, signal, sys
+def leave(frame):
+    if frame.f_globals.get("__name__") == os.environ["AT"]:
+        sys.setprofile(None)
+        os.kill(os.getpid(), signal.SIGINT)
+"""
+    for place in ("click", "click.core", "blurb.cli", "blurb.cli._exit", "blurb.system.signals", "blurb.messages.text"):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{before}\n{code}", "-", *words],
+            cwd=tmp_path, env={**os.environ, "AT": place}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (place, done.returncode, done.stderr.partition(".")[0]) == (place, 130, "Interrupted")

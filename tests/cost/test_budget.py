@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from blurb.api.following import watch
+from blurb.checkpoint_series import watching
+from blurb.checkpoint_series.finding import Found
+from blurb.checkpoint_series.watching import Pace
+from blurb.cli import cli
 from blurb.cost import budget
 from blurb.cost.budget import LADDER, budget_seconds, choose
 from blurb.messages.errors import SettingsError
@@ -69,6 +77,26 @@ def test_a_budget_is_a_time(text: str, seconds: float) -> None:
 def test_nonsense_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match=r"must be a time such as 90s, 10m, 2h"):
         budget_seconds(text)
+
+
+@pytest.mark.parametrize("name", ["idle", "pause"])
+@pytest.mark.parametrize("text", ["foo", "5 %", "0s", "nan"])
+def test_the_option_of_a_time_is_named(name: str, text: str, tmp_path: Path) -> None:
+    """`--idle foo` was answered with `--budget must be ...`."""
+    with pytest.raises(SettingsError, match=rf"^--{name} must be .*\(got '{text}'\)"):
+        watch(tmp_path, "gad", **{name: text})  # type: ignore[arg-type]
+    typed = CliRunner().invoke(cli, ["watch", str(tmp_path), "--tasks", "gad", f"--{name}", text])
+    assert f"--{name} must be" in str(typed.exception)
+
+
+@pytest.mark.parametrize(("pause", "seconds"), [("1s", 1), ("2m", 120), (0.5, 0.5), ("3", 3), (4, 4)])
+def test_times_have_one_form(
+    pause: float | str, seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paces: list[Pace] = []
+    monkeypatch.setattr(watching, "watch", lambda look, score, pace, tell: paces.append(pace) or Found(()))
+    watch(tmp_path, "gad", pause=pause, idle="1h30m")
+    assert [(pace.pause, pace.idle) for pace in paces] == [(seconds, 5_400)]
 
 
 @pytest.mark.parametrize("text", ["0m", "0s", "0h0m", "0.0s", "9" * 400 + "h"])

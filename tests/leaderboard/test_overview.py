@@ -114,3 +114,19 @@ def test_a_note_of_many_rows_is_said_once_and_wraps_at_words(tmp_path: Path, mon
     *_, note = text.partition("checkpoint-1000 quick lr=0.001, ")
     assert not {line.rpartition(" ")[2] for line in note.splitlines()} & {"checkpoint-", "check"}
     assert " ".join(note.split()).endswith("checkpoint-12000 quick lr=0.001: a note; one seed.")
+
+
+def test_rows_of_ones_own_come_before_the_published_ones(tmp_path: Path) -> None:
+    """A row that has no mean stood below fourteen rows of others, and its figure below that."""
+    store = Store(tmp_path / "runs")
+    planned = trial(learner="external")
+    finish(store, "my-tagger", planned, 0.8)
+    rows.write(store, row("my-tagger", planned))
+    typed = ["leaderboard", "show", "--output", str(store.root), "--no-intervals"]
+    text = CliRunner().invoke(cli, typed, catch_exceptions=False).output
+    assert text.index("my-tagger") < text.index("80.00") < text.index("BioLinkBERT-large") < text.index("BERT cased")
+    assert text.index("my-tagger", text.index("rank row")) < text.index("BioLinkBERT-large")
+    finish(store, "mine", trial(), 0.7)
+    rows.write(store, row("mine", trial()))
+    text = CliRunner().invoke(cli, [*typed, "--sort", "gad"], catch_exceptions=False).output
+    assert max(text.index("mine"), text.index("my-tagger")) < text.index("BERT cased")

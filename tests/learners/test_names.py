@@ -28,7 +28,7 @@ OTHER_MEANINGS = {
         "regression/junit.py",
     ),  # whether the predictions are all alike
     "bigrams": ("data/stats.py", "cli/data/stats.py"),  # repeated words in the data
-    "probe": ("cost/budget.py", "api/argument_checks.py"),  # a protocol
+    "probe": ("cost/budget.py",),  # a protocol
 }
 """Words that name something else, by word: the files that have them."""
 

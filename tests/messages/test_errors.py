@@ -39,10 +39,23 @@ def test_an_unknown_name_shows_no_repr_as_of_a_key_error() -> None:
     )
 
 
-def test_of_very_many_names_twenty_are_listed_and_the_closest_is_still_suggested() -> None:
+def test_of_very_many_names_the_nearest_are_listed() -> None:
     error = str(UnknownName("row", "run@99O", [f"run@{step}" for step in range(0, 1000, 10)]))
-    assert "Did you mean 'run@990'? Available: run@0, " in error
-    assert error.endswith(", run@190 and 80 more.")
+    assert "Did you mean 'run@990'? Available: run@990, run@9" in error
+    assert error.endswith(" and 60 more.")
+    assert len(error.split(", ")) == 40
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("NCBI_disease", "ncbi-disease"),  # by its letters, bc5-disease was as near
+        ("nbci_disease", "ncbi-disease"),
+        ("BC5-DISEASES", "bc5-disease"),
+    ],
+)
+def test_the_nearest_name_is_that_without_case_and_signs(typed: str, meant: str) -> None:
+    assert f"Did you mean '{meant}'?" in str(UnknownName("task", typed, ["bc5-disease", "ncbi-disease"]))
 
 
 @pytest.mark.parametrize(

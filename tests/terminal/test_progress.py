@@ -13,9 +13,11 @@ import pytest
 
 from blurb.execution.job import TrialOutcome
 from blurb.execution.progress import TrialProgress
+from blurb.store.store import Store
 from blurb.terminal import progress
 from blurb.terminal.progress import Display, told
 from tests.cost.settings import estimate
+from tests.store.fakes import finish, trial
 
 NAMES = {"gad": 100.0, "biosses": 50.0}
 
@@ -156,3 +158,13 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "0 of 2 trials" in lines[-1]
     assert re.search(r"1 s elapsed about \d+ s left", " ".join(lines[-1].split()))
     assert "[1/2] m gad seed 1: done in 3 s" in after
+
+
+def test_a_trial_that_is_done_shows_its_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first figure came after the last of all trials."""
+    planned = trial()
+    path = finish(Store(tmp_path), "m", planned, 0.8)
+    job = SimpleNamespace(path=path, source=SimpleNamespace(name="m"), trial=planned)
+    with Display([job]) as display:  # type: ignore[list-item]
+        display.finished(TrialOutcome(job, "done", 46.0))  # type: ignore[arg-type]
+    assert capsys.readouterr().err.startswith("[1/1] m gad seed 1: done in 46 s, dev ")

@@ -160,11 +160,15 @@ def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: 
     from blurb.terminal.output import console, say
 
     out = console(width=120)
-    out.print(overview.overview(ranks, column))
+    ranks = overview.own_first(ranks, column)
     own = [ranked.entry for ranked in ranks if not ranked.entry.published]
     alone = [entry for entry in own if overview.without_means(entry)]
     shown = own if with_datasets or len(alone) == len(ranks) else alone if len(alone) <= FEW else []
-    for table in overview.datasets(shown, out.width):
+    tables = overview.datasets(shown, out.width)
+    # Figures of one's own that only the datasets have stand above the means of others.
+    place = len(tables) if len(alone) == len(own) < len(ranks) else 0
+    tables.insert(place, overview.overview(ranks, column))
+    for table in tables:
         out.print(table)
     if any(map(overview.has_skill, shown)):
         say("Per cent: skill, which is 0 at the best simple baseline and 100 at the best published score.")

@@ -64,12 +64,18 @@ def collect(
         board(suite, [entry for entry in entries if (entry.row.suite, entry.row.mark) == (suite, mark)])
         for suite, mark in sorted({(row.suite, row.mark) for row in rows.values()})
     ]
-    # On the page of a board its own rows come first, not the published ones.
-    boards.sort(key=lambda part: (part.suite, not any(entry.listing for entry in part.entries) and bool(listings)))
+    boards.sort(
+        key=lambda part: (part.suite, _others(part), bool(listings) and not any(e.listing for e in part.entries))
+    )
     gone = listing.withdrawn(board_folder) if board_folder else ()
     withdrawn = [f"{entry.row}: {listing.sentence(entry)}" for entry in gone]
     curves = read_series(series) if series else []
     return Page(title, boards, read_ablations(ablations) if ablations else [], withdrawn, curves)
+
+
+def _others(part: Leaderboard) -> bool:
+    """Whether all rows are published ones: those of the store, files or board come first."""
+    return all(entry.kind == "published" for entry in part.entries)
 
 
 def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:

@@ -24,6 +24,8 @@ MANY, SMALL = 32, 10_000
 """Segments with fewer entries than `SMALL` are merged once there are more than `MANY`: a cluster leaves one a job."""
 AT_ONCE = 10_000
 """Trials that are read from their folders before they become a segment."""
+WORTH = 500
+"""Trials that a reader read from their folders, half a second, from which it begins an index for the next one."""
 RETRIES = (0.0, 0.01, 0.1, None)
 """Seconds before segments are listed again when one of them has gone; a network disk may go on listing it."""
 Place = tuple[str, int]
@@ -174,6 +176,9 @@ class Index:
     def _learn(self, rows: Sequence[Row]) -> dict[str, Entry]:
         """The entries of these rows, which are kept in memory at least."""
         segment = Segment(batch_of(rows))
+        if len(rows) >= WORTH:
+            with contextlib.suppress(OSError):  # exists already, or the disk is read-only
+                self.folder.mkdir()
         with self._lock:
             self._take(segment)
         if self.folder.is_dir():

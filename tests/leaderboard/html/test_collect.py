@@ -348,3 +348,14 @@ def test_a_task_that_a_table_names_is_never_loaded(tmp_path: Path) -> None:
     for name in (f"{tmp_path}/evil.py:X", "blurb.tasks:gad", "task.toml", "gone"):
         assert title_of(name) == name
     assert title_of("gad") == "GAD"
+
+
+def test_rows_of_ones_own_come_before_the_published_ones(tmp_path: Path) -> None:
+    """Predictions from elsewhere are a part of their own, which stood below eighteen rows of others."""
+    store = Store(tmp_path / "runs")
+    planned = fakes.trial(learner="external")
+    fakes.finish(store, "my-tagger", planned, 0.8)
+    rows.write(store, fakes.row("my-tagger", planned))
+    first, second = collect(store.root).boards
+    assert [entry.model for entry in first.entries] == ["my-tagger"]
+    assert {entry.kind for entry in second.entries} == {"published"}
