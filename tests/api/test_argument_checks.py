@@ -90,8 +90,8 @@ def test_messages_have_keywords() -> None:
     with pytest.raises(SettingsError) as caught:
         blurb.load_dataset("ncbi-disease")
     assert str(caught.value) == (
-        "Give the folder of the datasets with data=, get them with `blurb data get`, "
-        'or use suite="demo", which needs no data.'
+        'Give the folder of the datasets with data= (or use suite="demo", which needs no data). '
+        "To get them: blurb data get"
     )
     with pytest.raises(BlurbError, match=r'keep_model="best"\.$'):
         blurb.load_model("tour")
