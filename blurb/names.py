@@ -10,7 +10,7 @@ from typing import TypeVar
 from urllib.parse import quote, unquote
 
 from blurb.messages.errors import SettingsError
-from blurb.messages.text import folded
+from blurb.messages.text import escaped, folded
 
 T = TypeVar("T")
 
@@ -40,6 +40,10 @@ def check(name: str, what: str, option: str = "--name") -> None:
         shown = name.encode("ascii", "backslashreplace").decode().translate(ESCAPES)
         raise SettingsError(
             f"{what} ('{shown}') has {kind} in it, which is not allowed", fix=f"choose another with {option}."
+        )
+    if escaped(name) != name:
+        raise SettingsError(
+            f"{what} ('{escaped(name)}') must not begin with :: or ##[", fix=f"choose another with {option}."
         )
     if not name.strip():
         raise SettingsError(f"{what} is empty", fix=f"set it with {option}.")

@@ -22,7 +22,6 @@ import re
 import shlex
 import sys
 import traceback
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,7 +29,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from blurb.messages.errors import Notice, SettingsError, UnknownName, ended
+from blurb.messages.errors import SettingsError, UnknownName, ended, notify
 from blurb.names import known_as
 
 T = TypeVar("T")
@@ -95,7 +94,7 @@ class Registry(Generic[T]):
     def entries(self) -> dict[str, Entry]:
         """All entries by name, without those of `faults`, of which a note tells."""
         for fault in self.faults.values():
-            warnings.warn(Notice(fault), stacklevel=2)
+            notify(fault)
         return self._sorted_out[0]
 
     @property
@@ -163,7 +162,7 @@ class Registry(Generic[T]):
         except SettingsError as error:
             if self.is_builtin(name):
                 raise
-            warnings.warn(Notice(f"{ended(str(error))} It is left out."), stacklevel=2)
+            notify(f"{ended(str(error))} It is left out.")
             return None
 
     def usable(self, get: Callable[[str], T] | None = None) -> dict[str, T]:
@@ -264,7 +263,7 @@ def _installed(group: str) -> Iterable[EntryPoint]:
         return entry_points(group=group)
     except ValueError as error:  # not UTF-8, of whichever package
         text = f"Plug-ins are left out, as the entry_points.txt of an installed package cannot be read: {error}."
-        warnings.warn(Notice(text), stacklevel=2)
+        notify(text)
         return ()
 
 

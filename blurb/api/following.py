@@ -130,7 +130,7 @@ def watch(
     wrong = ErrorCollector()
     names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle, "--idle")
     pause = f"{pause}s" if str(pause).replace(".", "", 1).isdecimal() else str(pause)
-    between = wrong.tried(budget_seconds, pause, "--pause")
+    between = wrong.tried(budget_seconds, pause, "--pause") or 0.0
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     wrong.tried(finding.check_places, places)
     wrong.tried(protocols.load, protocol)
@@ -138,7 +138,6 @@ def watch(
     wrong.tell()
     assert names is not None
     assert seconds is not None
-    assert between is not None
     scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials})
     scored: dict[str, Scored] = {}
 

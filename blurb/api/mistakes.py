@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import Notice
+from blurb.messages.errors import notify
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -112,5 +111,5 @@ def _texts(
     folder, originals = (None if place is None else Path(place) for place in (data, raw))
     found = trial_texts.read(record, folder, originals, split)
     if found.doubt:
-        warnings.warn(Notice(found.doubt), stacklevel=3)
+        notify(found.doubt)
     return found.examples, found.train

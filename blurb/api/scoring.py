@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import DataError, ErrorCollector, Notice, SettingsError, item_of
+from blurb.messages.errors import DataError, ErrorCollector, SettingsError, item_of, notify
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,6 +35,9 @@ class Scores(tuple["Score", ...]):
         from blurb.scoring.lines import lines
 
         return DataFrame(lines(self))
+
+    def __repr__(self) -> str:
+        return f"<Scores: {', '.join(f'{each.task.name} {each.score:.2f}' for each in self)}>"
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
@@ -155,7 +157,7 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
             others.append(path.name)
     if files and others:
         notice = f"{folder}: left out, as no dataset has these names: {', '.join(others)}."
-        warnings.warn(Notice(notice), stacklevel=4)
+        notify(notice)
     if not files:
         raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", folder)
     return [(each, files[each.name]) for each in tasks.load_selection(",".join(files))]

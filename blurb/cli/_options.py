@@ -36,6 +36,8 @@ class Count(click.IntRange):
     :param words: that may stand for a number
     """
 
+    name = "whole number"
+
     def __init__(self, *bounds: Any, words: Collection[str] = (), **more: Any) -> None:
         super().__init__(*bounds, **more)
         self.words = words
@@ -51,6 +53,8 @@ class Count(click.IntRange):
 
 class Points(click.FloatRange):
     """A number of points from 0 on; neither NaN nor infinity, which would switch a limit off."""
+
+    name = "number of points"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
         """The number."""

@@ -19,4 +19,4 @@ def list_written(paths: Sequence[Path], picture: str) -> None:
     for path in paths:
         click.echo(f"Wrote {path}", err=True)
     if picture not in (path.name for path in paths):
-        click.echo(f"No {picture}: it needs Matplotlib (pip install 'blurb-bench[plots]').", err=True)
+        click.echo(f"No {picture}: it needs Matplotlib (pip install matplotlib).", err=True)

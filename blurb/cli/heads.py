@@ -77,7 +77,7 @@ def show_head(name: str) -> None:
         plugin = registry.get(name)
         serves = ", ".join(getattr(plugin, "kinds", ("single", "multi", "regression")))
         click.echo(f"{registry.kind} {name} ({serves}), {_short(registry.origin(name))}")
-        click.echo(inspect.getdoc(plugin) or "")
+        click.echo((inspect.getdoc(plugin) or "").replace(":param ", ""))
         click.echo(f"Options: {', '.join(written(options(plugin))) or 'none'}")
 
 

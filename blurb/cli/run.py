@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +34,8 @@ def command(**given: Any) -> None:
     if options.check:
         gate()
 
+    if sys.stderr.isatty():  # planning takes seconds
+        click.echo("Reading the models and the data ...", err=True)
     results = running.execute(options)
     if options.dry_run:
         return

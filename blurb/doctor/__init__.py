@@ -93,4 +93,6 @@ def _folder(path: Path) -> Report:
     known = any(path_of(task, path, split).is_file() for task in every for split in tasks.SPLITS)
     if known or manifest.path_of(path).is_file() or elsewhere(every, path):
         return data.examine(path)
+    if (path / "row.json").is_file():
+        raise SettingsError("is a row as files", where=path, fix="check it with blurb leaderboard verify.")
     raise SettingsError("cannot tell what this folder is", where=path, fix=f"give {KINDS}.")

@@ -6,7 +6,7 @@ import difflib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from blurb.messages.redaction import redacted
 from blurb.messages.text import folded
@@ -154,6 +154,14 @@ class DamageWarning(UserWarning):
 
 class Notice(UserWarning):
     """A sentence for people about what a process does; the exit code stays."""
+
+
+_notices: dict[Any, Any] = {}
+
+
+def notify(text: str) -> None:
+    """Warns with a notice, each once, of which no line of code is shown."""
+    warnings.warn_explicit(Notice(text), Notice, "blurb", 0, registry=_notices)
 
 
 Tell = Callable[[BlurbError], None]

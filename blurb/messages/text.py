@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 
 COMMANDS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
 """Control characters but tabulator and line feed, separators of lines, and marks of direction; halves of characters."""
+RUNNER = re.compile(r"^([^\S\n]*)(:(?=:)|#(?=#\[))", flags=re.MULTILINE)
+"""Beginnings of lines that GitHub's runner takes for commands."""
 
 
 def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str]:
@@ -57,10 +59,29 @@ def option(name: str, place: object, default: object = None) -> str:
 def escaped(text: str) -> str:
     """Text of strangers without characters that command a terminal or turn a line around; they are shown as escapes.
 
-    >>> escaped("a\\x1b[31mb\\n")
-    'a\\\\x1b[31mb\\n'
+    >>> escaped("a\\x1b[31mb\\n"), escaped(" ::add-mask::x")
+    ('a\\\\x1b[31mb\\n', ' \\\\x3a:add-mask::x')
     """
-    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    text = COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    if not may_command_runner(text):
+        return text
+    return RUNNER.sub(lambda found: f"{found[1]}\\x{ord(found[2]):02x}", text)
+
+
+def may_command_runner(text: str) -> bool:
+    """Whether a line of a text may be a command of GitHub's runner, such as `::add-mask::x` or `##[error]x`."""
+    return "::" in text or "##[" in text
+
+
+def in_markdown(text: str) -> str:
+    r"""Text on one line that is nothing but text in Markdown, a table's cell included: no link, picture or mention.
+
+    >>> print(in_markdown("a_b | <c> ![x](http://y) run@100 @me"))
+    a\_b \| \<c\> !\[x\](http:\//y) run@100 @&#8203;me
+    """
+    text = re.sub(r"([\\`*_\[\]<>|~&]|^#)", r"\\\1", " ".join(text.split()))
+    text = re.sub(r"(?<!\w)@(?=\w)", "@&#8203;", text)  # a blank of no width, which the mention stops at
+    return text.replace("://", r":\//").replace("www.", r"www\.")
 
 
 def probability(p: float | None) -> str:

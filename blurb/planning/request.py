@@ -82,7 +82,8 @@ def check_files(chosen: list[Task], folder: Path) -> None:
     from blurb.tasks import TWELVE, select
 
     if not folder.is_dir():
-        raise DataError("the data folder does not exist.", folder)
+        why = "is a file; give its folder" if folder.exists() else "the data folder does not exist"
+        raise DataError(f"{why}.", folder)
     missing = {task.name: paths for task in chosen if (paths := _missing(task, folder))}
     if missing:
         others = [task for task in chosen if task.name not in missing]

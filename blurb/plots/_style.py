@@ -51,7 +51,7 @@ def check(path: Path) -> None:
     if path.suffix not in FORMATS:
         raise SettingsError(f"--plot must end in {', '.join(FORMATS)} (got '{path.name}').")
     if find_spec("matplotlib") is None:
-        raise SettingsError("--plot needs Matplotlib: pip install 'blurb-bench[plots]'.")
+        raise SettingsError("A picture needs Matplotlib: pip install matplotlib.")
 
 
 def write(path: Path, draw: Callable[[], Figure], figures: Any) -> None:

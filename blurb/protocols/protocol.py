@@ -147,13 +147,11 @@ def load(name: str) -> Protocol:
         parsed = parse(path.stem, str(path), content)
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
-    typed, at, version = name.partition("@")
-    plain = name_rules.known_as(typed, names())
-    name = plain + at + version
+    plain, at, version = name_rules.known_as(name.partition("@")[0], names()), *name.partition("@")[1:]
     if plain not in names():
         raise UnknownName("protocol", name, names(), how=name_rules.file_beside(name))
     parsed = parse(plain, f"{plain}.toml", _shipped(plain), shipped=True)
-    if at and name != parsed.name and (version, parsed.name) != ("1", plain):
+    if at and plain + at + version != parsed.name and (version, parsed.name) != ("1", plain):
         raise SettingsError(
             f"--protocol {name}: this version of blurb has '{parsed.name}'. For another version use the release of "
             "blurb that has it, or a TOML file with its settings."

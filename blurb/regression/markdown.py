@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.messages.text import grouped
+from blurb.messages.text import grouped, in_markdown
 from blurb.regression.decision import Decision
 from blurb.regression.table import COLUMNS, cells, flipped
 from blurb.results.comparison import PAIRED
@@ -33,5 +33,4 @@ def write(decision: Decision) -> str:
 
 
 def _escape(text: str) -> str:
-    text = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-    return text.replace("\r", " ").replace("\n", " ")
+    return in_markdown(text).replace(r"\<", "&lt;")  # as a page shows it even where it is pasted into HTML

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from blurb import formulations, metrics
 from blurb.formulations._base import Formulation
-from blurb.messages.errors import BlurbError, Notice, SettingsError, StoreError, Tell, followed, tell_damage
+from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, followed, notify, tell_damage
 from blurb.store import index, provenance
 from blurb.store.figures import Figures, Scores
 from blurb.store.record import LOSS, read_predictions
@@ -126,7 +125,7 @@ def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     # for so long are free at once.
     damaged = [lease for lease in _damaged_leases(store) if not leases.is_free(lease)]
     if damaged:
-        warnings.warn(Notice(f"Waiting up to two minutes for {damaged[0]}, which cannot be read."), stacklevel=2)
+        notify(f"Waiting up to two minutes for {damaged[0]}, which cannot be read.")
     leases.wait_for_stale(damaged)
     for path in store.trial_folders():
         try:

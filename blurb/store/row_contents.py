@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from blurb.messages.errors import StoreError
 from blurb.store import index
+from blurb.store.index import union
 from blurb.store.planned_rows import PlannedRow
 from blurb.store.record import Record
 from blurb.store.store import Store
@@ -52,9 +53,10 @@ def paths(store: Store, row: PlannedRow) -> list[Path]:
 
 
 def learn(store: Store, rows: Iterable[PlannedRow]) -> None:
-    """Lets the index know the trials of rows that it lacks, before all of them are looked at."""
-    keys = (index.key_of(path) for row in rows for path in paths(store, row))
-    index.of(store.root).look(store, keys, lambda damage: None, every_file=True)
+    """Lets the index know the trials of rows that it lacks, before all of them are looked at, if they are many."""
+    keys = [index.key_of(path) for row in rows for path in paths(store, row)]
+    if len(keys) >= union.WORTH:
+        index.of(store.root).look(store, keys, lambda damage: None, every_file=True)
 
 
 def unlisted(store: Store, rows: Iterable[PlannedRow]) -> list[Path]:

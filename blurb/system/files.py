@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages.errors import BlurbError, DataError, StoreError
-from blurb.messages.text import COMMANDS, escaped
+from blurb.messages.text import COMMANDS, escaped, may_command_runner
 
 SEAL = "SEAL.json"
 NO_FILE = "this is no ordinary file (but a pipe or a device)"
@@ -141,7 +141,7 @@ def read_json(path: Path, with_nan: bool = False) -> dict[str, Any]:
     try:
         text = read_bytes(path).decode("utf-8")
         content = json.loads(text, parse_constant=None if with_nan else _no_constant)
-        if "\\u" in text or COMMANDS.search(text):
+        if "\\u" in text or COMMANDS.search(text) or may_command_runner(text):
             content = _escaped(content)
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
         raise StoreError(f"cannot be read: {error}.", where=path) from error

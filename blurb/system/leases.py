@@ -14,12 +14,11 @@ import os
 import random
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from blurb.messages.errors import Notice, StoreError
+from blurb.messages.errors import StoreError, notify
 from blurb.system.files import beside, disk_time, read_bytes, remove_forgotten
 from blurb.system.lease_records import LeaseRecord
 
@@ -160,7 +159,7 @@ def held(path: Path, wait: bool = True) -> Iterator[Lease]:
         if not wait and there is not None and (there.is_here or (first is not None and there != first)):
             raise Busy(f"{path}: {there} has it; wait until that is done, or stop it.")
         if time.monotonic() - start > SILENCE and not notified:
-            warnings.warn(Notice(f"Waiting for {who(path)}, which holds {path}."), stacklevel=3)
+            notify(f"Waiting for {who(path)}, which holds {path}.")
             notified = True
         time.sleep(random.uniform(pause / 2, pause))
         pause = min(PAUSES[1], pause * 1.5)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import Notice, SettingsError, UnknownName
+from blurb.messages.errors import SettingsError, UnknownName, notify
 from blurb.messages.text import folded
 from blurb.names import file_beside, known_as
 from blurb.registry import Registry
@@ -121,7 +120,7 @@ def _from_file(path: Path) -> Task:
     task = _file.load(path)
     check_free(task.name, str(path))
     if task.name not in _files and (same := _file.alike(task.labels)):
-        warnings.warn(Notice(f"{path}: these labels differ by blanks or case only: {', '.join(same)}."), stacklevel=3)
+        notify(f"{path}: these labels differ by blanks or case only: {', '.join(same)}.")
     known = _files.setdefault(task.name, task)
     if known.file != task.file:
         raise SettingsError(f"{known.file} already declares a task {task.name}", where=path, fix="choose another name.")

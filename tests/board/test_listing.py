@@ -13,7 +13,7 @@ import pytest
 
 import blurb
 from blurb import metrics, tasks
-from blurb.board import ledger, listing
+from blurb.board import founding, ledger, listing
 from blurb.board.ledger import Entry, Event
 from blurb.board.verification import Level
 from blurb.corpora import demo
@@ -308,3 +308,12 @@ def test_an_entry_that_nobody_could_read_is_not_written(folder: Path) -> None:
     with pytest.raises(DataError, match="control characters"):
         ledger.append(folder / "board", Entry("2099-01-01", Event.WITHDRAWN, "good", "me", reason="a\nb"))
     assert (folder / "board" / ledger.FILE).read_text() == before
+
+
+def test_a_board_of_withdrawn_rows_shows_them_with_the_reason(tmp_path: Path) -> None:
+    """It ended with an error, as if there had never been a row."""
+    board = tmp_path / "board"
+    founding.found(board, "Ours")
+    ledger.append(board, Entry(event=Event.WITHDRAWN, row="m", date="2026-01-31", by="us", reason="old"))
+    code, out, _ = command(["leaderboard", "show", "--board", str(board)], tmp_path)
+    assert (code, out) == (0, "m: 2026-01-31, us: withdrawn: old.\n")

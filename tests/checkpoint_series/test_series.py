@@ -132,10 +132,7 @@ def test_the_page_says_what_has_no_score(tmp_path: Path) -> None:
 def test_the_page_has_no_link_to_a_picture_that_was_not_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for picture, said in (
-        (True, ""),
-        (False, "No series.png: it needs Matplotlib (pip install 'blurb-bench[plots]').\n"),
-    ):
+    for picture, said in ((True, ""), (False, "No series.png: it needs Matplotlib (pip install matplotlib).\n")):
         folder = tmp_path / str(picture)
         list_written(_series().write(folder, picture), PICTURE)
         assert ("](series.png)" in (folder / "README.md").read_text()) is picture is (folder / PICTURE).is_file()

@@ -107,7 +107,7 @@ def command(
     """
     from blurb import tasks
     from blurb.leaderboard import kept_intervals, ranking, sources
-    from blurb.messages.errors import SettingsError, UnknownName
+    from blurb.messages.errors import UnknownName
     from blurb.results import published
     from blurb.results.dataset_scores import DATASETS
     from blurb.results.score import SCORE
@@ -129,10 +129,9 @@ def command(
             f"{', '.join(lost)}: the task type is not registered here; install its plug-in. Until then the figures of "
             "the store are shown, and count in no mean.", err=True,
         )  # fmt: skip
-    if not rows and not results and board is None and not output.is_dir():
-        raise SettingsError("no such folder", where=output, fix="blurb run writes one, or give another with --output.")
     if not rows:
-        raise SettingsError(f"{', '.join(map(str, (board or output, *results)))}: no finished row matches the options.")
+        _show_withdrawn(output, results, board, form)
+        return
     left_out = _leaks(rows, without, data)
     if no_intervals or left_out is not None:
         entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
@@ -151,6 +150,20 @@ def command(
     scores = [f"{name}{end}" for name in shown for end in ("", "_low", "_high")]
     columns = (*keys(Row)[:-2], *scores, *keys(Row)[-2:])
     show(columns, [_line(each, shown) for each in ranking.in_parts(entries, column)], form)
+
+
+def _show_withdrawn(output: Path, results: Sequence[Path], board: Path | None, form: str) -> None:
+    """Shows the rows that a board had, with the reasons; SettingsError where there are none to show."""
+    from blurb.board import listing
+    from blurb.messages.errors import SettingsError
+
+    if not results and board is None and not output.is_dir():
+        raise SettingsError("no such folder", where=output, fix="blurb run writes one, or give another with --output.")
+    gone = [] if board is None or form != "table" else listing.withdrawn(board)
+    if not gone:
+        raise SettingsError(f"{', '.join(map(str, (board or output, *results)))}: no finished row matches the options.")
+    for entry in gone:
+        click.echo(f"{entry.row}: {listing.sentence(entry)}.")
 
 
 def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None) -> None:

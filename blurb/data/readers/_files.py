@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import DataError, Notice
+from blurb.messages.errors import DataError, notify
 from blurb.messages.text import plural
 from blurb.system.files import read_bytes
 from blurb.system.sniffing import refuse
@@ -113,7 +112,7 @@ def telling_cuts(path: Path) -> Iterator[None]:
     finally:
         _cut.reset(token)
     if cut:
-        warnings.warn(Notice(f"{path}: blanks at the ends of {plural(len(cut), 'label')} were cut."), stacklevel=3)
+        notify(f"{path}: blanks at the ends of {plural(len(cut), 'label')} were cut.")
 
 
 def check_label(label: str, allowed: tuple[str, ...], path: Path, number: int) -> str:

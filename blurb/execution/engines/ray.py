@@ -66,7 +66,7 @@ class RayEngine(Engine):
 
     def check_there(self) -> None:
         if importlib.util.find_spec("ray") is None:
-            raise SettingsError("--engine ray needs Ray: pip install 'blurb-bench[ray]'")
+            raise SettingsError("--engine ray needs Ray: pip install ray")
 
     @classmethod
     def started_this(cls) -> bool:

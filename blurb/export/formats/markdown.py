@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from blurb.export.formats._base import ExportRequest, Files, Format
 from blurb.export.formats._grid import OPTIONS, ExportCell, grid
-
-
-def escape(text: str) -> str:
-    r"""Escapes text for Markdown, including table cells.
-
-    >>> escape("a_b | <c>")
-    'a\\_b \\| \\<c\\>'
-    """
-    return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", " ".join(text.split()))
+from blurb.messages.text import in_markdown as escape
 
 
 def _cell(cell: ExportCell) -> str:

@@ -34,7 +34,7 @@ def check(path: Path) -> None:
     if path.suffix not in FORMATS:
         raise SettingsError(f"the picture must end in {', '.join(FORMATS)} (got '{path.name}').")
     if find_spec("matplotlib") is None:
-        raise SettingsError("a picture needs Matplotlib: pip install 'blurb-bench[plots]'.")
+        raise SettingsError("a picture needs Matplotlib: pip install matplotlib.")
 
 
 def write(result: Attention, path: Path) -> None:

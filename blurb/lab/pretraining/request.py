@@ -19,20 +19,20 @@ TRAIN = "train"
 """Name of the train texts of the data folder; in a folder that has a file of this name, `./train` is the file."""
 OF_START = ("size", "vocabulary", "vocabulary_of", "kind", "cased")
 """Settings that a checkpoint to continue from decides."""
-NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kMB]?)")
-UNITS = {"": 1, "k": 1_000, "M": 1_000_000, "B": 1_000_000_000}
+NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kmb]?)", flags=re.IGNORECASE)
+UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "b": 1_000_000_000}
 
 
 def words(text: str) -> int:
     """A number of words.
 
-    >>> words("20M"), words("1.5k"), words("300")
+    >>> words("20M"), words("1.5K"), words("300")
     (20000000, 1500, 300)
     """
     match = NUMBER.fullmatch(text.strip().replace("_", "").replace(",", ""))
     if match is None or not float(match[1]):
         raise SettingsError(f"'{text}' is no number of words", fix="write 300000, 300k or 20M.")
-    return round(float(match[1]) * UNITS[match[2]])
+    return round(float(match[1]) * UNITS[match[2].lower()])
 
 
 def recipe(settings: Mapping[str, Any]) -> Recipe:

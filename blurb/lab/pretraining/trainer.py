@@ -7,7 +7,6 @@ import re
 import shutil
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from blurb.checkpoints.transformers_log import errors_alone
 from blurb.lab.pretraining.inputs import Inputs
 from blurb.lab.pretraining.objective import loss
-from blurb.messages.errors import Notice
+from blurb.messages.errors import notify
 from blurb.messages.text import duration
 from blurb.system.files import damage, read_json, seal, take_out, write_json
 from blurb.system.launchers import one_process
@@ -60,7 +59,7 @@ def last_complete(folder: Path) -> Path | None:
         elif all((path / name).is_file() for name in MOMENTS):
             return path
     if saved:
-        warnings.warn(Notice(f"{folder} has no checkpoint to go on from: the pretraining starts anew."), stacklevel=2)
+        notify(f"{folder} has no checkpoint to go on from: the pretraining starts anew.")
     return None
 
 

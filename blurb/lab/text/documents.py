@@ -51,7 +51,7 @@ def read(path: Path) -> Iterator[Document]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"the compressed file is damaged or cut ({error}).", path) from None
     except OSError as error:
-        raise DataError(of_system(error), path) from None
+        raise DataError(of_system(error)) from None
 
 
 def _text(stream: IO[bytes], path: Path) -> Iterator[Document]:
