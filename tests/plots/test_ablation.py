@@ -134,5 +134,5 @@ def test_without_matplotlib_or_with_another_ending_it_is_refused(monkeypatch: py
     with pytest.raises(SettingsError, match=r"\.png, \.svg, \.pdf \(got 'figure\.jpg'"):
         ablation.check(Path("figure.jpg"))
     monkeypatch.setattr(_style, "find_spec", lambda name: None)
-    with pytest.raises(SettingsError, match=r"pip install 'blurb-bench\[plots\]'"):
+    with pytest.raises(SettingsError, match=r"pip install matplotlib"):
         ablation.check(Path("figure.png"))
