@@ -20,6 +20,8 @@ from blurb.tasks import SCORED
 
 NAMED = ("head", "pooling")
 """Settings of which only the first word, the name, is compared: a trial has their options written out."""
+MANY = 100
+"""Answers that are not all right by chance."""
 WHOLE = "the row"
 
 
@@ -31,8 +33,21 @@ def signals(row: Row) -> Iterator[Signal]:
         by_dataset.setdefault(run["task"], []).append(run)
     yield from _of_trials(row)
     yield from _of_protocol(about)
+    yield from _perfect(row)
     for task in dict.fromkeys([*about["planned"], *by_dataset]):
         yield from _of_dataset(about, task, by_dataset.get(task, []))
+
+
+def _perfect(row: Row) -> Iterator[Signal]:
+    """Runs that answer everything right on test and not on dev, which no learner does by itself."""
+    for run in row.about["runs"]:
+        metric = run["metric"]
+        if run["dev"] and run["test"] and run["test"][metric] >= 1 > run["dev"][metric]:
+            count = len(list(of_run(row, run, "test")))
+            if count >= MANY:
+                dev = f"{100 * run['dev'][metric]:.2f}"
+                what = f"all {count} answers on test are right, and dev has {dev}"
+                yield Signal(SignalKind.GAP, f"{run['task']}, seed {run['seed']}", what)
 
 
 def kinds_of(about: RowFile) -> list[learners.LearnerKind]:
@@ -171,6 +186,9 @@ def _of_dataset(about: RowFile, task: str, runs: Sequence[RunFile]) -> Iterator[
         yield Signal(SignalKind.SEEDS, task, count)
     if seeds - planned:
         yield Signal(SignalKind.UNPLANNED, task, ", ".join(map(str, sorted(seeds - planned))))
+    if planned and max(planned) - min(planned) >= len(planned) and about["learner"] != learners.EXTERNAL.rows.name:
+        listed = ", ".join(map(str, sorted(planned)))
+        yield Signal(SignalKind.UNPLANNED, task, f"seeds {listed} were planned; blurb plans 1 to N")
     for name in ("settings", "plugins", "data"):
         if any(dict(run)[name] != dict(runs[0])[name] for run in runs):
             yield Signal(SignalKind.UNEQUAL, task, f"its runs differ in their {name}")

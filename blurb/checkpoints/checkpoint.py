@@ -12,7 +12,7 @@ from typing import Any
 from blurb.checkpoints import architecture_checks, loading
 from blurb.checkpoints.config_checks import check_code, check_config
 from blurb.checkpoints.encoder_size import EncoderSize, size_of
-from blurb.checkpoints.reading import read_json
+from blurb.checkpoints.reading import blamed, read_json
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
 from blurb.checkpoints.weights import Stamp, Weights, find_weights, other_release
 from blurb.inputs.tokenizer import Tokenizer
@@ -98,7 +98,9 @@ class Checkpoint:
     @cached_property
     def is_causal(self) -> bool:
         """Whether each position attends only to itself and those before it, as in a decoder."""
-        return architecture_checks.is_causal(self.load_encoder()[0])
+        encoder, _ = self.load_encoder()
+        with blamed(self.folder, "the encoder cannot read a text"):
+            return architecture_checks.is_causal(encoder)
 
     @cached_property
     def width(self) -> int:

@@ -2,7 +2,7 @@
 
 Since version 5 of transformers a named class builds normaliser and pre-tokenizer by itself and takes only vocabulary
 and merges from the file (huggingface/transformers#45701, #44255). So the sub-tokens of probe texts are compared with
-those of the file itself, and where they differ the file is loaded.
+those of the file itself, and its steps with those of the file; where they differ the file is loaded.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
     file.no_padding()
     _switch(file, config)
     filed = [encoding.ids for encoding in file.encode_batch(list(PROBES), add_special_tokens=False)]
-    if filed == [one.ids for one in Tokenizer(inner).subtokens(PROBES)] and _framed_alike(inner, file, config):
+    alike = filed == [one.ids for one in Tokenizer(inner).subtokens(PROBES)]
+    if alike and _stepped_alike(inner, file) and _framed_alike(inner, file, config):
         return inner
     with errors_alone():  # that the class is another one is why it is called
         whole = PreTrainedTokenizerFast.from_pretrained(str(folder), model_input_names=inner.model_input_names)
@@ -106,7 +107,7 @@ def _switch(tokenizer: Any, config: Mapping[str, Any]) -> None:
     """Sets what tokenizer_config.json says otherwise, as all versions of transformers do."""
     for part in ("normalizer", "pre_tokenizer"):
         step = getattr(tokenizer, part)
-        state = json.loads(step.__getstate__()) if step is not None else None
+        state = _state(step)
         before = json.dumps(state)
         for one in steps(state):
             for field, switch in SWITCHES.get(str(one.get("type")), {}).items():
@@ -115,6 +116,18 @@ def _switch(tokenizer: Any, config: Mapping[str, Any]) -> None:
         if json.dumps(state) != before:
             step.__setstate__(json.dumps(state).encode())
             setattr(tokenizer, part, step)
+
+
+def _stepped_alike(inner: Any, file: Any) -> bool:
+    """Whether both have the same normaliser and pre-tokenizer: a rule may be for a letter that no probe has."""
+    backend = getattr(inner, "backend_tokenizer", None)
+    return backend is None or all(
+        _state(getattr(backend, part)) == _state(getattr(file, part)) for part in ("normalizer", "pre_tokenizer")
+    )
+
+
+def _state(step: Any) -> Any:
+    return None if step is None else json.loads(step.__getstate__())
 
 
 def _framed_alike(inner: Any, file: Any, config: Mapping[str, Any]) -> bool:
@@ -158,7 +171,9 @@ def _difference(
     inner: Any, processor: Any, prepare: Callable[[str], str]
 ) -> tuple[str, Sequence[str], Sequence[str]] | None:
     """The first probe whose pieces differ, with both; unknown pieces are alike however they are written."""
-    for text, mine in zip(PROBES, Tokenizer(inner).subtokens(PROBES), strict=True):
+    own = [processor.id_to_piece(one) for one in range(len(processor)) if _is_own(processor, one)]
+    probes = (*PROBES, " kalo ", *own, *(f"the {piece} of" for piece in own))
+    for text, mine in zip(probes, Tokenizer(inner).subtokens(probes), strict=True):
         unknown = inner.unk_token
         pieces = inner.convert_ids_to_tokens(mine.ids)
         ids = processor.encode(prepare(text))
@@ -166,6 +181,12 @@ def _difference(
         if pieces != filed:
             return text, pieces, filed
     return None
+
+
+def _is_own(processor: Any, index: int) -> bool:
+    """Whether a piece is one that its user defined; it has no score, as no piece of the text but unknown ones."""
+    special = (processor.is_unknown, processor.is_control, processor.is_unused, processor.is_byte)
+    return processor.get_score(index) == 0.0 and not any(each(index) for each in special)
 
 
 def _take_steps(tokenizer: Any, processor: Any, prepare: Callable[[str], str]) -> None:
@@ -178,6 +199,6 @@ def _take_steps(tokenizer: Any, processor: Any, prepare: Callable[[str], str]) -
     parts = [normalizers.NFKD(), normalizers.StripAccents()] if prepare("é") == "e" else []
     parts += [normalizers.Lowercase()] if prepare("A") == "a" else []
     parts += [normalizers.Precompiled(spec.precompiled_charsmap)] if spec.precompiled_charsmap else []
-    parts += [normalizers.Replace(Regex(" {2,}"), " ")] if spec.remove_extra_whitespaces else []
+    parts += [normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")] if spec.remove_extra_whitespaces else []
     tokenizer.normalizer = normalizers.Sequence(parts)
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always" if spec.add_dummy_prefix else "never")

@@ -23,6 +23,8 @@ from blurb.messages.errors import ModelError
 NO_ENCODER = "its config.json does not describe a text encoder"
 STRANGE = "ꙮ"
 """A letter that is missing in most vocabularies."""
+DERIVED = ("use_return_dict",)
+"""What older releases wrote into config.json and newer ones derive."""
 BUFFERS = re.compile(r"(^|\.)(position_ids|token_type_ids|inv_freq|masked_bias|(attn|attention|self_attn)\.bias)$")
 """Names that older releases of transformers saved beside the weights, and that are none."""
 WRAPPERS = {"module.": "DataParallel", "_orig_mod.": "torch.compile", "model.": "Lightning"}
@@ -46,7 +48,8 @@ def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> 
         if "auto_map" in content or kind not in CONFIG_MAPPING or (kind == "mistral" and "layer_types" in content):
             config = AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
         else:
-            fields = PreTrainedConfig._decode_special_floats(copy.deepcopy(content))
+            kept = {name: value for name, value in content.items() if name not in DERIVED}
+            fields = PreTrainedConfig._decode_special_floats(copy.deepcopy(kept))
             config = CONFIG_MAPPING[kind].from_dict(fields, name_or_path=str(folder))
         for name in RESET.keys() & content.keys():
             setattr(config, name, RESET[name])
@@ -65,7 +68,7 @@ def load_tokenizer(folder: Path, config: Any, switches: Mapping[str, Any], remot
     def load(**options: Any) -> Any:
         try:
             inner = AutoTokenizer.from_pretrained(str(folder), config=config, trust_remote_code=remote_code, **options)
-        except TypeError:  # of a class that cannot be made of this file
+        except (TypeError, AttributeError):  # of a class that cannot be made of this file
             inner = PreTrainedTokenizerFast.from_pretrained(str(folder), **options)
         return as_filed(inner, folder, {**switches, **options})
 
@@ -192,8 +195,8 @@ def _wrapped(name: str, unused: Iterable[str]) -> str:
 def _is_inside(model: Any, name: str) -> bool:
     """Whether an unused weight stands in a module that the encoder has, and is of no pooler and no buffer."""
     own = name.removeprefix(f"{model.base_model_prefix}.")
-    children = {child for child, _ in model.named_children()}
-    return own.partition(".")[0] in children and "pooler" not in own and not BUFFERS.search(own)
+    parts, children = own.split("."), {child for child, _ in model.named_children()}
+    return (own != name or parts[0] in children) and "pooler" not in parts and not BUFFERS.search(own)
 
 
 def _check_finite(folder: Path, model: Any) -> None:

@@ -116,7 +116,14 @@ def folder_or_id(reference: str) -> Path | tuple[str, str]:
     except (OSError, RuntimeError) as error:  # a name of 300 letters, the home of a user who is not there
         why = of_system(error) if isinstance(error, OSError) else f"{_shown(reference)}: {reason(error)}."
         raise ModelError(f"Cannot access the model folder {why}") from None
+    if path.is_symlink():
+        raise ModelError(f"{reference} is a link to {os.readlink(path)}, which is not there.")
     repository, at = _repository(reference)
+    if at and Path(repository).is_dir():
+        raise ModelError(
+            f"{reference} may be the folder {repository}, or {repository} of the Hub at the revision {at}",
+            fix=f"write ./{repository} for the folder; for the Hub rename the folder, or run this elsewhere.",
+        )
     if "/" not in repository:
         raise ModelError(
             f"There is no model called '{reference}'.",

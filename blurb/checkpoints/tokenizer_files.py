@@ -48,6 +48,8 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
                     _check_growth(folder, content)
                 if name == TOKENIZER_CONFIG:
                     config = content
+                    if not isinstance(content.get("tokenizer_class", ""), str | None):
+                        raise ModelError(f"{name}: tokenizer_class must be the name of a class.", where=folder)
     return config
 
 

@@ -40,7 +40,7 @@ def read(given: Any, task: Task, column: str = "") -> AnswerFile:
 
 def _has_ids(given: Any) -> bool:
     """Whether the index of a frame or a column of pandas has ids, and does not only count."""
-    return given.index.name is not None or all(isinstance(name, str) for name in given.index)
+    return any(name is not None for name in given.index.names) or all(isinstance(name, str) for name in given.index)
 
 
 def _table(given: Any, task: Task) -> Records | None:

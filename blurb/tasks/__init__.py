@@ -112,6 +112,8 @@ def check_free(name: str, where: str) -> None:
     check_name(name, where)
     if name in _registry.names():
         raise SettingsError(f"there is already a task {name} ({origin(name)})", where=where, fix="choose another name.")
+    if name in ("all", TWELVE, *types.names()):
+        raise SettingsError(f"'{name}' is a word for several datasets", where=where, fix="choose another name.")
 
 
 def _from_file(path: Path) -> Task:

@@ -90,6 +90,16 @@ def a_recipe_that_is_no_number(about: dict[str, Any]) -> None:
     about["recipe"] = "one"
 
 
+def the_worst_seed_never_was(about: dict[str, Any]) -> None:
+    about["runs"] = [run for run in about["runs"] if run["seed"] != 2]
+    about["planned"] = {task: [seed for seed in seeds if seed != 2] for task, seeds in about["planned"].items()}
+
+
+def all_right_on_test(about: dict[str, Any]) -> None:
+    for run in about["runs"]:
+        run["test"] = {**run["test"], run["metric"]: 1.0}
+
+
 def no_dev(about: dict[str, Any]) -> None:
     for run in about["runs"]:
         run["dev"] = {}
@@ -109,6 +119,8 @@ FRAUDS: list[tuple[Callable[[dict[str, Any]], None], SignalKind]] = [
     (fifty_epochs, SignalKind.PROTOCOL),
     (another_head, SignalKind.PROTOCOL),
     (a_rate_of_its_own_for_each_seed, SignalKind.UNEQUAL),
+    (the_worst_seed_never_was, SignalKind.UNPLANNED),
+    (all_right_on_test, SignalKind.GAP),
     (no_dev, SignalKind.NO_DEV),
 ]
 

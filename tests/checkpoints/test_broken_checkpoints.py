@@ -225,7 +225,9 @@ def test_the_release_of_another_library_is_named(copy: Path, name: str, said: st
         resolve(str(copy))
 
 
-@pytest.mark.parametrize(("name", "value"), [("return_dict", False), ("chunk_size_feed_forward", 2)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("return_dict", False), ("chunk_size_feed_forward", 2), ("use_return_dict", False)]
+)
 def test_switches_that_change_the_form_of_a_pass_are_reset(copy: Path, name: str, value: object) -> None:
     """transformers obeys them, and every trial would fail."""
     content = json.loads((copy / "config.json").read_text(encoding="utf-8"))

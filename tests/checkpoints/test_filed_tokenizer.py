@@ -41,8 +41,11 @@ CHANGES = {
         {"type": "Lowercase"},
         {"type": "Replace", "pattern": {"String": "Q"}, "content": "ka"},
         {"type": "Replace", "pattern": {"Regex": "[0-9]"}, "content": "lo"},
+        {"type": "Replace", "pattern": {"String": "ω"}, "content": "ka"},
+        {"type": "Replace", "pattern": {"String": "IL-2"}, "content": "min"},
     ],
     "pre_tokenizer": [
+        {"type": "Split", "pattern": {"Regex": "(?<=[A-Z])-(?=[0-9])"}, "behavior": "Isolated", "invert": False},
         {"type": "Digits", "individual_digits": True},
         {"type": "Split", "pattern": {"String": "k"}, "behavior": "Isolated", "invert": False},
         {"type": "Punctuation", "behavior": "Isolated"},
@@ -109,6 +112,15 @@ def test_a_class_of_another_family(checkpoint: Builder, tmp_path: Path, kind: st
     assert _of(after) == _ids(folder)
     segments = {"types": before.special_tokens.types, "single_suffix_types": before.special_tokens.single_suffix_types}
     assert replace(after.special_tokens, **segments) == before.special_tokens  # a class decides about these alone
+
+
+def test_a_class_that_cannot_be_made_of_the_file(checkpoint: Builder, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck"))
+    _edit(folder, lambda content: content.update(tokenizer_class="BertweetTokenizer"), "tokenizer_config.json")
+    assert _of(Checkpoint(folder).tokenizer) == _ids(folder)
+    _edit(folder, lambda content: content.update(tokenizer_class=["BertTokenizer"]), "tokenizer_config.json")
+    with pytest.raises(ModelError, match="tokenizer_class must be the name of a class"):
+        _ = Checkpoint(folder).tokenizer
 
 
 @pytest.mark.parametrize("lower", [True, False])
@@ -186,6 +198,19 @@ def test_a_model_of_sentencepiece_alone(tmp_path: Path, kind: str, rule: str) ->
             unknown if processor.is_unknown(one) else processor.id_to_piece(one) for one in processor.encode(text)
         ]
         assert tokenizer.inner.convert_ids_to_tokens(tokenizer.subtokens([text])[0].ids) == pieces
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_symbols_of_a_model_are_its_own_or_it_is_refused(tmp_path: Path, kind: str) -> None:
+    processor = _published(tmp_path / "ck", kind, user_defined_symbols=["@GENE$", "<e1>"])
+    try:
+        tokenizer = Checkpoint(tmp_path / "ck").tokenizer
+    except ModelError as error:
+        assert "is another one" in str(error)  # noqa: PT017
+    else:
+        for text in ("@GENE$", "the <e1> of", "kalo "):
+            pieces = [processor.id_to_piece(one) for one in processor.encode(text)]
+            assert tokenizer.inner.convert_ids_to_tokens(tokenizer.subtokens([text])[0].ids) == pieces
 
 
 def test_a_difference_that_stays_is_refused(tmp_path: Path) -> None:

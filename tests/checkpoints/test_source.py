@@ -321,3 +321,21 @@ def test_safetensors_come_before_pickles(copy: Path) -> None:
     assert [path.name for path in Checkpoint(copy).weights.files] == ["model.safetensors"]
     (copy / "model.safetensors").unlink()
     assert [path.name for path in Checkpoint(copy).weights.files] == ["pytorch_model.bin"]
+
+
+def test_a_link_to_nowhere_is_no_id_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("asked the Hub"))
+    Path("org").mkdir()
+    Path("org/model").symlink_to("nowhere")
+    with pytest.raises(ModelError, match="org/model is a link to nowhere, which is not there"):
+        resolve("org/model")
+
+
+def test_two_readings_of_a_name_are_both_said(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(copy.parent)
+    monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("asked the Hub"))
+    copy.rename(copy.parent / "org")
+    (copy.parent / "org" / "model").mkdir()
+    with pytest.raises(ModelError, match=r"may be the folder org/model, or org/model of the Hub at the revision main"):
+        resolve("org/model@main")

@@ -102,3 +102,9 @@ def test_a_prefix_is_named(checkpoint: Builder, tmp_path: Path, prefix: str, by:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ModelError, match=rf"the names in the file begin with '{prefix}bert\.'{by}; save it again"):
         resolve(str(folder))
+
+
+@pytest.mark.parametrize("name", ["bert.entity_embeddings.weight", "bert.encoder.layer.0.pooler_gate.weight"])
+def test_of_modules_that_the_encoder_does_not_have(with_weights: Callable[..., Path], name: str) -> None:
+    with pytest.raises(ModelError, match=rf"1 of the weights inside .*{name}"):
+        resolve(str(with_weights("bert_uncased", name)))

@@ -49,7 +49,15 @@ def test_its_type_is_in_the_table(folder: Path) -> None:
     assert {line["type"] for _, line in read_lines(table)} == {"ner"}
 
 
-@pytest.mark.parametrize(("name", "message"), [("rows", "is reserved"), ("My_genes", "lower-case letters")])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("rows", "is reserved"),
+        ("all", "is a word for several"),
+        ("ner", "is a word for several"),
+        ("My_genes", "lower-case letters"),
+    ],
+)
 def test_a_name_of_the_stores_own_is_refused(name: str, message: str, folder: Path) -> None:
     declare(folder, name)
     result = CliRunner().invoke(cli, ["run", "baseline:majority", "--tasks", f"./{name}.toml"])
