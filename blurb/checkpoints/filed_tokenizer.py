@@ -171,7 +171,7 @@ def _difference(
     inner: Any, processor: Any, prepare: Callable[[str], str]
 ) -> tuple[str, Sequence[str], Sequence[str]] | None:
     """The first probe whose pieces differ, with both; unknown pieces are alike however they are written."""
-    own = [processor.id_to_piece(one) for one in range(len(processor)) if _is_own(processor, one)]
+    own = [processor.id_to_piece(index) for index in range(len(processor)) if _is_own(processor, index)]
     probes = (*PROBES, " kalo ", *own, *(f"the {piece} of" for piece in own))
     for text, mine in zip(probes, Tokenizer(inner).subtokens(probes), strict=True):
         unknown = inner.unk_token
