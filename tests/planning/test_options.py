@@ -126,7 +126,7 @@ def test_an_option_is_two_files(tmp_path: Path) -> None:
     assert "No such option" in run("--rules", "x")
     shown = run("--help")
     assert re.search(
-        r"^Trials:(\n  .*)*--patience INTEGER RANGE +Epochs to wait. +\[default: 7; x>=1\]", shown, re.MULTILINE
+        r"^Trials:(\n  .*)*--patience WHOLE NUMBER +Epochs to wait. +\[default: 7; x>=1\]", shown, re.MULTILINE
     )
     assert shown.index("Tasks and data:") < shown.index("Protocol:") < shown.index("Other:") < shown.index("Engines")
 
