@@ -68,8 +68,8 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     for model, each in zip(options.models, looked, strict=True):
         each.tried(before_loading.look_at, model, options)
     if errors.errors or protocol is None or data is None or engine is None or all(each.errors for each in looked):
-        for error in [error for each in looked for error in each.errors]:
-            errors.add(error)
+        for fault in [fault for each in looked for fault in each.errors]:
+            errors.add(fault)
         errors.tell(NOT_YET_CHECKED)
         raise AssertionError("None without an error")
     if options.track:
