@@ -155,12 +155,17 @@ def _overrides(row: RowScores) -> str | None:
     return None if row.published else row.configuration.overrides_text
 
 
-def _recipe(row: RowScores) -> str | None:
-    return None if row.published else row.recipe or None
+def recipe(row: RowScores) -> str | None:
+    """Its number, or "current" of a baseline with its own latest one, as two baselines count by themselves."""
+    if row.published or not row.recipe:
+        return None
+    own = learners.named().get(learners.name_in(row.weights)) if learners.is_named(row.weights) else None
+    is_current = own is not None and row.recipe == str(own.recipe)
+    return "current" if is_current else row.recipe
 
 
 ROW_FACTS: dict[Reason, Callable[[RowScores], str | None]] = {
-    Reason.RECIPE: _recipe,
+    Reason.RECIPE: recipe,
     Reason.PROTOCOL: protocol,
     Reason.OVERRIDES: _overrides,
 }

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from blurb import tasks
+from blurb import learners, tasks
 from blurb.cli import cli
 from blurb.regression import Outcome, Rules, decide
 from blurb.regression.rules import Limit
 from blurb.results import leaderboard_csv, published, results_csv
-from blurb.results.comparability import Reason, Use
+from blurb.results.comparability import Reason, Use, comparable_with
 from blurb.results.references import of_file
 from blurb.results.row_scores import RowScores
 from blurb.store.trial import Configuration
@@ -173,3 +173,13 @@ def test_a_cell_that_says_nothing_is_named_with_its_line(
         writer.writerow({**line, column: cell})
     result = CliRunner().invoke(cli, ["check", f"{path}", "--baseline", f"{path}"])
     assert str(result.exception).startswith(f"{path}:2: {column} must ")
+
+
+def test_recipes_of_two_baselines_count_by_themselves() -> None:
+    """A later recipe of one of them says nothing of the other."""
+    recipes = {name: str(kind.recipe) for name, kind in learners.named().items()}
+    assert recipes["constant"] != recipes["majority"]
+    rows = [row(weights=f"baseline:{name}", recipe=recipes[name]) for name in ("constant", "majority")]
+    assert comparable_with(*rows, Use.CHECK) is None
+    old = row(weights="baseline:constant", recipe="1")
+    assert comparable_with(rows[0], old, Use.CHECK) is Reason.RECIPE
