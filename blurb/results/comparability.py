@@ -155,17 +155,18 @@ def _overrides(row: RowScores) -> str | None:
     return None if row.published else row.configuration.overrides_text
 
 
-def recipe(row: RowScores) -> str | None:
-    """Its number, or "current" of a baseline with its own latest one, as two baselines count by themselves."""
-    if row.published or not row.recipe:
-        return None
+def _recipe(row: RowScores) -> str | None:
+    return None if row.published else row.recipe or None
+
+
+def is_latest(row: RowScores) -> bool:
+    """Whether it is of a baseline with its own latest recipe: the numbers of two baselines count by themselves."""
     own = learners.named().get(learners.name_in(row.weights)) if learners.is_named(row.weights) else None
-    is_current = own is not None and row.recipe == str(own.recipe)
-    return "current" if is_current else row.recipe
+    return own is not None and row.recipe == str(own.recipe)
 
 
 ROW_FACTS: dict[Reason, Callable[[RowScores], str | None]] = {
-    Reason.RECIPE: recipe,
+    Reason.RECIPE: _recipe,
     Reason.PROTOCOL: protocol,
     Reason.OVERRIDES: _overrides,
 }
@@ -173,6 +174,8 @@ ROW_FACTS: dict[Reason, Callable[[RowScores], str | None]] = {
 
 
 def _row_fact(of: Reason, first: RowScores, other: RowScores) -> Obstacle | None:
+    if of is Reason.RECIPE and is_latest(first) and is_latest(other):
+        return None
     known = ROW_FACTS[of]
     obstacle = _equal(of, known(first), known(other))
     if obstacle is None or of is not Reason.PROTOCOL or obstacle.reason is Reason.UNKNOWN:

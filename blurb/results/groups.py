@@ -16,7 +16,7 @@ from blurb import learners
 from blurb.messages.text import distinct
 from blurb.protocols import protocol
 from blurb.protocols.protocol import without_rank
-from blurb.results.comparability import SHORT, recipe
+from blurb.results.comparability import SHORT, is_latest
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
 from blurb.tasks import TWELVE
@@ -112,7 +112,7 @@ def of_row(row: RowScores) -> Standing:
     key = (
         configuration.suite,
         row.learner,
-        recipe(row) or "",
+        "latest" if is_latest(row) else row.recipe,
         configuration.protocol_hash[:SHORT],
         configuration.overrides_text,
     )
