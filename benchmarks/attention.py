@@ -18,7 +18,7 @@ import torch
 
 from blurb.checkpoints.scratch import wordpiece
 from blurb.checkpoints.transformers_log import hide_progress
-from blurb.lab.attention import attention
+from blurb.extensions.lab.attention import attention
 
 GUIDE = Path(__file__).parents[1] / "docs" / "attention.md"
 WIDTH = 64

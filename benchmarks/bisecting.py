@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blurb.checkpoint_series.bisecting import ERROR, MOST, Bisection, bisect
+from blurb.extensions.series.bisecting import ERROR, MOST, Bisection, bisect
 
 OUT = Path(__file__).parents[1] / "docs" / "results" / "bisect" / "README.md"
 CHECKPOINTS, SEARCHES = 64, 2_000

@@ -16,12 +16,12 @@ from typing import Any
 import blurb
 from benchmarks.pictures import photograph
 from blurb import formulations, tasks
-from blurb.board import boards, founding
 from blurb.corpora import demo
 from blurb.data.splits import read_split
-from blurb.export import row_files
-from blurb.leaderboard.html import collect, render
+from blurb.extensions.board import boards, founding
+from blurb.extensions.reports.html import collect, render
 from blurb.results import from_store
+from blurb.row_files import writing as row_files
 from blurb.store.store import Store
 
 PICTURE = Path(__file__).parents[1] / "docs" / "_static" / "board.png"

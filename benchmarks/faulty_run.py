@@ -45,8 +45,8 @@ def main(
     """Pretrains with a spike of the rate of learning."""
     import torch
 
-    from blurb.lab.pretraining import request
-    from blurb.lab.pretraining.pretrain import pretrain
+    from blurb.extensions.lab.pretraining import request
+    from blurb.extensions.lab.pretraining.pretrain import pretrain
 
     torch.set_num_threads(threads)
     recipe = request.recipe({"words": request.words(words), "seed": seed})

@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 from blurb import tasks
-from blurb.leaderboard.html import render
-from blurb.leaderboard.html.collect import TITLE, board
-from blurb.leaderboard.html.model import Dataset, DatasetProvenance, Page, PageRow, RowProvenance
+from blurb.extensions.reports.html import render
+from blurb.extensions.reports.html.collect import TITLE, board
+from blurb.extensions.reports.html.model import Dataset, DatasetProvenance, Page, PageRow, RowProvenance
 from blurb.leaderboard.intervals import averages, of_runs
 from blurb.protocols import protocol
 from blurb.results.dataset_scores import DatasetScores, Figure, Run

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.analysis import ablations
-from blurb.analysis.ablations import Grid
-from blurb.leaderboard.html import render
-from blurb.leaderboard.html.collect import collect
-from blurb.plots import ablation
-from blurb.plots._style import FIGURES, digest
+from blurb.extensions.reports.html import render
+from blurb.extensions.reports.html.collect import collect
+from blurb.extensions.reports.plots import ablation
+from blurb.extensions.reports.plots._style import FIGURES, digest
+from blurb.planning import ablations
+from blurb.planning.ablations import Grid
 from blurb.system.files import write_whole
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"

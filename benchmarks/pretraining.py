@@ -17,12 +17,12 @@ import numpy as np
 import torch
 
 from blurb.checkpoints.scratch import SPECIAL
-from blurb.lab.pretraining import models
-from blurb.lab.pretraining.inputs import Inputs
-from blurb.lab.pretraining.objective import loss
-from blurb.lab.pretraining.packing import Stream
-from blurb.lab.pretraining.recipe import Recipe
-from blurb.lab.pretraining.trainer import collate
+from blurb.extensions.lab.pretraining import models
+from blurb.extensions.lab.pretraining.inputs import Inputs
+from blurb.extensions.lab.pretraining.objective import loss
+from blurb.extensions.lab.pretraining.packing import Stream
+from blurb.extensions.lab.pretraining.recipe import Recipe
+from blurb.extensions.lab.pretraining.trainer import collate
 from blurb.training.hardware import has_bf16
 
 BLOCK = 10

@@ -9,6 +9,7 @@ docs/python.md shows the rest.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -19,24 +20,15 @@ __all__ = [
     "NamedModel",
     "Results",
     "Scores",
-    "attention",
-    "bisect",
     "check",
     "compare",
-    "confusion",
-    "diff",
-    "errors",
     "load_dataset",
     "load_model",
     "load_results",
     "plan",
     "predict",
-    "pretrain",
     "run",
     "score",
-    "series",
-    "study",
-    "watch",
 ]
 
 if TYPE_CHECKING:
@@ -45,32 +37,35 @@ if TYPE_CHECKING:
         NamedModel,
         Results,
         Scores,
-        attention,
-        bisect,
         check,
         compare,
-        confusion,
-        diff,
-        errors,
         load_dataset,
         load_model,
         load_results,
         plan,
         predict,
-        pretrain,
         run,
         score,
-        series,
-        study,
-        watch,
     )
+    from blurb.extensions.lab.api.pretraining import pretrain as pretrain
+    from blurb.extensions.lab.api.studying import study as study
+    from blurb.extensions.lab.attention import attention as attention
+    from blurb.extensions.reports.api.mistakes import confusion as confusion
+    from blurb.extensions.reports.api.mistakes import diff as diff
+    from blurb.extensions.reports.api.mistakes import errors as errors
+    from blurb.extensions.series.api.following import bisect as bisect
+    from blurb.extensions.series.api.following import series as series
+    from blurb.extensions.series.api.following import watch as watch
 
 
 def __getattr__(name: str) -> Any:
     """Imports the front door when somebody comes in: `import blurb` takes no time."""
-    if name not in __all__:
+    if name in __all__:
+        value = getattr(importlib.import_module("blurb.api"), name)
+    elif name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}") is not None:  # a room
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module("blurb.api"), name)
+    else:
+        value = importlib.import_module("blurb.registry").front_door(name)
     if not isinstance(value, type):
         value = importlib.import_module("blurb.api.argument_checks").spoken(value)
     globals()[name] = value
@@ -78,4 +73,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    others = [name for name in importlib.import_module("blurb.registry").names.names() if "." not in name]
+    return sorted([*__all__, *others, "__version__"])

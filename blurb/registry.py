@@ -29,10 +29,13 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
+from blurb import DISTRIBUTION
 from blurb.messages.errors import SettingsError, UnknownName, ended, notify
 from blurb.names import known_as
 
 T = TypeVar("T")
+EXTENSIONS = "blurb.extensions"
+"""Package of the folders that may be deleted; what they bring is named by entry points of blurb itself."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """Names of plug-ins; others could not be typed, or would be taken for code or a path."""
 
@@ -44,6 +47,17 @@ class Entry:
     name: str
     target: str
     source: str
+
+    @property
+    def extension(self) -> str:
+        """The extension of blurb that it is part of; "" for others."""
+        package, _, rest = self.target.partition(f"{EXTENSIONS}.")
+        return "" if package else rest.partition(".")[0]
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether its extension was deleted."""
+        return bool(self.extension) and not (Path(__file__).parent / "extensions" / self.extension).is_dir()
 
 
 def load_object(target: str, kind: str) -> Any:
@@ -75,7 +89,7 @@ class Registry(Generic[T]):
     """Lazily loaded entries of one kind.
 
     :param kind: word for an entry in messages ("task", "head")
-    :param package: package whose modules are the built-in entries
+    :param package: package whose modules are the built-in entries; "" for entry points alone
     :param attribute: the name that each of those modules defines
     :param group: entry-point group for plug-ins of other distributions
     :param separator: replaces the `_` of file names in names
@@ -107,6 +121,8 @@ class Registry(Generic[T]):
         entries: dict[str, Entry] = {}
         faults: dict[str, str] = {}
         for entry in self._discover():
+            if entry.is_missing:
+                continue
             name, first = entry.name, entries.setdefault(entry.name, entry)
             if not NAME.fullmatch(name):
                 faults[name] = (
@@ -122,14 +138,20 @@ class Registry(Generic[T]):
         return {name: one for name, one in entries.items() if name not in faults or one.source == "blurb"}, faults
 
     def _discover(self) -> Iterator[Entry]:
-        path = importlib.import_module(self.package).__path__
+        path = importlib.import_module(self.package).__path__ if self.package else ()
         for module in pkgutil.iter_modules(path):
             if not module.ispkg and not module.name.startswith("_"):
                 target = f"{self.package}.{module.name}:{self.attribute}"
                 yield Entry(module.name.replace("_", self.separator), target, "blurb")
         for point in _installed(self.group):
             target = point.value.partition("[")[0].strip()  # without extras
-            yield Entry(point.name, target, point.dist.name if point.dist else "an entry point")
+            source = point.dist.name if point.dist else "an entry point"
+            yield Entry(point.name, target, "blurb" if source == DISTRIBUTION else source)
+
+    @property
+    def missing(self) -> dict[str, Entry]:
+        """What an extension brings that was deleted here, by name."""
+        return {entry.name: entry for entry in self._discover() if entry.is_missing}
 
     def names(self) -> list[str]:
         """The names in alphabetical order."""
@@ -147,8 +169,18 @@ class Registry(Generic[T]):
         if name not in self.entries and name in self.faults:
             raise SettingsError(self.faults[name])
         if name not in self.entries:
+            self.check_present(name)
             raise UnknownName(self.kind, name, [*self.names(), *self.typed], how=_how(self.kind, name))
         return self._load(self.entries[name].target)
+
+    def check_present(self, name: str) -> None:
+        """Raises a SettingsError for what an extension brings that was deleted here."""
+        if (entry := self.missing.get(name)) is not None:
+            raise SettingsError(
+                f"The {self.kind} '{name.rpartition('.')[2]}' is part of the extension '{entry.extension}', which is "
+                f"not installed here ({EXTENSIONS}.{entry.extension}).",
+                fix=f"pip install {DISTRIBUTION} brings it.",
+            )
 
     def known(self, name: str, get: Callable[[str], T] | None = None) -> T | None:
         """The entry of that name; None if there is none, or a plug-in that is broken, of which a note tells.
@@ -255,6 +287,20 @@ class Registry(Generic[T]):
         target = name if name in self.typed else self.entries[name].target
         module = importlib.import_module(target.partition(":")[0])
         return str(module.__file__)
+
+
+names: Registry[Any] = Registry("name", "", "", "blurb.names")
+"""What extensions and other packages add to `import blurb`: functions, and methods as `Results.plot`."""
+
+
+def front_door(name: str) -> Any:
+    """What others add to `import blurb` under a name; AttributeError if nobody does, or it cannot be loaded."""
+    try:
+        return names.get(name)
+    except SettingsError as error:
+        raise AttributeError(f"blurb.{name}: {error}") from error
+    except UnknownName as error:
+        raise AttributeError(f"module 'blurb' has no attribute {name!r}") from error
 
 
 def _installed(group: str) -> Iterable[EntryPoint]:

@@ -15,8 +15,8 @@ pytest.importorskip("matplotlib")
 
 from benchmarks import pictures
 from benchmarks.study import report as study
-from blurb.plots import ablation
-from blurb.plots._style import digest
+from blurb.extensions.reports.plots import ablation
+from blurb.extensions.reports.plots._style import digest
 from tests.cli.in_process import blurb as command
 
 ABLATIONS = sorted((pictures.RESULTS / "ablations").glob("*/*.png"))

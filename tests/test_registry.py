@@ -202,7 +202,7 @@ def test_origin_is_the_file_and_the_line_of_a_class(plugins: Path) -> None:
 
 def test_an_object_that_is_something_else_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a head and an export format, whose entry points name a number."""
-    from blurb.export import formats
+    from blurb.extensions.reports.export import formats
     from blurb.heads import _spec
 
     with pytest.raises(SettingsError, match="must be a class"):

@@ -158,7 +158,7 @@ def test_the_reference_beside_itself_and_its_runs() -> None:
 def test_the_second_family_counts_pairs_of_variants() -> None:
     """Three variants, of which the reference tells one from the others: two pairs, right or wrong."""
     from benchmarks.study import lab
-    from tests.checkpoint_series.test_series import made_row
+    from tests.extensions.series.test_series import made_row
 
     def rows(means: dict[str, float], losses: dict[str, float]) -> dict[str, object]:
         return {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from blurb.board.founding import found
+from blurb.extensions.board.founding import found
 from tests.conftest import ROOT
 
 yaml = pytest.importorskip("yaml")

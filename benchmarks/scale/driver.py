@@ -19,9 +19,10 @@ from blurb import tasks
 from blurb.checkpoints import Source, scratch
 from blurb.corpora import demo
 from blurb.execution.engine import Engine, Launch
-from blurb.execution.engines import here, local, ray, slurm
+from blurb.execution.engines import here, local
 from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.progress import TrialProgress
+from blurb.extensions.clusters import ray, slurm
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.planning import plan

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from benchmarks.study import RESULTS
 from benchmarks.study.agreement import Agreement, Scores, agreement
-from blurb.checkpoint_series.curves import losses
-from blurb.lab.study import parts, spec
+from blurb.extensions.lab.study import parts, spec
+from blurb.extensions.series.curves import losses
 from blurb.results import gathered
 from blurb.results.row_scores import RowScores
 from blurb.system.files import write_whole

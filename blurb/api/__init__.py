@@ -1,4 +1,4 @@
-"""The front door: what `import blurb` offers and the commands call. It alone knows all rooms below."""
+"""The front door: what `import blurb` offers and the commands call; extensions add to it (group `blurb.names`)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from blurb.api.attending import attention
     from blurb.api.comparing import Comparison, check, compare, row_of
     from blurb.api.datasets import load_dataset
-    from blurb.api.following import bisect, series, watch
     from blurb.api.keywords import NamedModel, run
-    from blurb.api.mistakes import confusion, diff, errors
     from blurb.api.predicting import KeptModel, load_model, predict
-    from blurb.api.pretraining import pretrain
     from blurb.api.results import Results, load_results
     from blurb.api.scoring import Scores, score
     from blurb.api.seed_plans import SeedPlan, plan
-    from blurb.api.studying import study
 
 __all__ = [
     "Comparison",
@@ -26,28 +21,18 @@ __all__ = [
     "Results",
     "Scores",
     "SeedPlan",
-    "attention",
-    "bisect",
     "check",
     "compare",
-    "confusion",
-    "diff",
-    "errors",
     "load_dataset",
     "load_model",
     "load_results",
     "plan",
     "predict",
-    "pretrain",
     "row_of",
     "run",
     "score",
-    "series",
-    "study",
-    "watch",
 ]
 _HOMES = {
-    "attention": "attending",
     "check": "comparing",
     "compare": "comparing",
     "Comparison": "comparing",
@@ -57,21 +42,13 @@ _HOMES = {
     "load_results": "results",
     "NamedModel": "keywords",
     "run": "keywords",
-    "confusion": "mistakes",
-    "diff": "mistakes",
-    "errors": "mistakes",
     "KeptModel": "predicting",
     "load_model": "predicting",
     "predict": "predicting",
-    "pretrain": "pretraining",
     "Scores": "scoring",
     "score": "scoring",
-    "bisect": "following",
-    "series": "following",
-    "watch": "following",
     "plan": "seed_plans",
     "SeedPlan": "seed_plans",
-    "study": "studying",
 }
 
 

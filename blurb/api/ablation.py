@@ -11,18 +11,19 @@ from blurb.messages.errors import SettingsError, Tell, tell_damage
 from blurb.planning.ablate_options import AblateOptions
 
 if TYPE_CHECKING:
-    from blurb.analysis.ablations import Grid
     from blurb.execution.job import Job, TrialOutcome
+    from blurb.planning.ablations import Grid
     from blurb.planning.plan import Planned, Request
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Task
+    from blurb.terminal.output import Picture
 
 
 @dataclass(frozen=True)
 class Ablation:
     """A finished ablation.
 
-    :param lines: of the table, see `blurb.analysis.ablation_tables`
+    :param lines: of the table, see `blurb.planning.ablation_tables`
     :param files: that were written
     :param failed: trials that failed
     """
@@ -32,17 +33,16 @@ class Ablation:
     failed: Sequence[TrialOutcome]
 
 
-def ablate(options: AblateOptions) -> Ablation | None:
-    """Runs all cells of an axis, and writes the tables and the plot; None after a dry run."""
+def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | None:
+    """Runs all cells of an axis, and writes the tables and the picture; None after a dry run."""
     from blurb import tasks
-    from blurb.analysis import ablations
     from blurb.api.running import announced, run_trials
+    from blurb.planning import ablations
     from blurb.planning.request import check_writable, typed_settings
-    from blurb.plots import ablation
 
-    out, plot = Path(options.out), options.plot
+    out = Path(options.out)
     if plot is not None:
-        ablation.check(Path(plot))
+        plot.check()
     check_writable(output=Path(options.output), out=out)
     grid = ablations.grid(options.axis)
     chosen = tasks.load_selection(grid.datasets if options.tasks is None else options.tasks)
@@ -70,7 +70,7 @@ def ablate(options: AblateOptions) -> Ablation | None:
     if plot is not None:
         names = [task.name for task in chosen]
         scores = [{name: row.values(name) for name in names} if row else {} for row in _results(requests)]
-        ablation.write(grid, scores, names, Path(plot), title)
+        plot.write(grid, scores, names, title)
     return Ablation(lines, files, [outcome for outcome in outcomes if outcome.status == "failed"])
 
 
@@ -127,7 +127,7 @@ def _write_tables(
     grid: Grid, requests: list[Request], out: Path, title: str, tell: Tell = tell_damage
 ) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
     """Writes the tables from the current store; returns their lines and files."""
-    from blurb.analysis import ablation_tables
+    from blurb.planning import ablation_tables
 
     results = _results(requests, tell)
     lines = ablation_tables.lines(grid, results, [task.name for task in requests[0].tasks])

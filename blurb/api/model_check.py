@@ -118,7 +118,7 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
 
 def _unknown(tokenizer: Tokenizer) -> list[str]:
     """The probes of which a part is the unknown token."""
-    from blurb.analysis.vocabulary.terms import published
+    from blurb.checkpoints.terms import published
 
     probes = [*published(), *SYMBOLS]
     index = tokenizer.inner.unk_token_id

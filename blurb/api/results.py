@@ -85,13 +85,10 @@ class Results:
         :param path: a file to write (.png, .svg, .pdf); None returns the figure, which a notebook shows
         :raises SettingsError: without Matplotlib, or for another kind of file
         """
-        from blurb.plots import _style, scores
+        from blurb.registry import names
 
-        scores.check(Path(path or "plot.png"))
-        if path is None:
-            return _style.drawn(lambda: scores.draw(self.rows, split))
-        scores.write(self.rows, Path(path), split)
-        return None
+        figure: Figure | None = names.get("Results.plot")(self.rows, path, split)
+        return figure
 
     def predictions(self, model: str, task: str, seed: int | None = None) -> DataFrame:
         """What a trial answered on dev and test: one line per example, labels as names.

@@ -11,16 +11,17 @@ import click
 
 from blurb import __version__
 from blurb.cli import _exit
-from blurb.cli._group import Group
+from blurb.cli._group import Group, added
+from blurb.messages.errors import SettingsError
 from blurb.system import gc_control
 
 SECTIONS = {
-    "Run": ("run", "plan", "ablate", "pretrain", "study", "series", "watch", "bisect", "predict", "retry", "worker"),
-    "Look at results": ("score", "status", "leaderboard", "compare", "check", "diff", "errors", "export", "runs"),
-    "Data, models and settings": ("data", "tasks", "models", "vocab", "attention", "protocols", "heads"),
+    "Run": ("run", "plan", "ablate", "predict", "retry", "worker"),
+    "Look at results": ("score", "status", "leaderboard", "compare", "check", "runs"),
+    "Data, models and settings": ("data", "tasks", "models", "protocols", "heads"),
     "Housekeeping": ("doctor", "cache", "gc", "rescore", "schema"),
 }
-"""The commands as the help lists them."""
+"""The commands of the core as the help lists them."""
 
 
 class Commands(Group):
@@ -28,20 +29,31 @@ class Commands(Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         width = formatter.width - 6 - max(map(len, self.list_commands(context)))
-        for title, names in SECTIONS.items():
+        sections = {title: list(names) for title, names in SECTIONS.items()}
+        for name in self.added_commands():
+            part = added.entries[name].extension
+            sections.setdefault("Extensions" if part else "Other packages", []).append(name)
+        for title, names in sections.items():
             with formatter.section(title):
-                found = ((name, self.get_command(context, name)) for name in names)
-                formatter.write_dl([(name, each.get_short_help_str(width)) for name, each in found if each is not None])
+                formatter.write_dl([(name, self._short_help(context, name, width)) for name in names])
 
-    def list_commands(self, context: click.Context) -> list[str]:
+    def _short_help(self, context: click.Context, name: str, width: int) -> str:
+        """A line about a command; of one that cannot be loaded the reason, as the others must be listed."""
+        try:
+            command = self.get_command(context, name)
+        except SettingsError as error:
+            return f"(cannot be loaded: {error})"
+        return "" if command is None else command.get_short_help_str(width)
+
+    def own_commands(self, context: click.Context) -> list[str]:
         names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
         return sorted(name for name in names if not name.startswith("_"))
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in self.list_commands(context):
-            return None
-        command: click.Command = importlib.import_module(f"blurb.cli.{name}").command
-        return command
+        if name in self.own_commands(context):
+            command: click.Command = importlib.import_module(f"blurb.cli.{name}").command
+            return command
+        return super().get_command(context, name)
 
     def invoke(self, context: click.Context) -> object:
         return _exit.invoked(context, lambda: super(Commands, self).invoke(context))

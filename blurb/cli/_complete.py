@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str]]"]
 
 
-def _values(list_names: Callable[[click.Context], Iterable[str]], commas: bool = False, paths: str = "") -> Complete:
+def values(list_names: Callable[[click.Context], Iterable[str]], commas: bool = False, paths: str = "") -> Complete:
     """Completes names that begin as what is typed.
 
     :param commas: after a comma the next name begins
@@ -116,12 +116,6 @@ def _engines(context: click.Context) -> list[str]:
     return engines.names()
 
 
-def _exports(context: click.Context) -> list[str]:
-    from blurb.export.formats import formats
-
-    return formats.names()
-
-
 def _caches(context: click.Context) -> list[str]:
     from blurb.system.cache import KINDS
 
@@ -156,20 +150,19 @@ def _rows_anywhere(context: click.Context) -> list[str]:
     return [*there, *(f"published:{row.name}" for row in (*published.shipped(), *published.ablations()))]
 
 
-one_task = _values(_task_names, paths="file")
-tasks = _values(_selections, commas=True, paths="file")
-task_types = _values(_types)
-protocols = _values(_protocols, paths="file")
-heads = _values(_heads, paths="file")
-poolings = _values(_poolings, paths="file")
-taggings = _values(_taggings)
-relation_inputs = _values(_relation_inputs)
-keys = _values(_keys)
-models = _values(_models, paths="dir")
-devices = _values(_devices)
-engines = _values(_engines)
-exports = _values(_exports)
-caches = _values(_caches)
-columns = _values(_columns)
-rows = _values(_rows)
-rows_anywhere = _values(_rows_anywhere, paths="file")
+one_task = values(_task_names, paths="file")
+tasks = values(_selections, commas=True, paths="file")
+task_types = values(_types)
+protocols = values(_protocols, paths="file")
+heads = values(_heads, paths="file")
+poolings = values(_poolings, paths="file")
+taggings = values(_taggings)
+relation_inputs = values(_relation_inputs)
+keys = values(_keys)
+models = values(_models, paths="dir")
+devices = values(_devices)
+engines = values(_engines)
+caches = values(_caches)
+columns = values(_columns)
+rows = values(_rows)
+rows_anywhere = values(_rows_anywhere, paths="file")

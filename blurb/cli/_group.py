@@ -1,15 +1,23 @@
-"""Groups of commands: what was mistyped is answered with what was meant."""
+"""Groups of commands: packages add to them, and what was mistyped is answered with what was meant.
+
+An entry point in the group `blurb.commands` names the path of what it adds: `pretrain` and `leaderboard.verify` are
+commands, `compare.--plot` is an option. Its group of entry points is read where a name is not the core's, or for help.
+"""
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
 
 import click
 
-from blurb.messages.errors import UnknownName
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.names import known_as
+from blurb.registry import Registry
 
+added: Registry[click.Command | click.Option] = Registry("command", "", "", "blurb.commands")
+"""Commands and options that extensions and other packages bring, by path."""
 MEANT = {
     "list": "runs",
     "ls": "runs",
@@ -67,7 +75,31 @@ OPENED = "blurb opens no browser: open the file that it names."
 
 
 class Group(click.Group):
-    """A group that suggests the nearest command, and says where options belong."""
+    """A group that others add commands to; suggests the nearest command, and says where options belong."""
+
+    @property
+    def prefix(self) -> str:
+        """Beginning of the paths of its commands: "" for `blurb` itself."""
+        return "" if self.name in (None, "cli") else f"{self.name}."
+
+    def own_commands(self, context: click.Context) -> list[str]:
+        """Names of the commands that the core itself has here."""
+        return super().list_commands(context)
+
+    def added_commands(self) -> list[str]:
+        """Names of the commands that others bring."""
+        names = [name.removeprefix(self.prefix) for name in added.names() if name.startswith(self.prefix)]
+        return [name for name in names if "." not in name]
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted({*self.own_commands(context), *self.added_commands()})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        path = f"{self.prefix}{name}"
+        command = super().get_command(context, name) or (added.get(path) if path in added.entries else None)
+        if command is not None and not isinstance(command, click.Command):
+            raise SettingsError(f"the plug-in '{path}' of blurb.commands is no command of click.")
+        return command
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         typed = list(arguments)
@@ -84,13 +116,34 @@ class Group(click.Group):
     def resolve_command(
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, known = arguments[0], self.list_commands(context)
-        if name in known or name.startswith("-") or context.resilient_parsing:
-            return super().resolve_command(context, arguments)
+        name = arguments[0]
+        if name in self.own_commands(context) or name.startswith("-") or context.resilient_parsing:
+            return self._extended(super().resolve_command(context, arguments))
+        known = self.list_commands(context)
+        if name in known:
+            return self._extended(super().resolve_command(context, arguments))
+        added.check_present(f"{self.prefix}{name}")
         message = str(UnknownName("command", name, known, MEANT if context.parent is None else None))
         if self.invoke_without_command and name in ("list", "ls"):
             message = f"'{context.command_path}' alone is the list. {message}"
         raise click.UsageError(message, context)
+
+    def _extended(
+        self, resolved: tuple[str | None, click.Command | None, list[str]]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command with the options that others bring, where one of them or its help is asked for."""
+        name, command, rest = resolved
+        if command is None or isinstance(command, click.Group):
+            return resolved
+        own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        words = [word.partition("=")[0] for word in rest if word.startswith("-")]
+        others = [word for word in words if word not in own]
+        if not others:
+            return resolved
+        path = f"{self.prefix}{name}"
+        for word in others:
+            added.check_present(f"{path}.{word}")
+        return name, with_options(path, command), rest
 
     def invoke(self, context: click.Context) -> object:
         try:
@@ -99,6 +152,20 @@ class Group(click.Group):
             raise _with_meant(error) from None
         except click.UsageError as error:
             raise _with_option(error) from None
+
+
+def with_options(path: str, command: click.Command) -> click.Command:
+    """The command with the options that others bring.
+
+    :param path: of the command, such as `leaderboard.show`
+    """
+    begin = f"{path}.--"
+    options = [option for name in added.names() if name.startswith(begin) and (option := added.known(name))]
+    if not options:
+        return command
+    extended = copy.copy(command)
+    extended.params = [*command.params, *(option for option in options if isinstance(option, click.Option))]
+    return extended
 
 
 def _options(error: click.UsageError) -> set[str]:

@@ -147,12 +147,6 @@ RESULTS = click.option(
     metavar="FILE",
     help="Also show the rows of this results.csv (repeatable).",
 )
-BOARD = click.option(
-    "--board",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Show the rows of this board, not those of a store (docs/board.md).",
-)
 TOGETHER = click.option(
     "--together", is_flag=True, help="Rank predictions from elsewhere with the published rows and protocols of papers."
 )

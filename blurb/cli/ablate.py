@@ -10,12 +10,13 @@ from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._options import WithSettings, all_of
 from blurb.planning.ablate_options import AblateOptions
+from blurb.terminal.output import Picture
 
 
 @click.command(name="ablate", cls=WithSettings)
 @click.argument("model", shell_complete=_complete.models)
 @all_of(AblateOptions, but=("track", "keep_model", "resume_trials"))
-def command(**given: Any) -> None:
+def command(plot: Picture | None = None, **given: Any) -> None:
     """Run Table 12, 13 or 14 of the paper with your encoder.
 
     The result is compared with the published table.
@@ -24,18 +25,18 @@ def command(**given: Any) -> None:
     from the first cell is significant. Finished trials are not repeated: run the same command again to resume, or with
     --plot to plot finished results. Exit codes are those of blurb run.
     """
-    from blurb.analysis import ablation_tables
     from blurb.api.ablation import ablate
+    from blurb.planning import ablation_tables
     from blurb.terminal.output import show
 
     goes_on()
     options = AblateOptions(**given)
-    done = ablate(options)
+    done = ablate(options, plot)
     if done is None:
         return
     numbers = [column.replace("_", " ") for column in ablation_tables.NUMBERS]
     show(ablation_tables.titles(), [ablation_tables.readable(line) for line in done.lines], "table", numbers=numbers)
-    drawn = f"   plot: {options.plot}" if options.plot else ""
+    drawn = f"   plot: {plot.path}" if plot else ""
     click.echo(f"Tables: {', '.join(map(str, done.files))}{drawn}   trials: {options.output}")
     if done.failed:
         raise SystemExit(PARTLY)

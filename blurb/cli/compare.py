@@ -13,7 +13,7 @@ from blurb.cli._formats import formats
 from blurb.cli._options import POINTS, STORE
 from blurb.records import columns
 from blurb.tasks import SCORED
-from blurb.terminal.output import show
+from blurb.terminal.output import Picture, show
 
 if TYPE_CHECKING:
     from blurb.results.comparison import ScoreComparison
@@ -36,12 +36,10 @@ def _printed() -> object:
 @click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Significance level.")
 @click.option("--runs-only", is_flag=True, help="Ignore the variance from the choice of test examples.")
 @click.option("--max-drop", type=POINTS, help="Also report means that dropped by more points than this.")
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Also write a forest plot: .png, .svg or .pdf (needs the extra 'plots').")  # fmt: skip
 @formats(_printed)
 def command(
-    rows: tuple[str, ...], split: str, output: Path, level: float, runs_only: bool, max_drop: float | None,
-    plot: Path | None, form: str,
+    rows: tuple[str, ...], split: str, output: Path, level: float, runs_only: bool, max_drop: float | None, form: str,
+    plot: Picture | None = None,
 ) -> None:  # fmt: skip
     """Compare the first row with each of the others.
 
@@ -55,7 +53,6 @@ def command(
     from blurb import api
     from blurb.messages.errors import ErrorCollector, SettingsError
     from blurb.messages.text import grouped
-    from blurb.plots import forest
     from blurb.results import comparison
     from blurb.results.references import rows_of
 
@@ -63,7 +60,7 @@ def command(
         raise SettingsError("Name at least two rows to compare.")
     wrong = ErrorCollector()
     if plot is not None:
-        wrong.tried(forest.check, plot)
+        wrong.tried(plot.check)
     meant = wrong.tried(rows_of, rows, output)
     wrong.tell()
     assert meant is not None
@@ -93,8 +90,8 @@ def command(
         ]
         show(columns(comparison.Compared), table, form)
     if plot is not None:
-        forest.write(first.name, {compared.other.name: compared.lines for compared in comparisons}, plot, level)
-        click.echo(f"Plot: {plot}", err=True)
+        plot.write(first.name, {compared.other.name: compared.lines for compared in comparisons}, level)
+        click.echo(f"Plot: {plot.path}", err=True)
 
 
 def _print(lines: Sequence[tuple[str, ...]]) -> None:

@@ -1,8 +1,11 @@
-"""Texts and words of an example, and when two examples are the same input."""
+"""Texts and words of an example, when two examples are the same input, and what leaks from train to test."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from blurb.data.schema import Example
+from blurb.tasks import Split
 
 
 def texts(row: Example) -> tuple[str, ...]:
@@ -44,3 +47,26 @@ def answer(row: Example) -> object:
         if name in row:
             return tuple(row[name])
     return row["label"] if "label" in row else row["score"]
+
+
+def group(rows: Iterable[Example]) -> dict[tuple[object, ...], list[Example]]:
+    """Groups examples by input, in file order."""
+    by_input: dict[tuple[object, ...], list[Example]] = {}
+    for row in rows:
+        by_input.setdefault(identity(row), []).append(row)
+    return by_input
+
+
+def leaks(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
+    """Ids of the test examples whose exact input, however short, also occurs in train.
+
+    :param splits: train and test, as lists of examples or as datasets (`blurb.data.loading`)
+
+    >>> train = [{"id": "train.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]}]
+    >>> test = [{"id": "test.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]},
+    ...         {"id": "test.1", "tokens": ["kalo"], "tags": ["O"]}]
+    >>> leaks({"train": train, "test": test})
+    {'test.0'}
+    """
+    known = group(splits.get("train", ())).keys()
+    return {str(row["id"]) for key, rows in group(splits.get("test", ())).items() if key in known for row in rows}

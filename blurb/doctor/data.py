@@ -89,8 +89,7 @@ def _missing(path: Path) -> Iterator[Problem]:
 
 
 def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
-    """Every example that cannot be read, and what the audit says of the others."""
-    from blurb.data.audit import Corpus, audit
+    """Every example that cannot be read."""
     from blurb.data.readers import task_file
     from blurb.data.readers._files import telling_cuts
     from blurb.tasks._file import alike
@@ -98,7 +97,7 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
     if same := alike(task.labels):
         what = f"These labels differ by blanks or case only: {', '.join(same)}."
         yield Problem(str(task.file), what, "If they mean the same, spell them alike in the file and in the corpus.")
-    sound = {}
+    facts["leaks_and_copies"] = f"blurb data audit{option('--tasks', task.file)}"
     for split in SPLITS:
         path = Path(task.files[split])
         if not path.is_file():
@@ -112,13 +111,3 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
         )
         if not problems:
             yield Problem(str(path), "The file contains no examples.", "Check [format] and the file.")
-        if rows:
-            sound[split] = rows
-    for finding in audit([Corpus(task, sound, files={split: Path(task.files[split]).read_bytes() for split in sound})]):
-        kind = f" ({finding.kind})" if finding.kind else ""
-        yield Problem(
-            f"{task.file}: {finding.where}",
-            f"{finding.check.capitalize()}{kind}: {finding.count:,}, such as {', '.join(finding.ids[:3])}; "
-            f"{finding.effect}.",
-            f"blurb data audit{option('--tasks', task.file)} has all ids.",
-        )

@@ -123,11 +123,11 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
     """Entry points that cannot be loaded, or have a name that is taken."""
     count = 0
     try:
-        points = [
-            (registry, point) for registry in _registries() for point in metadata.entry_points(group=registry.group)
-        ]
+        registries = _registries()
+        every = [(each, point) for each in registries for point in metadata.entry_points(group=each.group)]
+        points = [(each, point) for each, point in every if not point.dist or point.dist.name != DISTRIBUTION]
     except ValueError as error:
-        points = []
+        registries, points = [], []
         yield Problem(
             "plug-ins",
             f"The entry_points.txt of an installed package cannot be read: {safe_message(error)}.",
@@ -145,7 +145,7 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
                 f"The plug-in {point.value} cannot be loaded: {safe_message(error)}.",
                 f"Update or uninstall {package}.",
             )
-    for registry in _registries():
+    for registry in registries:
         for fault in registry.faults.values():
             yield of_error(SettingsError(fault), "plug-ins", "Rename or uninstall one of them.")
     facts["plugins"] = count
@@ -163,11 +163,15 @@ def _as_what_it_is(registry: Registry[Any], name: str) -> None:
 
 
 def _registries() -> list[Registry[Any]]:
-    """All that take plug-ins."""
+    """All that take plug-ins: those of the core, and one of each other group whose name begins with `blurb.`."""
     from blurb import heads, metrics, tasks
     from blurb.execution.engines import engines
-    from blurb.export.formats import formats
     from blurb.learners import kinds
+    from blurb.registry import Registry
     from blurb.tasks import types
 
-    return [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, formats, engines, kinds]
+    known: list[Registry[Any]]
+    known = [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, engines, kinds]
+    groups = {group for group in metadata.entry_points().groups if group.startswith("blurb.")}
+    others = groups - {registry.group for registry in known}
+    return [*known, *(Registry[Any](group.partition(".")[2], "", "", group) for group in sorted(others))]

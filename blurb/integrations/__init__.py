@@ -1,1 +1,1 @@
-"""Callbacks for the tools that pretrain."""
+"""Former place of `blurb.extensions.series.callback`; what guides named still works."""

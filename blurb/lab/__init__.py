@@ -1,1 +1,1 @@
-"""The lab: encoders pretrained at a small scale, and attention that one can look at."""
+"""Former place of `blurb.extensions.lab`; what guides named still works."""

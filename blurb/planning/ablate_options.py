@@ -26,11 +26,4 @@ class AblateOptions(TrainOptions):
     )
     name: str | None = option(None, "Model", "Model name in the tables.  [default: last part of MODEL]")
     out: Path | str = option("ablations", "Results", "Folder for the tables.", path="dir")
-    plot: Path | str | None = option(
-        None,
-        "Results",
-        "Also plot the cells to a .png, .svg or .pdf (needs the extra 'plots').",
-        metavar="FILE",
-        path="file",
-    )
     dry_run: bool = option(False, "Trials", "List the trials of all cells and stop.")

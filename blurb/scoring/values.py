@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from blurb.data.readers._files import label_text, telling_cuts, trimmed
-from blurb.export.submission.values import HALLMARKS
 from blurb.inputs import tagging
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import option
@@ -18,6 +17,7 @@ from blurb.scoring import probabilities
 from blurb.scoring.answers import Answer, AnswerFile, reading
 from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task
+from blurb.tasks.hoc import HALLMARKS
 
 SHORT_NAMES = {short: name for name, short in HALLMARKS.items()}
 """HoC's labels as BLURB's submissions have them."""

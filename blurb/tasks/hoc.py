@@ -16,6 +16,8 @@ LABELS = (
     "sustaining proliferative signaling",
     "tumor promoting inflammation",
 )
+HALLMARKS = dict(zip(LABELS, ("IM", "ID", "CE", "RI", "GS", "GI", "A", "CD", "PS", "TPI"), strict=True))
+"""The short names of the labels (docs/benchmark.md, "HoC")."""
 
 TASK = Task(
     name="hoc",

@@ -8,7 +8,8 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
 LEAST = 8
 """Characters that a column of texts keeps on the narrowest terminal."""
 FORMATS = click.Choice(["table", "csv", "json"])
+
+
+class Picture(Protocol):
+    """A picture to write of what a command found: the value of the option `--plot`, which an extension brings."""
+
+    path: Path
+
+    def check(self) -> None:
+        """Raises a SettingsError if no picture could be written there."""
+
+    def write(self, *given: Any) -> None:
+        """Writes the picture of what was found."""
 
 
 def console(width: int = 200, stderr: bool = False) -> Console:

@@ -162,7 +162,7 @@ def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -
 
 
 def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blurb.plots._style.find_spec", lambda name: None)
+    monkeypatch.setattr("blurb.extensions.reports.plots._style.find_spec", lambda name: None)
     result = ablate("head", tmp_path, "--tasks", "gad", "--plot", str(tmp_path / "head.png"))
     assert "pip install matplotlib" in str(result.exception)
     assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import blurb
 from blurb.cli import cli
-from blurb.lab.pretraining import request
+from blurb.extensions.lab.pretraining import request
 from blurb.messages.errors import BlurbError, Notice, notify
 
 ANSWERS = [

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from blurb.api.following import watch
-from blurb.checkpoint_series import watching
-from blurb.checkpoint_series.finding import Found
-from blurb.checkpoint_series.watching import Pace
 from blurb.cli import cli
 from blurb.cost import budget
 from blurb.cost.budget import LADDER, budget_seconds, choose
+from blurb.extensions.series import watching
+from blurb.extensions.series.api.following import watch
+from blurb.extensions.series.finding import Found
+from blurb.extensions.series.watching import Pace
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import duration, size
 from blurb.protocols import protocol

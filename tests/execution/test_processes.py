@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from blurb.execution.engines import ray
 from blurb.execution.processes import SAFE, at_root, clean_start
+from blurb.extensions.clusters import ray
 
 ROOT = Path(__file__).parents[2]
 MODULES = ("torch", "numpy", "blurb", "transformers", "multiprocessing", "pickle", "random", "pyarrow", "click", "json")

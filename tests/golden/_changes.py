@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.data.splits import read_split
-from blurb.export import formats
+from blurb.extensions.reports.export import formats
 from blurb.inputs import tagging
 from blurb.system.lease_records import LeaseRecord
 

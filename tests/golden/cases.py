@@ -525,14 +525,14 @@ CASES: Sequence[Case] = (
 LEFT_OUT: Sequence[str] = (
     # These train, or say what it will take, which is another time on every machine.
     "run --budget", "run --dummy-tokens", "run --track", "run --limit", "ablate --limit",
-    # It trains; tests/lab has it.
+    # It trains; tests/extensions/lab has it.
     *(f"pretrain{option}" for option in (
         "", " --text", " --mix", " --data", " --raw", " --size", " --from", " --vocabulary", " --vocabulary-of",
         " --kind", " --cased",
         " --words", " --mask-rate", " --rising", " --whole-word", " --next-sentence", " --length", " --batch", " --lr",
         " --seed", " --threads", " --dry-run", " --hours", " --every",
     )),
-    # They train; tests/checkpoint_series has them.
+    # They train; tests/extensions/series has them.
     *(f"{name}{option}" for name in ("series", "watch", "bisect") for option in (
         "", " --data", " --raw", " --suite", " --seeds", " --tokenizer", " --device", " --precision", " --jobs",
         " --output", " --protocol", " --pattern",
@@ -548,13 +548,13 @@ LEFT_OUT: Sequence[str] = (
     *(f"study{option}" for option in (
         "", " --output", " --data", " --raw", " --suite", " --threads", " --hours", " --read", " --dry-run",
     )),
-    # Its weights differ between processors in their last digits; tests/lab/attention has it.
+    # Its weights differ between processors in their last digits; tests/extensions/lab/attention has it.
     *(f"attention{option}" for option in (
         "", " --text", " --entity", " --word", " --head", " --data", " --out", " --plot", " --trust-remote-code",
     )),
     # The demo suite is made for it, which takes seconds; its row is in what is shown of `today`.
     "ablate --suite", "score --suite", "data export --suite", "leaderboard verify --suite",
-    # The ledger has the date; tests/board has boards.
+    # The ledger has the date; tests/extensions/board has boards.
     "leaderboard submit", "leaderboard submit --as", "leaderboard submit --by", "leaderboard withdraw",
     "leaderboard withdraw --by", "leaderboard withdraw --reason", "leaderboard verify --since",
     "leaderboard verify --record", "leaderboard verify --submitted", "leaderboard show --board",

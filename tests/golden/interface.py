@@ -18,10 +18,11 @@ from blurb.planning.options import RunOptions
 def commands() -> list[tuple[str, click.Command]]:
     """Every command that is no group, or can be called without one of its own, by name."""
     from blurb.cli import cli
+    from blurb.cli._group import with_options
 
     def below(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
         if not isinstance(command, click.Group) or command.invoke_without_command:
-            yield name, command
+            yield name, with_options(name.replace(" ", "."), command)
         if isinstance(command, click.Group):
             context = click.Context(command)
             for part in command.list_commands(context):

@@ -131,7 +131,7 @@ def submitted(real: Path) -> None:
     from blurb import data, formulations, tasks
     from blurb.store import planned_rows as rows
     from blurb.store.store import Store
-    from tests.export import stores
+    from tests.extensions.reports.export import stores
     from tests.store import fakes
 
     store, draw, trials = Store(Path("today")), random.Random(0), []

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from blurb.extensions.reports.html import collect
 from blurb.leaderboard import intervals, kept_intervals
-from blurb.leaderboard.html import collect
 from blurb.leaderboard.intervals import Value
 from blurb.messages.errors import DamageWarning, DataError
 from blurb.results import from_store

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from blurb.analysis import ablation_tables
 from blurb.cli import cli
+from blurb.extensions.reports.html.ablations import read as read_ablations
 from blurb.leaderboard import ranking
-from blurb.leaderboard.html.ablations import read as read_ablations
 from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
+from blurb.planning import ablation_tables
 from blurb.results import csv_files as cells
 from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.references import of_file
@@ -121,7 +121,7 @@ def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..
     assert "--data" in str(blurb(*arguments).exception)
     # The ids of invented predictions are none of the real ones but for `test.N` of sentences.
     from blurb import data, tasks
-    from blurb.data.audit import leaks
+    from blurb.data.examples import leaks
 
     task = tasks.get("gad")
     found = leaks({split: data.read_split(task, real_data, split) for split in ("train", "test")})

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 import blurb
 from blurb import tasks
 from blurb.cli import cli
-from blurb.export.formats._base import ExportRequest
-from blurb.export.formats._hub import figures
+from blurb.extensions.reports.export.formats._base import ExportRequest
+from blurb.extensions.reports.export.formats._hub import figures
 from blurb.learners import kinds
 from blurb.messages.errors import BlurbError
 from tests.test_guides import blocks, install
@@ -133,7 +133,7 @@ def test_it_is_exported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done("export latex KNN --out latex")
     (row,) = (row for row in blurb.load_results("runs").rows if row.learner == "knn")
     real = replace(row, configuration=replace(row.configuration, suite="blurb"))
-    monkeypatch.setattr("blurb.export.formats._hub.real_row", lambda wanted: real)
+    monkeypatch.setattr("blurb.extensions.reports.export.formats._hub.real_row", lambda wanted: real)
     with pytest.raises(BlurbError, match=r"is a row of neighbours\. The Hub would list it among fine-tuned encoders"):
         figures(ExportRequest(Path("runs"), [tasks.get("gad")]))
 

@@ -18,7 +18,7 @@ from blurb.cost.learners import Cost
 from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.execution import engines
 from blurb.execution.engine import Launch
-from blurb.execution.engines import _slurm_limits
+from blurb.extensions.clusters import _slurm_limits
 from blurb.planning import plan
 from blurb.planning.run_warnings import warnings_of
 from tests.cost.settings import rates

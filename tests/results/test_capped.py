@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
+from blurb.extensions.reports.html import collect, render
 from blurb.leaderboard import ranking
-from blurb.leaderboard.html import collect, render
 from blurb.results import comparison, from_store
 from blurb.results.references import of_file
 from blurb.results.tables import rebuild

@@ -65,7 +65,7 @@ def test_commands(command: list[str], store: Path) -> None:
 
 
 def test_the_page(store: Path, tmp_path: Path) -> None:
-    from blurb.leaderboard.html.collect import collect
+    from blurb.extensions.reports.html.collect import collect
 
     (board,) = collect(store, with_published=False).boards
     assert [entry.model for entry in board.entries] == CHECKPOINTS

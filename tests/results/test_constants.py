@@ -12,12 +12,12 @@ import pytest
 from sklearn.metrics import f1_score
 
 from blurb import formulations, tasks
-from blurb.checkpoint_series.curves import Scored
-from blurb.checkpoint_series.series import Series
-from blurb.checkpoint_series.steps import Step
 from blurb.corpora import demo
 from blurb.data.schema import Example
 from blurb.data.splits import read_split
+from blurb.extensions.series.curves import Scored
+from blurb.extensions.series.series import Series
+from blurb.extensions.series.steps import Step
 from blurb.leaderboard import terminal
 from blurb.regression import Outcome, Rules, as_json, decide, markdown, workflow_commands
 from blurb.regression.rules import Limit

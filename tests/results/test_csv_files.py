@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from blurb.analysis import ablation_tables
-from blurb.leaderboard.html.ablations import read as read_ablations
+from blurb.extensions.reports.html.ablations import read as read_ablations
 from blurb.messages.errors import DataError
+from blurb.planning import ablation_tables
 from blurb.results import csv_files, leaderboard_csv, published, results_csv
 from tests.results import invented
 

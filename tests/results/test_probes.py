@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 
 from blurb import metrics
 from blurb.cli import cli
+from blurb.extensions.reports.html import collect, render
 from blurb.leaderboard import ranking
-from blurb.leaderboard.html import collect, render
 from blurb.learners.kinds.probe import LEARNER
 from blurb.regression import Outcome, Rules, decide
 from blurb.regression.rules import Limit

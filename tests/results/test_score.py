@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
+from blurb.extensions.reports.html.collect import entry_of
 from blurb.leaderboard import ranking
-from blurb.leaderboard.html.collect import entry_of
 from blurb.messages.errors import UnknownName
 from blurb.results import published
 from blurb.results.score import blurb_12, blurb_score, dataset_weights, datasets_by_type, spread, type_means

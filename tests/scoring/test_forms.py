@@ -189,7 +189,7 @@ def test_a_submission_of_pico_has_whole_abstracts(data: Path, tmp_path: Path) ->
 
 
 def test_a_submission_of_hoc_has_short_names_and_a_tool_may_answer_by_abstract(data: Path, tmp_path: Path) -> None:
-    from blurb.export.submission.values import HALLMARKS
+    from blurb.tasks.hoc import HALLMARKS
 
     rows = read_split(tasks.get("hoc"), data, "test")
     found = answers("hoc", rows)

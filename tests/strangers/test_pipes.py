@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from blurb.analysis.vocabulary import terms
 from blurb.checkpoints import reading, weights
 from blurb.cli import cli
 from blurb.data import manifest, raw
 from blurb.data.readers._files import read_text
-from blurb.leaderboard.html.collect import _curve
+from blurb.extensions.lab.vocabulary import terms
+from blurb.extensions.reports.html.collect import _curve
 from blurb.results import csv_files
 from blurb.store.record import Record, read_predictions
 from blurb.store.store import Store

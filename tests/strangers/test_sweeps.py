@@ -19,7 +19,7 @@ from blurb.checkpoints import source
 from blurb.cli import cli
 from blurb.execution import allowed, sweeps
 from blurb.execution.allowed import NotAllowed
-from blurb.execution.engines.ray import run_one
+from blurb.extensions.clusters.ray import run_one
 from blurb.heads import heads
 from blurb.learners.kinds import majority
 from blurb.messages.errors import StoreError

@@ -5,12 +5,10 @@ from __future__ import annotations
 import click
 
 from blurb.cli._group import Group
-from blurb.cli.data.audit import audit
 from blurb.cli.data.download import download
 from blurb.cli.data.export import export
 from blurb.cli.data.get import get
 from blurb.cli.data.prepare import prepare
-from blurb.cli.data.stats import stats
 from blurb.cli.data.verify import verify
 
 
@@ -23,6 +21,4 @@ command.add_command(get)
 command.add_command(download)
 command.add_command(prepare)
 command.add_command(verify)
-command.add_command(stats)
-command.add_command(audit)
 command.add_command(export)

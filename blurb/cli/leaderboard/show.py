@@ -10,13 +10,14 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._formats import formats
-from blurb.cli._options import BOARD, RESULTS, STORE, TOGETHER
+from blurb.cli._options import RESULTS, STORE, TOGETHER
 from blurb.records import Count, Rule
 from blurb.records import columns as keys
 from blurb.terminal.output import show
 
 if TYPE_CHECKING:
     from blurb.leaderboard.ranking import Ranked, RankedRow
+    from blurb.leaderboard.sources import Board
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
 
@@ -68,7 +69,6 @@ class Published(TypedDict):
 @click.command(name="show")
 @STORE
 @RESULTS
-@BOARD
 @TOGETHER
 @click.option(
     "--sort",
@@ -92,9 +92,9 @@ class Published(TypedDict):
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder, for --without.")
 @formats(list[Annotated[Row, SCORES]])
 def command(
-    output: Path, results: tuple[Path, ...], board: Path | None, together: bool, column: str | None, model: str,
-    protocol: str, head: str, suite: str | None, datasets: bool, no_published: bool, no_intervals: bool,
-    without: str | None, data: Path | None, form: str,
+    output: Path, results: tuple[Path, ...], together: bool, column: str | None, model: str, protocol: str, head: str,
+    suite: str | None, datasets: bool, no_published: bool, no_intervals: bool, without: str | None, data: Path | None,
+    form: str, board: Board | None = None,
 ) -> None:  # fmt: skip
     """Show the rows of the store, best first.
 
@@ -115,7 +115,7 @@ def command(
     from blurb.tasks import TWELVE
 
     with gc_disabled():
-        rows = ranking.select(sources.read(output, results, board, together)[0], model, protocol, head)
+        rows = ranking.select(sources.read(output, results, board, together), model, protocol, head)
         freeze_gc()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
@@ -152,18 +152,20 @@ def command(
     show(columns, [_line(each, shown) for each in ranking.in_parts(entries, column)], form)
 
 
-def _show_withdrawn(output: Path, results: Sequence[Path], board: Path | None, form: str) -> None:
+def _show_withdrawn(output: Path, results: Sequence[Path], board: Board | None, form: str) -> None:
     """Shows the rows that a board had, with the reasons; SettingsError where there are none to show."""
-    from blurb.board import listing
     from blurb.messages.errors import SettingsError
 
     if not results and board is None and not output.is_dir():
         raise SettingsError("no such folder", where=output, fix="blurb run writes one, or give another with --output.")
-    gone = [] if board is None or form != "table" else listing.withdrawn(board)
+    gone = [] if board is None or form != "table" else board.withdrawn()
     if not gone:
-        raise SettingsError(f"{', '.join(map(str, (board or output, *results)))}: no finished row matches the options.")
-    for entry in gone:
-        click.echo(f"{entry.row}: {listing.sentence(entry)}.")
+        raise SettingsError(
+            "no finished row matches the options.",
+            where=", ".join(map(str, (board.folder if board else output, *results))),
+        )
+    for sentence in gone:
+        click.echo(f"{sentence}.")
 
 
 def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None) -> None:
@@ -218,7 +220,7 @@ def _leaks(rows: list[RowScores], without: str | None, folder: Path | None) -> d
     None without the option.
     """
     from blurb import data, formulations, tasks
-    from blurb.data.audit import leaks
+    from blurb.data.examples import leaks
     from blurb.messages.errors import SettingsError
 
     if without is None:

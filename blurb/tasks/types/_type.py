@@ -41,9 +41,9 @@ class TaskType:
     borders: bool = False
     """Whether tags mark where an entity begins (BIO), not only which words belong to one (I and O)."""
     errors: str = ""
-    """Reference to `analyse(task, columns, units, train)`, the error analysis of a trial (`blurb.analysis.errors`)."""
+    """Reference to `analyse(task, columns, units, train)`, the error analysis of a trial."""
     submission: str = ""
-    """Reference to `values(task, units)`: (id, value) pairs of a BLURB submission (`blurb.export.submission`)."""
+    """Reference to `values(task, units)`: (id, value) pairs of a BLURB submission."""
     metric: str = "accuracy"
     """Default metric of a task file."""
     metric_labels: bool = False

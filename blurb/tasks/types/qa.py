@@ -11,8 +11,8 @@ TYPE = TaskType(
     formulation="blurb.formulations.qa:Qa",
     hub="question-answering",
     label_counts=classes,
-    errors="blurb.analysis.errors.classes:analyse",
-    submission="blurb.export.submission.values:label",
+    errors="blurb.extensions.reports.errors.classes:analyse",
+    submission="blurb.extensions.reports.export.submission.values:label",
     metric_keys=("positive",),
     sample_labels=("yes", "no"),
 )

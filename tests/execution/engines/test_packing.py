@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blurb.execution.engines._packing import pack
-from blurb.execution.engines._slurm_script import arrays, offsets
+from blurb.extensions.clusters._slurm_script import arrays, offsets
 
 
 def test_examples() -> None:

@@ -17,9 +17,9 @@ from blurb.cli import cli
 from blurb.execution import engines
 from blurb.execution.engine import Engine, Launch, Sweep
 from blurb.execution.engines.local import LocalEngine
-from blurb.execution.engines.ray import RayEngine
-from blurb.execution.engines.slurm import SlurmEngine
 from blurb.execution.job_queue import JobQueue
+from blurb.extensions.clusters.ray import RayEngine
+from blurb.extensions.clusters.slurm import SlurmEngine
 from blurb.messages.errors import BlurbError, SettingsError, UnknownName
 
 PACKAGE = Path(blurb.__file__).parent

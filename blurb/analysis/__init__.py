@@ -1,1 +1,0 @@
-"""Analyses of finished runs: kinds of mistakes, ablations."""

@@ -1,0 +1,217 @@
+"""A board: a folder of rows and the ledger of what happened to them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+from blurb.extensions.board import ledger
+from blurb.extensions.board.ledger import BEFORE, FOLDER, MOST_SIGNALS, MOST_TEXT, Entry, Event, append
+from blurb.extensions.board.listing import sentence
+from blurb.extensions.board.reproduction import Reproduction
+from blurb.extensions.board.verification import Level, Verification, beside_others, verify_row
+from blurb.messages.errors import DataError, SettingsError, UnknownName
+from blurb.row_files.reading import ROWS, manifest_of, read, rows_on
+from blurb.system.files import ordinary, write_whole
+
+
+class BoardRow(TypedDict):
+    """A row of a board."""
+
+    row: Annotated[str, "name of its folder"]
+    model: Annotated[str, "name of the model"]
+    level: Annotated[Level, "how far its figures are believed now"]
+    recorded: Annotated[str, "level of its last verification in the ledger; empty if it has none"]
+    unseen: Annotated[list[str], "datasets that you have no data of, if the other figures of the row are right"]
+    signals: Annotated[list[str], "what is odd about it, also beside the other rows"]
+    manifest: Annotated[str, "SHA-256 of the MANIFEST.json of the files that were looked at"]
+
+
+class VerifiedBoard(TypedDict):
+    """What `blurb leaderboard verify` found of a board."""
+
+    rows: Annotated[list[BoardRow], "the rows by name"]
+    new: Annotated[list[str], "entries that the ledger of the earlier release does not have"]
+    problems: Annotated[list[str], "what does not fit between rows and ledger, or was changed since"]
+
+
+def verify_board(
+    board: Path, data: Path, since: Path | None = None, submitted: bool = False, reruns: Mapping[str, str] | None = None
+) -> VerifiedBoard:
+    """Recomputes the figures of every row, beside all others, and looks whether rows and ledger fit.
+
+    :param data: the verifier's own data folder
+    :param since: the ledger of an earlier release
+    :param reruns: row -> the row of another party by which it is reproduced, if it is
+    :param submitted: whether the new entries are of strangers, who may only add rows
+    :raises DataError: if a ledger or the files of a row cannot be read, or the data is missing
+    """
+    if since is not None and not since.is_file():
+        raise SettingsError("there is no such ledger.", where=since)
+    problems = list(ledger.problems(board, since))
+    new = ledger.read(board / ledger.FILE)[len(ledger.read(since)) :] if since else []
+    problems += [
+        f"{entry.row}: a submission may only add rows, and has: {sentence(entry)}"
+        for entry in new
+        if submitted and entry.event is not Event.ADDED
+    ]
+    recorded = _recorded(board)
+    alone = [verify_row(each, data) for each in rows_on(board)]
+    if alone and not any(each.figures for each in alone):
+        raise DataError("has no dataset of any row.", data)
+    checked = [beside_others(each, [other for other in alone if other is not each], data) for each in alone]
+    by_name = {each.row.folder.name: each for each in checked}
+    for name in (*(reruns or {}), *(reruns or {}).values()):
+        if name not in by_name:
+            raise UnknownName("row", name, by_name)
+    again = {name: by_name[other] for name, other in (reruns or {}).items()}
+    rows = [
+        BoardRow(
+            row=each.row.folder.name,
+            model=each.row.about["model"],
+            level=_level(each, recorded, again, data),
+            recorded=recorded[each.row.folder.name].level if each.row.folder.name in recorded else "",
+            unseen=each.unseen,
+            signals=list(map(str, each.signals)),
+            manifest=each.row.manifest,
+        )
+        for each in checked
+    ]
+    problems += [
+        f"{row['row']}: was {row['recorded']} when it was verified, and is only claimed now"
+        for row in rows
+        if _only_claimed(row) and row["recorded"] in (Level.RECOMPUTED, Level.REPRODUCED)
+    ]
+    problems += [
+        f"{name}: not reproduced by {rerun.row.folder.name}: {'; '.join(objections)}"
+        for name, rerun in again.items()
+        if (objections := Reproduction(by_name[name], rerun, data=data).content["objections"])
+    ]
+    return VerifiedBoard(rows=rows, new=[f"{entry.row}: {sentence(entry)}" for entry in new], problems=problems)
+
+
+def _only_claimed(row: BoardRow) -> bool:
+    return row["level"] is Level.CLAIMED and not row["unseen"]
+
+
+def fails(verified: VerifiedBoard) -> bool:
+    """Whether rows and ledger do not fit, or a row is only claimed without the ledger saying so.
+
+    A row that was recomputed by somebody with more data is as good as they say.
+    """
+    claimed = (row for row in verified["rows"] if row["level"] is Level.CLAIMED)
+    return bool(verified["problems"]) or not all(row["recorded"] for row in claimed)
+
+
+def _recorded(board: Path) -> dict[str, Entry]:
+    """The last entry of each row: one that gives a row other files leaves it without a level."""
+    return {entry.row: entry for entry in ledger.read(board / ledger.FILE)}
+
+
+def _level(row: Verification, recorded: Mapping[str, Entry], reruns: Mapping[str, Verification], data: Path) -> Level:
+    """As somebody recorded it who knew that two parties were two, or as a rerun says that is named now.
+
+    Rows of two names are no proof of two parties: a copy with a few answers changed has another name, too.
+    """
+    name = row.row.folder.name
+    if row.level is Level.CLAIMED:
+        return row.level
+    if name in reruns:
+        return Reproduction(row, reruns[name], data=data).level
+    last = recorded.get(name)
+    known = last is not None and last.level == Level.REPRODUCED and last.manifest == row.row.manifest
+    return Level.REPRODUCED if known else row.level
+
+
+def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
+    """Puts the files of a row on a board and says so in its ledger; returns the new folder.
+
+    After a kill the same call goes on: an entry that is there is not written again.
+
+    :param name: of its folder, which must be new
+    :raises SettingsError: for another name, and for files that the board has
+    :raises DataError: if these are not the files of a row, or the ledger cannot be read
+    """
+    place = board / ROWS / name
+    if not FOLDER.fullmatch(name):
+        what = "the name must be letters, digits, '.', '_' and '-', and a folder's on every system"
+        raise SettingsError(f"{what} (got '{name[:40]}').", where=place)
+    with ledger.changing(board):
+        _add(board, row, place, by, date)
+    return place
+
+
+def _add(board: Path, row: Path, place: Path, by: str, date: str) -> None:
+    names = [path.name for path in sorted(row.iterdir())] if read(row) else []
+    manifest, name = manifest_of(row), place.name
+    hashes = ledger.hashes(board)
+    recorded, alike = hashes.get(name), ledger.same_folders({name, *hashes})
+    if alike:
+        raise SettingsError(f"{' and '.join(alike[0])} are one folder on macOS and Windows.", where=place)
+    if place.exists():
+        raise SettingsError(f"the name is on the board already (got '{name[:40]}').", where=place)
+    if recorded not in (None, manifest):
+        fix = "withdraw it first, or submit the files that it had."
+        raise SettingsError(f"the ledger has a row '{name}' of other files, which are gone", where=place, fix=fix)
+    for other in rows_on(board):
+        if manifest_of(other.folder) == manifest:
+            raise SettingsError(f"these very files are on the board already, as {other.folder.name}.", where=row)
+    aside = board / ROWS / f".{name}"
+    shutil.rmtree(aside, ignore_errors=True)  # of a submission that was killed
+    aside.mkdir(parents=True)
+    try:
+        for each in names:
+            with open(row / each, "rb", opener=ordinary) as source:
+                write_whole(aside / each, source.read())
+        if manifest_of(aside) != manifest:
+            raise DataError("changed while it was read.", row)
+        if recorded is None:
+            append(board, Entry(date, Event.ADDED, name, by, manifest))
+        aside.rename(place)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
+    """Takes a row from a board; the ledger keeps who did so and why.
+
+    :raises SettingsError: if there is no such row
+    """
+    with ledger.changing(board):
+        place, is_recorded = board / ROWS / name, name in ledger.hashes(board)
+        if not FOLDER.fullmatch(name) or not (place.is_dir() or is_recorded):
+            raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
+        if is_recorded:
+            append(board, Entry(date, Event.WITHDRAWN, name, by, reason=reason))
+        for there in (place, *(place.with_name(f".{name}{end}") for end in ("", BEFORE))):  # what a kill left, too
+            if there.is_dir():
+                shutil.rmtree(there)
+
+
+def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> tuple[int, list[str]]:
+    """Writes the levels and signals into the ledger that are not what it says.
+
+    Whoever lacks data does not change what somebody else recorded.
+
+    :returns: the number of new entries, and the rows that were changed since they were verified: nothing is said of
+        files that nobody looked at
+    """
+    with ledger.changing(board):
+        recorded, hashes = _recorded(board), ledger.hashes(board)
+        count, changed = 0, []
+        for row in verified["rows"]:
+            name, manifest = row["row"], row["manifest"]
+            place = board / ROWS / name
+            if hashes.get(name) != manifest or not place.is_dir() or manifest_of(place) != manifest:
+                changed.append(name)
+                continue
+            before = recorded[name]
+            signals = tuple(" ".join(signal.split())[:MOST_TEXT] for signal in row["signals"][:MOST_SIGNALS])
+            better = row["unseen"] and before.level
+            if not better and (before.level, before.signals) != (row["level"], signals):
+                append(board, Entry(date, Event.VERIFIED, name, by, manifest, level=row["level"], signals=signals))
+                count += 1
+        return count, changed

@@ -1,0 +1,146 @@
+"""`blurb leaderboard verify`: recompute the figures of a row from its predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blurb.cli._formats import formats
+
+if TYPE_CHECKING:
+    from blurb.extensions.board.boards import VerifiedBoard
+    from blurb.extensions.board.reproduction import Reproduction
+    from blurb.extensions.board.verification import Level, Verification
+
+
+def _printed() -> object:
+    from blurb.extensions.board.boards import VerifiedBoard
+    from blurb.extensions.board.reproduction import VerifiedRow
+
+    return VerifiedRow | VerifiedBoard
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--data", type=click.Path(path_type=Path), help="Your own data folder, which has the gold answers.")
+@click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True, help="Data suite.")
+@click.option("--beside", type=click.Path(path_type=Path), help="A folder of rows to look at it beside.")
+@click.option("--rerun", type=click.Path(path_type=Path), help="Another party's row of the same recipe, as a folder.")
+@click.option("--margin", type=click.FloatRange(0, min_open=True), help="--rerun: points of the score.  [default: 1]")
+@click.option("--since", type=click.Path(path_type=Path), help="A board: the ledger of an earlier release.")
+@click.option("--submitted", is_flag=True, help="--since: strangers wrote the new entries, and may only add rows.")
+@click.option(
+    "--reproduced",
+    multiple=True,
+    metavar="ROW=ROW",
+    help="A board: a row, and the row of another party that reruns it.",
+)
+@click.option("--record", metavar="NAME", help="A board: write new levels into its ledger, under this name.")
+@formats(_printed, has_csv=False)
+def verify(
+    folder: Path,
+    data: Path | None,
+    suite: str,
+    beside: Path | None,
+    rerun: Path | None,
+    margin: float | None,
+    since: Path | None,
+    submitted: bool,
+    reproduced: tuple[str, ...],
+    record: str | None,
+    form: str,
+) -> None:
+    """Recompute the figures of a row, or of a board, from predictions.
+
+    FOLDER is what blurb export row wrote, or a board. Its files are read as data; nothing in them is run.
+
+    A row is claimed if a figure is not what its predictions give on your data, else recomputed; and reproduced if the
+    runs of another party, --rerun, are equivalent to its own within --margin. Whatever is odd about it is told beside
+    it. Exit code 0: recomputed, or with --rerun reproduced; 1: less than that; 2: not the files of a row.
+
+    On a board every row is looked at beside the others, and rows and ledger must fit; of the ledger of an earlier
+    release, --since, no line may be gone or changed.
+    """
+    from blurb import tasks
+    from blurb.extensions.board import boards, ledger, reproduction
+    from blurb.extensions.board.verification import Level
+    from blurb.extensions.board.verification import verify as verified
+    from blurb.messages.errors import SettingsError
+    from blurb.planning.request import folders
+
+    if submitted and since is None:
+        raise SettingsError("--submitted is for --since.")
+    if margin is not None and rerun is None:
+        raise SettingsError("--margin is for --rerun.")
+    place, _ = folders(suite, data, None, tasks.load_selection("all"))
+    if ledger.is_board(folder):
+        if beside or rerun:
+            raise SettingsError("--beside and --rerun are for a single row.")
+        reruns = dict(pair.partition("=")[::2] for pair in reproduced)
+        _board(boards.verify_board(folder, place, since, submitted, reruns), folder, record, form)
+        return
+    if since or record or submitted or reproduced:
+        raise SettingsError("--since, --submitted, --reproduced and --record are for a board.", where=folder)
+    result = verified(folder, place, beside)
+    other = verified(rerun, place) if rerun else None
+    again = reproduction.Reproduction(result, other, margin or reproduction.MARGIN, place) if other else None
+    level = again.level if again else result.level
+    _row(result, again, level, form)
+    if level is not (Level.REPRODUCED if rerun else Level.RECOMPUTED):
+        click.get_current_context().exit(1)
+
+
+def _row(result: Verification, again: Reproduction | None, level: Level, form: str) -> None:
+    """Prints what was found of a row."""
+    from blurb.extensions.board import reproduction
+    from blurb.messages.text import grouped
+    from blurb.terminal.output import json_text, say, show
+
+    if form == "json":
+        click.echo(json_text(reproduction.printed(result, again)), nl=False)
+    else:
+        rows = [
+            (each["task"], each["seed"], each["split"], f"{each['claimed']:.2f}", _number(each["recomputed"]))
+            for each in result.figures
+        ]
+        show(
+            ("dataset", "seed", "split", "claimed", "recomputed"), rows, form, numbers=("seed", "claimed", "recomputed")
+        )
+        for text in grouped((signal.where, f"{signal.kind}: {signal.what}") for signal in result.signals):
+            say(text)
+        for text in reproduction.sentences(again.content) if again else ():
+            say(text)
+        say(f"{result.row.about['model']}: {level}")
+
+
+def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> None:
+    """Prints what was found of a board, and writes the levels into its ledger if somebody puts their name to it."""
+    from blurb.extensions.board import boards, ledger
+    from blurb.messages.text import grouped
+    from blurb.terminal.output import json_text, say, show
+
+    if form == "json":
+        click.echo(json_text(verified), nl=False)
+    else:
+        rows = [(each["row"], each["model"], each["level"], len(each["signals"])) for each in verified["rows"]]
+        show(("row", "model", "level", "signals"), rows, form, numbers=("signals",))
+        for text in grouped((each["row"], signal) for each in verified["rows"] for signal in each["signals"]):
+            say(text)
+        for entry in verified["new"]:
+            say(f"New in the ledger: {entry}.")
+        for problem in verified["problems"]:
+            say(f"Problem: {problem}.")
+    changed: list[str] = []
+    if by is not None and not verified["problems"]:
+        count, changed = boards.record(folder, verified, by, ledger.today())
+        click.echo(f"New entries in the ledger: {count}", err=True)
+        for name in changed:
+            click.echo(f"{name}: changed while it was verified, and not recorded; verify the board again.", err=True)
+    if changed or boards.fails(verified):
+        click.get_current_context().exit(1)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

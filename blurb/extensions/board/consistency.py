@@ -1,0 +1,197 @@
+"""What `row.json` says twice: it is compared with itself, and with what this blurb knows of protocols and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from blurb import __version__, learners, tasks
+from blurb.extensions.board.signals import Signal, SignalKind
+from blurb.messages.errors import BlurbError
+from blurb.messages.text import plural
+from blurb.protocols import protocol
+from blurb.protocols.protocol import Protocol
+from blurb.row_files.reading import Row, of_run
+from blurb.row_files.writing import RowFile, RunFile
+from blurb.scoring.scores import fingerprint
+from blurb.store.trial import Configuration, Trial
+from blurb.tasks import SCORED
+
+NAMED = ("head", "pooling")
+"""Settings of which only the first word, the name, is compared: a trial has their options written out."""
+MANY = 100
+"""Answers that are not all right by chance."""
+WHOLE = "the row"
+
+
+def signals(row: Row) -> Iterator[Signal]:
+    """Everything in the description of a row that does not fit."""
+    about = row.about
+    by_dataset: dict[str, list[RunFile]] = {}
+    for run in about["runs"]:
+        by_dataset.setdefault(run["task"], []).append(run)
+    yield from _of_trials(row)
+    yield from _of_protocol(about)
+    yield from _perfect(row)
+    for task in dict.fromkeys([*about["planned"], *by_dataset]):
+        yield from _of_dataset(about, task, by_dataset.get(task, []))
+
+
+def _perfect(row: Row) -> Iterator[Signal]:
+    """Runs that answer everything right on test and not on dev, which no learner does by itself."""
+    for run in row.about["runs"]:
+        metric = run["metric"]
+        if run["dev"] and run["test"] and run["test"][metric] >= 1 > run["dev"][metric]:
+            count = len(list(of_run(row, run, "test")))
+            if count >= MANY:
+                dev = f"{100 * run['dev'][metric]:.2f}"
+                what = f"all {count} answers on test are right, and dev has {dev}"
+                yield Signal(SignalKind.GAP, f"{run['task']}, seed {run['seed']}", what)
+
+
+def kinds_of(about: RowFile) -> list[learners.LearnerKind]:
+    """The kinds of learners that may have made a row; none if it is not installed here."""
+    if learners.is_named(about["weights"]):
+        with suppress(BlurbError):
+            return [learners.get_named(about["weights"])]
+        return []
+    return [kind for kind in learners.kinds.usable().values() if kind.rows.name == about["learner"]]
+
+
+def _of_trials(row: Row) -> Iterator[Signal]:
+    """The hashes of trials that do not follow from the rest of the row."""
+    about, kinds = row.about, kinds_of(row.about)
+    runs = about["runs"]
+    wrong = [(run, hashes) for run in runs if run["trial"] not in (hashes := _hashes(row, run, kinds))]
+    repeated = len({run["trial"] for run in runs}) < len(runs)
+    if not wrong and not repeated:
+        return
+    known = [(run, hashes[0]) for run, hashes in wrong if hashes]
+    if repeated:
+        yield Signal(SignalKind.TRIAL, WHOLE, "two runs have one trial hash, which names the seed and the dataset")
+    if not kinds:
+        yield Signal(SignalKind.UNCHECKED, WHOLE, f"trial hashes of the learner '{about['learner']}'")
+    elif about["blurb"] != __version__:
+        yield Signal(SignalKind.UNCHECKED, WHOLE, f"trial hashes of blurb {about['blurb']}; this is {__version__}")
+    elif known:
+        run, hash_ = known[0]
+        count = f"{len(wrong)} of {plural(len(runs), 'trial')}"
+        what = (
+            f"{count} have another hash than the row gives them; it says {run['trial']}, and its content gives {hash_}"
+        )
+        yield Signal(SignalKind.TRIAL, f"{run['task']}, seed {run['seed']}", what)
+    elif wrong:
+        yield Signal(SignalKind.TRIAL, WHOLE, f"the recipe '{about['recipe']}' is no number, so no trial has it")
+
+
+def _hashes(row: Row, run: RunFile, kinds: Sequence[learners.LearnerKind]) -> list[str]:
+    """The hash that the trial of a run has by what the row says of it, for each kind of learner."""
+    about = row.about
+    if not about["recipe"].isascii() or not about["recipe"].isdecimal():
+        return []
+    return [
+        Trial(
+            task=run["task"],
+            weights=about["weights"],
+            tokenizer=about["tokenizer"],
+            data=run["data"],
+            settings=run["settings"],
+            seed=run["seed"],
+            precision=about["precision"] or ("" if kind.rows.claimed else "fp32"),
+            recipe=int(about["recipe"]),
+            plugins=run["plugins"],
+            learner=learners.in_trial(kind),
+            predictions="" if kind.runs else _predictions(row, run),
+        ).hash
+        for kind in kinds
+    ]
+
+
+def _predictions(row: Row, run: RunFile) -> str:
+    """The hash of the predictions of another tool."""
+    cells = [(split, *pair) for split in SCORED for pair in of_run(row, run, split)]
+    names = ("split", "id", "prediction")
+    return fingerprint({name: [cell[place] for cell in cells] for place, name in enumerate(names)})
+
+
+def _of_protocol(about: RowFile) -> Iterator[Signal]:
+    """A protocol whose hash is not that of its name, and settings that it does not have."""
+    named = Configuration(about["protocol"], about["protocol_hash"], {}, "", "")
+    shipped = _shipped(about["protocol"])
+    if about["learner"] == learners.EXTERNAL.rows.name:
+        return
+    if shipped is not None and shipped.hash != named.protocol_hash:
+        differing = f"its hash is {named.protocol_hash[:12]}, that of {shipped.name} is {shipped.hash[:12]}"
+        yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
+    elif shipped is not None:
+        for run in about["runs"]:
+            yield from _of_settings(about, run, shipped)
+    elif named.from_file and not named.protocol_hash.startswith(named.protocol.rpartition("@")[2]):
+        differing = f"its hash is {named.protocol_hash[:12]}, which is not that in its name"
+        yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
+    else:
+        what = f"hash and settings of the protocol '{named.protocol}', which this blurb does not have"
+        yield Signal(SignalKind.UNCHECKED, WHOLE, what)
+
+
+def _shipped(name: str) -> Protocol | None:
+    """The protocol of that name in this blurb; None for those of users and of other versions."""
+    if name.partition("@")[0] not in protocol.names():
+        return None
+    there = protocol.load(name.partition("@")[0])
+    return there if there.name == name else None
+
+
+def _of_settings(about: RowFile, run: RunFile, shipped: Protocol) -> Iterator[Signal]:
+    """Settings of a run that its protocol and its overrides do not give."""
+    try:
+        expected = _expected(about, run, shipped)
+    except (BlurbError, TypeError, ValueError) as error:
+        yield Signal(SignalKind.PROTOCOL, run["task"], f"its overrides are none: {str(error)[:200]}")
+        return
+    for name, value in run["settings"].items():
+        if expected and not any(_equal(name, value, given) for given in expected.get(name, ())):
+            usual = " or ".join(dict.fromkeys(map(str, expected.get(name, ("no such setting",)))))
+            told = f"{name} is {value!s:.40}, and {about['protocol']} with the overrides of the row has {usual}"
+            yield Signal(SignalKind.PROTOCOL, run["task"], told)
+
+
+def _expected(about: RowFile, run: RunFile, shipped: Protocol) -> Mapping[str, Sequence[Any]]:
+    """Setting -> the values that it may have, as the size of the encoder and a search decide; empty if not known."""
+    task, kinds = tasks.get(run["task"]), kinds_of(about)
+    if not kinds:
+        return {}
+    limits = [shipped.lr_by_size[0]] if shipped.lr_by_size else []
+    limits += [shipped.small[0]] if shipped.small else []
+    sizes = [0, *(round(limit * 1e6) for limit in limits)]
+    tables = {kind.name if kind.own_training else "" for kind in kinds}
+    found = [vars(shipped.settings(task, about["overrides"], size, table)) for size in sizes for table in tables]
+    values = {name: [each[name] for each in found] for name in found[0]}
+    searched = {name: list(grid) for name, grid in shipped.search.items() if name not in about["overrides"]}
+    return {name: [*given, *searched.get(name, ())] for name, given in values.items()}
+
+
+def _equal(name: str, value: Any, given: Any) -> bool:
+    if name in NAMED:
+        value, given = (str(each).partition(",")[0].strip() for each in (value, given))
+    return bool(value == given)
+
+
+def _of_dataset(about: RowFile, task: str, runs: Sequence[RunFile]) -> Iterator[Signal]:
+    """Seeds that are missing or were not planned, runs that were not made alike, and missing answers on dev."""
+    planned, seeds = set(about["planned"].get(task, ())), {run["seed"] for run in runs}
+    if planned - seeds:
+        count = f"{len(planned & seeds)} of {plural(len(planned), 'planned seed')}"
+        yield Signal(SignalKind.SEEDS, task, count)
+    if seeds - planned:
+        yield Signal(SignalKind.UNPLANNED, task, ", ".join(map(str, sorted(seeds - planned))))
+    if planned and max(planned) - min(planned) >= len(planned) and about["learner"] != learners.EXTERNAL.rows.name:
+        listed = ", ".join(map(str, sorted(planned)))
+        yield Signal(SignalKind.UNPLANNED, task, f"seeds {listed} were planned; blurb plans 1 to N")
+    for name in ("settings", "plugins", "data"):
+        if any(dict(run)[name] != dict(runs[0])[name] for run in runs):
+            yield Signal(SignalKind.UNEQUAL, task, f"its runs differ in their {name}")
+    without = [str(run["seed"]) for run in runs if not run["dev"]]
+    if without and about["learner"] != learners.EXTERNAL.rows.name:
+        yield Signal(SignalKind.NO_DEV, task, f"seeds {', '.join(without)}; every run of blurb has them")

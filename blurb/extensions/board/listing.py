@@ -1,0 +1,145 @@
+"""The rows of a board as rows of a leaderboard, with what the ledger says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from blurb.extensions.board import citation, ledger
+from blurb.extensions.board.ledger import Entry, Event
+from blurb.extensions.board.verification import Level
+from blurb.messages.text import plural
+from blurb.results.row_scores import RowScores, labelled
+from blurb.row_files.reading import rows_on
+from blurb.row_files.scores import scores
+from blurb.row_files.writing import RowFile
+
+
+@dataclass(frozen=True)
+class BoardListing:
+    """A row of a board.
+
+    :param manifest: SHA-256 of its `MANIFEST.json`
+    :param history: its entries in the ledger, earliest first
+    """
+
+    scores: RowScores
+    about: RowFile
+    manifest: str
+    history: Sequence[Entry]
+
+    @property
+    def verified(self) -> Entry | None:
+        """Its last verification, if it was of these files, since they were put on the board."""
+        last = self.history[-1] if self.history else None
+        return last if last is not None and (last.event, last.manifest) == (Event.VERIFIED, self.manifest) else None
+
+    @property
+    def added(self) -> str:
+        """The day on which it was added last."""
+        return next((entry.date for entry in reversed(self.history) if entry.event is Event.ADDED), "")
+
+    @property
+    def verifier(self) -> str:
+        """Who recomputed its figures; "" if nobody did."""
+        return "" if self.verified is None or self.level is Level.CLAIMED else self.verified.by
+
+    @property
+    def sentences(self) -> list[str]:
+        """Its history, earliest first."""
+        return [sentence(entry) for entry in self.history]
+
+    @property
+    def signals(self) -> Sequence[str]:
+        """What its verification found odd."""
+        return () if self.verified is None else self.verified.signals
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Name and value of what its files say."""
+        return list(citation.facts(self))
+
+    def citation(self, title: str) -> str:
+        """An entry for BibTeX; `title` is that of the page."""
+        return citation.citation(self, title)
+
+    @property
+    def level(self) -> Level:
+        """How far its figures are believed, as the ledger says."""
+        known = "" if self.verified is None else self.verified.level
+        return Level(known) if known in list(Level) else Level.CLAIMED
+
+
+@dataclass(frozen=True)
+class BoardFolder:
+    """A board, as tables and the page take it (`blurb.leaderboard.sources.Board`)."""
+
+    folder: Path
+
+    @cached_property
+    def listings(self) -> list[BoardListing]:
+        """Its rows with their history; errors as of `read`."""
+        return read(self.folder)
+
+    def rows(self) -> list[RowScores]:
+        """Its rows; errors as of `read`."""
+        return [each.scores for each in self.listings]
+
+    def withdrawn(self) -> list[str]:
+        """The rows that were taken from it, a sentence each."""
+        return [f"{entry.row}: {sentence(entry)}" for entry in withdrawn(self.folder)]
+
+
+def read(board: Path) -> list[BoardListing]:
+    """The rows of a board by the names of their folders.
+
+    :raises DataError: if the ledger or the files of a row cannot be read
+    :raises SettingsError: if the folder is no board
+    """
+    ledger.check(board)
+    entries = ledger.read(board / ledger.FILE)
+    there = rows_on(board)
+    listings = [
+        BoardListing(scores(row), row.about, row.manifest, [e for e in entries if e.row == row.folder.name])
+        for row in there
+    ]
+    named = labelled([_with_standing(each) for each in listings])
+    return [replace(each, scores=row) for each, row in zip(listings, named, strict=True)]
+
+
+def _with_standing(listing: BoardListing) -> RowScores:
+    claimed = listing.level is Level.CLAIMED
+    return replace(listing.scores, claimed=claimed, remarks=(standing(listing),))
+
+
+def standing(listing: BoardListing) -> str:
+    """What the ledger says of a row now, and who measured it.
+
+    `recomputed by The board (2026-11-24, 2 signals); measured by A group (first party)`
+    """
+    last, about = listing.verified, listing.about
+    text = "claimed; nobody recomputed these figures"
+    if last is not None:
+        what = "claimed; not recomputed" if listing.level is Level.CLAIMED else last.level
+        count = f", {plural(len(last.signals), 'signal')}" if last.signals else ""
+        text = f"{what} by {last.by} ({last.date}{count})"
+    party = f" ({about['party']} party)" if about["party"] else ""
+    return f"{text}; measured by {about['measured_by']}{party}" if about["measured_by"] else text
+
+
+def withdrawn(board: Path) -> list[Entry]:
+    """The entries of the rows that were withdrawn, earliest first, also of those that were added again."""
+    return [entry for entry in ledger.read(board / ledger.FILE) if entry.event is Event.WITHDRAWN]
+
+
+def sentence(entry: Entry) -> str:
+    """What happened to a row, when, and who did it."""
+    what = {
+        Event.ADDED: "added",
+        Event.VERIFIED: "looked at, and not recomputed" if entry.level == Level.CLAIMED else entry.level,
+        Event.RESCORED: f"scored again: {entry.old or 0:.2f} to {entry.new or 0:.2f}",
+        Event.WITHDRAWN: f"withdrawn: {entry.reason}",
+    }[entry.event]
+    return f"{entry.date}, {entry.by}: {what}"

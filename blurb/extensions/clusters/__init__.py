@@ -1,0 +1,1 @@
+"""Engines of clusters: Slurm and Ray."""

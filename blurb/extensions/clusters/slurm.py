@@ -1,0 +1,282 @@
+"""Trials as array jobs of Slurm: a sweep in the store, and a script that runs `blurb worker` on its parts.
+
+What is submitted is what `--print` shows: plain text for sbatch, which any site can read, change and submit itself. A
+job carries the path of the sweep and the number of its part, nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.execution import sweep_parts, sweeps
+from blurb.execution.engine import Engine, Launch
+from blurb.execution.engines._packing import pack
+from blurb.execution.job import Job, TrialOutcome
+from blurb.execution.job_queue import OnFinished, OnProgress
+from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path, offsets
+from blurb.messages.errors import SettingsError
+from blurb.store.row_contents import failure_of
+from blurb.system.files import write_whole
+
+if TYPE_CHECKING:
+    from blurb.cost.model import Estimate
+
+MOST_ELEMENTS = 1001
+"""MaxArraySize where it cannot be asked: Slurm's default."""
+TAKEN = ("array", "output", "error", "requeue", "signal", "open-mode", "wrap", "parsable", "job-name", "chdir")
+"""Options of sbatch that the script sets itself."""
+
+
+class SlurmEngine(Engine):
+    """Submits the trials that are not done, and returns: the same command says later what became of them.
+
+    :param minutes: predicted minutes of a part
+    :param trials: maximum number of its trials; 0 is any number
+    :param at_once: parts that run at a time; 0 is any number
+    :param start_within: seconds over which the starts of the parts are spread
+    :param failures: failed trials after which a part gives up
+    :param setup: shell file to read first
+    :param sbatch: other options, as sbatch knows them: partition, account, time, gres, mem, cpus_per_task, ...
+    """
+
+    summary = "as array jobs of Slurm; options that it does not know go to sbatch"
+    hands_over = True
+    other_options = True
+    without_jobs = "slurm,at_once=N is the number of jobs that run at a time"
+
+    def __init__(
+        self,
+        launch: Launch,
+        minutes: int = 60,
+        trials: int = 0,
+        at_once: int = 0,
+        start_within: int = 30,
+        failures: int = 10,
+        setup: str = "",
+        **sbatch: str,
+    ) -> None:
+        super().__init__(launch)
+        for name, number, lowest in (
+            ("minutes", minutes, 1),
+            ("trials", trials, 0),
+            ("at_once", at_once, 0),
+            ("start_within", start_within, 0),
+            ("failures", failures, 1),
+        ):
+            if number < lowest:
+                raise SettingsError(f"--engine slurm: {name} must be a whole number from {lowest} (got {number}).")
+        self.minutes, self.trials, self.parts_at_once = minutes, trials, at_once
+        self.start_within, self.failures, self.setup = start_within, failures, setup
+        self.sbatch = {name.replace("_", "-"): value for name, value in sbatch.items()}
+        for name, value in self.sbatch.items():
+            if name in TAKEN or not re.fullmatch(r"[a-z][a-z-]*", name) or re.search(r"[\s\x00-\x1f]", value):
+                raise SettingsError(
+                    f"--engine slurm: '{name}={value}' cannot be passed on to sbatch: blurb sets {', '.join(TAKEN)} "
+                    "itself, and values have no blanks. With --print the script can be changed by hand."
+                )
+        if setup and not Path(setup).is_file():
+            raise SettingsError(f"--engine slurm: setup={setup} is not a file.")
+
+    def check_there(self) -> None:
+        if not self.launch.shown:
+            _check_sbatch()
+
+    def shortfalls(self, expected: Estimate) -> Iterator[str]:
+        from blurb.extensions.clusters import _slurm_limits
+
+        yield from _slurm_limits.shortfalls(expected, self.sbatch, len(self._packed_estimate(expected)))
+
+    def at_once(self, expected: Estimate) -> int:
+        return self.parts_at_once or len(self._packed_estimate(expected))
+
+    @classmethod
+    def is_queued(cls, folder: Path) -> bool:
+        try:
+            return bool(_alive(sweep_parts.read(folder)["submitted"]))
+        except SlurmError:  # that may be: nobody can be asked
+            return True
+
+    @classmethod
+    def started_this(cls) -> bool:
+        return "SLURM_JOB_ID" in os.environ
+
+    def run(
+        self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress, keep_sweep: bool = False
+    ) -> list[TrialOutcome]:
+        done = [sweeps.is_done(job) for job in jobs]
+        waiting = [job for job, over in zip(jobs, done, strict=True) if not over]
+        script = self.write(jobs[0].store, waiting) if waiting else None
+        message = "" if script is None else self._submit(script, waiting)
+        text = "" if script is None else script.text
+        outcomes = []
+        for job, over in zip(jobs, done, strict=True):
+            outcomes.append(
+                TrialOutcome(job, "already done")
+                if over
+                else TrialOutcome(job, "submitted", message=message, script=text)
+            )
+            if over:
+                on_finished(outcomes[-1])
+        return outcomes
+
+    def write(self, store: Path, jobs: Sequence[Job]) -> Script:
+        """Writes a sweep with its parts and its script.
+
+        :raises SlurmError: if jobs that were submitted before are still to run these trials
+        """
+        for folder in sweeps.folders(store):
+            _check_over(folder, {job.path.absolute() for job in jobs})
+        check_path(store.absolute() / sweeps.FOLDER)
+        packed = self._packed([job.predicted for job in jobs])
+        # A job ends when its time is over, whatever its trial is doing, and the next one goes on. Parts are of the
+        # name: another packing of the same trials is another sweep, and jobs that are queued keep theirs.
+        folder, code = sweeps.write(store, [replace(job, resume=True) for job in jobs], {"parts": packed})
+        sweep_parts.write(folder, packed)
+        asked = dict(self.sbatch)
+        longest = max(sum(jobs[index].predicted for index in part) for part in packed)
+        if "time" not in asked and longest:  # wrong is harmless: a job goes on from where its trial was saved
+            asked["time"] = str(math.ceil(2 * longest / 60) + 10)
+        script = Script(
+            folder,
+            code,
+            arrays(len(packed), self.parts_at_once, _most_elements()),
+            len(packed),
+            asked,
+            self.setup,
+            self.start_within,
+            self.failures,
+            self.launch.leaderboard,
+        )
+        write_whole(script.path, script.text.encode())
+        return script
+
+    def _packed(self, seconds: Sequence[float]) -> list[list[int]]:
+        return pack(seconds, 60.0 * self.minutes, self.trials)
+
+    def _packed_estimate(self, expected: Estimate) -> list[list[int]]:
+        """The parts of the trials that are not done, as they are to be submitted."""
+        return self._packed([one.cost.seconds for one in expected.waiting])
+
+    def _submit(self, script: Script, jobs: Sequence[Job]) -> str:
+        """Submits a script, unless it shall only be shown; returns what came of it."""
+        if self.launch.shown:
+            return (
+                f"Nothing was submitted. The sweep stays in {script.folder} for this script and for blurb worker; "
+                "remove that folder if you do not want it."
+            )
+        for job in jobs:  # workers pass over what failed before
+            failure_of(job.path).unlink(missing_ok=True)
+        return f"Submitted as job {', '.join(submit(script))}; script and logs: {script.folder}"
+
+
+def _check_sbatch() -> None:
+    """Raises a SlurmError if nothing can be submitted from this machine."""
+    if shutil.which("sbatch") is None:
+        raise SlurmError(
+            "sbatch is not here, so nothing was submitted. On a machine of the cluster it works; to see the script, "
+            "add --print."
+        )
+
+
+def submit(script: Script) -> list[str]:
+    """Submits a script for all its parts; returns the numbers of the jobs.
+
+    :raises SlurmError: with what sbatch says; what was submitted before stays, and is noted
+    """
+    _check_sbatch()
+    for block, offset in offsets(script.blocks):
+        command = ["sbatch", "--parsable", f"--array={block}", str(script.path), str(offset)]
+        result = subprocess.run(command, capture_output=True, text=True)
+        before = sweep_parts.read(script.folder)["submitted"]
+        number = _number(result) if result.returncode == 0 else _queued_by_name(script, before)
+        if not number:
+            raise SlurmError(
+                f"sbatch: {result.stderr.strip() or result.stdout.strip()} Submitted before: "
+                f"{', '.join(before) or 'nothing'}.",
+                fix="Run the same command again when these are over; with a "
+                "larger minutes=N there are fewer and longer jobs.",
+            )
+        taken = offset + int(re.split("[-%]", block)[1]) + 1
+        sweep_parts.note_submitted(script.folder, number, taken)
+    return list(sweep_parts.read(script.folder)["submitted"])
+
+
+def _number(result: subprocess.CompletedProcess[str]) -> str:
+    """The number of a job: the last line that is one, as sites print greetings before it."""
+    lines = [line for line in result.stdout.splitlines() if re.fullmatch(r"[0-9]+(;\S+)?", line.strip())]
+    return lines[-1].strip().partition(";")[0] if lines else ""
+
+
+def _queued_by_name(script: Script, before: Sequence[str]) -> str:
+    """The number of a job that sbatch submitted before it gave up, as it does when the controller answers late."""
+    if shutil.which("squeue") is None:
+        return ""
+    listed = _squeue(f"--name={script.job_name}", "--format=%F")
+    numbers = set(listed.stdout.split()) - set(before) if listed.returncode == 0 else set()
+    return numbers.pop() if len(numbers) == 1 else ""
+
+
+def _squeue(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["squeue", "--noheader", *options], capture_output=True, text=True)
+
+
+def _check_over(folder: Path, trials: set[Path]) -> None:
+    """Raises a SlurmError if jobs of a sweep are queued or running that have some of these trials."""
+    noted = sweep_parts.read(folder)
+    taken = noted["taken"]
+    queued = {job.path.absolute() for job in sweep_parts.jobs_of(folder, range(taken))} if taken else set()
+    alive = [] if trials.isdisjoint(queued) else _alive(noted["submitted"])
+    if alive:
+        raise SlurmError(
+            f"These trials were submitted before, and are not finished: job {', '.join(alive)}.",
+            fix=f"Wait for them (blurb status), or cancel them first: scancel {' '.join(alive)}",
+        )
+
+
+def _alive(submitted: Sequence[str]) -> list[str]:
+    """Those of the jobs that are queued or running.
+
+    :raises SlurmError: if Slurm cannot be asked; then nobody knows whether the jobs are over
+    """
+    if submitted and shutil.which("squeue") is None:
+        raise SlurmError(
+            f"squeue is not here, so nobody knows whether job {', '.join(submitted)} is over.",
+            fix="Run this on a machine of the cluster.",
+        )
+    # One by one: with a job that Slurm has forgotten, squeue says nothing of the others.
+    alive = []
+    for number in submitted:
+        listed = _squeue("--format=%A", f"--jobs={number}")
+        if listed.returncode and "invalid job id" not in listed.stderr.lower():
+            raise SlurmError(
+                f"squeue does not say whether job {number} is over: {listed.stderr.strip() or listed.stdout.strip()}.",
+                fix="Run the same command again later.",
+            )
+        if listed.returncode == 0 and listed.stdout.strip():
+            alive.append(number)
+    return alive
+
+
+def limit_of_site(name: str) -> int | None:
+    """A number of the site's configuration, such as MaxArraySize; None if it cannot be asked."""
+    if shutil.which("scontrol") is None:
+        return None
+    shown = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True).stdout
+    found = re.search(rf"^{name}\s*=\s*(\d+)", shown, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def _most_elements() -> int:
+    found = limit_of_site("MaxArraySize")
+    return MOST_ELEMENTS if found is None else max(1, found)
+
+
+ENGINE = SlurmEngine

@@ -1,0 +1,148 @@
+"""`blurb.study`: variants of a pretraining, each pretrained several times and scored."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.messages.errors import DataError, SettingsError
+from blurb.messages.text import duration
+
+Told = Callable[[str], None]
+
+if TYPE_CHECKING:
+    from blurb.extensions.lab.study.conduct import Texts
+    from blurb.extensions.lab.study.findings import Findings
+    from blurb.extensions.lab.study.hours import Forecast, MissingPart
+    from blurb.extensions.lab.study.spec import Study, Variant
+    from blurb.results.row_scores import RowScores
+
+
+def study(
+    file: Path | str,
+    output: Path | str = "study",
+    *,
+    data: Path | str | None = None,
+    raw: Path | str | None = None,
+    suite: str = "blurb",
+    hours: float | None = None,
+    run: bool = True,
+    progress: bool = True,
+    told: Told | None = None,
+) -> Findings:
+    """Makes the parts of a study that are missing, and returns what all parts show.
+
+    :param file: TOML file of the study, or the name of one that is shipped
+    :param output: folder of its parts, from which alone it goes on
+    :param data: data folder, of whose dev and test sets no text is learnt; with its gold answers the sentences are on
+        pretrainings and test examples, without it on pretrainings alone
+    :param hours: from now; a part that is predicted to take longer than what is left of them is not begun, and `told`
+        hears what is left. All variants of a seed come before the next seed
+    :param run: False makes no part, and reads those that are there
+    :param told: called with a sentence for each part that is done
+    :raises BlurbError: for a study that cannot be made, or parts of another one
+    """
+    from blurb.extensions.lab.study import conduct, findings, parts, spec
+
+    folder, place = Path(output), _place(data, suite)
+    wanted = parts.begun(spec.read(file), folder)
+    say = told or (lambda sentence: None)
+    if run:
+        if place is None:
+            raise DataError("A study needs the data folder", fix="add --data, or --suite demo to try it.")
+        if hours is not None and not hours > 0:
+            raise SettingsError(f"--hours must be above 0 (got {hours:g}).")
+        end = math.inf if hours is None else time.monotonic() + 3600 * hours
+        originals = None if raw is None else Path(raw)
+        options = _options(wanted, folder, place, originals, suite)
+        texts = conduct.Texts(place, originals)
+        forecast = _forecast(wanted, folder, texts, options)
+
+        def fits(variant: Variant) -> bool:
+            return end == math.inf or time.monotonic() + (forecast.seconds(variant) or 0.0) <= end
+
+        for variant, seed in conduct.conduct(wanted, folder, texts, _scorer(options), progress, fits):
+            say(f"{variant.name}, pretraining {seed}: done")
+        if hours is not None and (left := forecast.parts()):
+            say(f"{len(left)} pretrainings are left, which take about {_sum(left)}: start the same command again.")
+    return findings.read(folder, wanted, place)
+
+
+def missing_parts(
+    file: Path | str,
+    output: Path | str = "study",
+    *,
+    data: Path | str | None = None,
+    raw: Path | str | None = None,
+    suite: str = "blurb",
+    hours: float | None = None,
+) -> tuple[list[MissingPart], str]:
+    """The parts that `study` would make, in their order with their predicted seconds, and a sentence on all of them."""
+    from blurb.extensions.lab.study import conduct, parts, spec
+    from blurb.extensions.lab.study.hours import how_many_fit
+
+    folder, place = Path(output), _place(data, suite)
+    wanted = parts.begun(spec.read(file), folder)
+    originals = None if raw is None else Path(raw)
+    texts = None if place is None else conduct.Texts(place, originals)
+    coming = _forecast(wanted, folder, texts, _options(wanted, folder, place, originals, suite)).parts()
+    text = f"{len(coming)} of {len(wanted.variants) * wanted.runs} pretrainings are missing in {folder}"
+    if all(part.seconds is not None for part in coming):
+        text += f": about {_sum(coming)}" if coming else ""
+        if coming and hours is not None:
+            text += f"; {how_many_fit(coming, 3600 * hours)} fit into {duration(3600 * hours)}"
+    elif hours is not None:
+        raise DataError("What fits into --hours is found by a trial on the text", fix="add --data.")
+    return coming, f"{text}."
+
+
+def _sum(coming: Sequence[MissingPart]) -> str:
+    return duration(sum(part.seconds or 0.0 for part in coming))
+
+
+def _place(data: Path | str | None, suite: str) -> Path | None:
+    from blurb.corpora import demo
+
+    return demo.prepare() if suite == "demo" else None if data is None else Path(data)
+
+
+def _options(wanted: Study, out: Path, data: Path | None, raw: Path | None, suite: str) -> Mapping[str, Any]:
+    """What every encoder is scored with, as keywords of `blurb.run`.
+
+    A machine without bf16 goes on in the precision of the parts, or nothing could be compared.
+    """
+    from blurb.extensions.lab.study import parts
+
+    place = {"suite": "demo"} if suite == "demo" else {"data": data, "raw": raw}
+    names = ",".join(task.name for task in wanted.tasks)
+    return {"tasks": names, "progress": False, "precision": parts.precision(out, wanted), **place}
+
+
+def _forecast(wanted: Study, out: Path, texts: Texts | None, options: Mapping[str, Any]) -> Forecast:
+    from blurb.extensions.lab.study.hours import Forecast
+
+    def seconds(encoder: Path, protocol: str) -> float:
+        from blurb.cost import model
+        from blurb.planning import plan, preflight
+        from blurb.planning.options import RunOptions
+
+        store = encoder / "runs"
+        request, _, _ = preflight.checked(RunOptions(model=encoder, protocol=protocol, output=store, **options))
+        return model.estimate([plan.prepare(request)], 1).seconds
+
+    return Forecast(wanted, out, texts, seconds)
+
+
+def _scorer(options: Mapping[str, Any]) -> Callable[[Path | str, str, str, Path], RowScores]:
+    from blurb.api.keywords import run
+
+    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> RowScores:
+        results = run(encoder, name=name, protocol=protocol, output=store, **options)
+        if results.failed:
+            raise DataError(f"{name} on {results.failed[0].job.trial.task}: {results.failed[0].message}", store)
+        return results.rows[0]
+
+    return score

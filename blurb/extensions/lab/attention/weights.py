@@ -1,0 +1,121 @@
+"""From a network and a text to weights of layers and heads over sub-tokens: (layers, heads, pieces, pieces)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blurb.extensions.lab.attention import projections as vectors
+from blurb.extensions.lab.attention.models import Opened
+from blurb.extensions.lab.attention.words import Floats
+from blurb.messages.errors import ModelError, SettingsError
+
+if TYPE_CHECKING:
+    from blurb.inputs.tokenizer import Subtokens
+
+RETURNS_WEIGHTS = "eager"
+"""The attention of transformers that computes its weights one by one; the others never have them in memory."""
+NO_ATTENTION = "this model has no layers of attention, or returns no weights of them"
+SUM = 1e-3
+"""Maximum difference of the sum of a row from 1."""
+
+
+def inputs(model: Opened, pieces: Subtokens, words: int) -> dict[str, Any]:
+    """What the network reads, a batch of one.
+
+    :raises SettingsError: for a text that is too long
+    """
+    import torch
+
+    special = model.tokenizer.special_tokens
+    ids = special.single(pieces.ids)
+    if model.most is not None and len(ids) > model.most:
+        raise SettingsError(
+            f"the text has {words:,} words, which are {len(ids):,} sub-tokens with special tokens, and {model.name} "
+            f"reads at most {model.most:,}",
+            fix="give a shorter text.",
+        )
+    batch = {
+        "input_ids": torch.tensor([ids]),
+        "attention_mask": torch.ones(1, len(ids), dtype=torch.long),
+    }  # (1, pieces)
+    types = special.single_types(len(pieces.ids))
+    if types is not None and _has_segments(model.encoder):
+        batch["token_type_ids"] = torch.tensor([types])
+    return batch
+
+
+def _has_segments(encoder: Any) -> bool:
+    """Whether the forward pass takes segments: DistilBERT's tokenizer makes them, and its encoder knows none."""
+    import inspect
+
+    return "token_type_ids" in inspect.signature(encoder.forward).parameters
+
+
+def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, vectors.Projections | str, list[str]]:
+    """Weights, queries and keys, and notes.
+
+    :returns: (layers, heads, pieces, pieces); projections, or why there are none; sentences for people
+    :raises ModelError: if there are no weights from every sub-token to every other
+    """
+    import torch
+    from transformers import PreTrainedModel
+
+    if not isinstance(model.encoder, PreTrainedModel):
+        raise ModelError(NO_ATTENTION, where=model.where, fix="choose an encoder with attention.")
+    notes = _switch(model)
+    try:
+        with torch.inference_mode(), vectors.recording(model.encoder) as (queries, keys):
+            output = model.encoder(**batch, output_attentions=True)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise ModelError(f"{NO_ATTENTION} ({error})", where=model.where, fix="choose another.") from error
+    layers = getattr(output, "attentions", None)
+    if not layers or any(layer is None for layer in layers):
+        raise ModelError(NO_ATTENTION, where=model.where, fix="choose an encoder with attention.")
+    size = batch["input_ids"].shape[1]
+    shapes = {tuple(layer.shape) if isinstance(layer, torch.Tensor) else () for layer in layers}
+    square = len(shapes) == 1 and len(shape := next(iter(shapes))) == 4 and shape[-2:] == (size, size)
+    weights = np.stack([layer[0].float().numpy() for layer in layers]) if square else None
+    if weights is None or np.abs(weights.sum(-1) - 1).max() > SUM:
+        raise ModelError(
+            "its weights are not those of every sub-token over all others (a window, blocks, or shortened inputs), "
+            "so they cannot be shown as one picture",
+            where=model.where,
+            fix="choose an encoder with full attention.",
+        )
+    return weights, vectors.projections(queries, keys, weights), notes
+
+
+def _switch(model: Opened) -> list[str]:
+    """Switches an encoder to the attention that returns weights; says so."""
+    usual = getattr(model.encoder.config, "_attn_implementation", RETURNS_WEIGHTS)
+    if usual == RETURNS_WEIGHTS:
+        return []
+    try:
+        model.encoder.set_attn_implementation(RETURNS_WEIGHTS)
+    except (ValueError, AttributeError, ImportError) as error:
+        raise ModelError(f"{NO_ATTENTION} ({error})", where=model.where, fix="choose another.") from error
+    return [
+        f"{model.name}: its attention ({usual}) returns no weights, so it was switched to "
+        f"'{RETURNS_WEIGHTS}', which computes the same."
+    ]
+
+
+def of_pooling(model: Opened, batch: dict[str, Any]) -> Floats:
+    """The weights with which a pooling sums the sub-tokens, (1, 1, 1, pieces).
+
+    :raises ModelError: if it does not weight them
+    """
+    import torch
+
+    if not hasattr(model.pooling, "weights"):
+        raise ModelError(
+            f"{model.name} has no weights over words: neither layers nor a pooling of attention",
+            where=model.where,
+            fix="train one with --set pooling=attention, on a task of whole texts.",
+        )
+    with torch.inference_mode():
+        hidden = model.encoder(**batch).last_hidden_state.float()  # (1, pieces, size)
+        weights: Floats = model.pooling.weights(hidden, batch["attention_mask"])[:, None, None].numpy()
+    return weights  # (1, 1, 1, pieces)

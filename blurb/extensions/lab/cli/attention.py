@@ -1,0 +1,75 @@
+"""`blurb attention`: where the words of a text look, layer by layer and head by head."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from blurb.cli import _complete
+
+
+@click.command(name="attention")
+@click.argument("models", nargs=-1, required=True, metavar="MODEL [MODEL]", shell_complete=_complete.models)
+@click.option("--text", required=True, help="The text: a sentence or two.")
+@click.option("--entity", metavar="WORDS", help="A part of the text to mark, whose mean row can be shown.")
+@click.option("--word", help="Also show queries, keys and scores of this word of the text.")
+@click.option(
+    "--head",
+    metavar="LAYER.HEAD",
+    help="The head to show first, as 5.3, from 1.  [default: the one that looks least at special tokens]",
+)
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder, for the vocabulary of scratch:tiny.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    default="attention.html",
+    show_default=True,
+    help="The page.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also draw a picture: .png, .svg or .pdf (needs the extra 'plots').",
+)
+@click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
+def command(
+    models: tuple[str, ...],
+    text: str,
+    entity: str | None,
+    word: str | None,
+    head: str | None,
+    data: Path | None,
+    out: Path,
+    plot: Path | None,
+    trust_remote_code: bool,
+) -> None:
+    """Show the attention of an encoder on a text.
+
+    Two encoders are shown side by side. MODEL is a checkpoint as in blurb run, or the folder of a trial with a kept
+    model; of a kept baseline:bilstm the weights of its pooling are shown. The page is one file that needs no network.
+    Sub-tokens are joined to words, and special tokens are shown apart. Weights show where a head looks, not why a
+    model answers as it does.
+    """
+    from blurb.extensions.lab.attention import attention, picture
+
+    if plot is not None:
+        picture.check(plot)
+    result = attention(
+        models, text, entity=entity, word=word, head=head, data=data, trust_remote_code=trust_remote_code
+    )
+    result.html(out)
+    if plot is not None:
+        result.plot(plot)
+    for note in result.notes:
+        click.echo(note, err=True)
+    for model in result.models:
+        layers, heads = model.matrix.shape[:2]
+        where = "a pooling" if model.is_pooling else f"{layers} layers of {heads} heads"
+        special = ", ".join(model.columns[place] for place in model.special) or "special tokens"
+        click.echo(
+            f"{model.name}: {where}; of a word's weights {special} get {model.mean_special.mean():.0%} on average"
+        )
+    click.echo(f"Page: {out}" + (f"   picture: {plot}" if plot else ""))

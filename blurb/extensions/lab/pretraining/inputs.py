@@ -1,0 +1,109 @@
+"""The inputs of a pretraining in the order in which they are seen; place and seed decide all of each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blurb.extensions.lab.pretraining import masking
+from blurb.extensions.lab.pretraining.packing import Ints, Stream, cut
+from blurb.extensions.lab.pretraining.recipe import Recipe
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+ORDER, MASK, PAIR = 0, 1, 2
+"""What is drawn; each has a generator of its own."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A dataset of torch: as long as the whole pretraining, epoch after epoch, each in another order.
+
+    So a pretraining that goes on after a kill sees what it would have seen, whatever else was drawn before.
+    """
+
+    stream: Stream
+    recipe: Recipe
+    tokenizer: PreTrainedTokenizerBase
+
+    @cached_property
+    def slices(self) -> list[slice]:
+        """The inputs of an epoch, in the order of the text."""
+        return list(cut(self.stream, self.recipe.length - int(self.recipe.next_sentence)))
+
+    @cached_property
+    def updates(self) -> int:
+        """Updates that the budget of words makes."""
+        if not self.recipe.words:
+            return 0
+        per_input = self.stream.words / len(self.slices)
+        return max(1, math.ceil(self.recipe.words / (per_input * self.recipe.batch)))
+
+    @property
+    def words_per_update(self) -> float:
+        """Mean number of words of an update."""
+        return self.stream.words / len(self.slices) * self.recipe.batch
+
+    def update(self, number: int) -> list[dict[str, Any]]:
+        """The inputs of an update, counted from 0."""
+        return [self[number * self.recipe.batch + row] for row in range(self.recipe.batch)]
+
+    @cached_property
+    def _ordinary(self) -> Ints:
+        special = set(self.tokenizer.all_special_ids)
+        return np.asarray([number for number in range(len(self.tokenizer)) if number not in special])
+
+    def __len__(self) -> int:
+        return self.updates * self.recipe.batch
+
+    def __getitem__(self, place: int) -> dict[str, Any]:
+        recipe = self.recipe
+        epoch, number = divmod(place, len(self.slices))
+        chosen = int(self._order(epoch)[number])
+        ids, starts, follows = self._content(chosen, place)
+        free = (ids != self.tokenizer.cls_token_id) & (ids != self.stream.separator)
+        generator = np.random.default_rng((recipe.seed, MASK, place))
+        rate = recipe.rate_at(place / len(self))
+        picked = masking.choose(starts, free, rate, recipe.whole_word, generator, recipe.version)
+        seen, labels = masking.mask(ids, picked, self.tokenizer.mask_token_id, self._ordinary, generator)
+        item: dict[str, Any] = {"input_ids": seen, "labels": labels}
+        if recipe.next_sentence:
+            half = (len(ids) - 3) // 2 + 2
+            item |= {"token_type_ids": (np.arange(len(ids)) >= half).astype(np.int64), "next_sentence_label": follows}
+        return item
+
+    def _content(self, chosen: int, place: int) -> tuple[Ints, Any, int]:
+        """Ids with special tokens, where words start, and 1 if the second half is of elsewhere (BERT's coding)."""
+        ids, starts = self._ids(chosen), self.stream.starts[self.slices[chosen]]
+        first, last = [int(self.tokenizer.cls_token_id)], [self.stream.separator]
+        if not self.recipe.next_sentence:
+            return np.concatenate([first, ids, last]), np.concatenate([[True], starts, [True]]), 0
+        generator = np.random.default_rng((self.recipe.seed, PAIR, place))
+        half, follows = len(ids) // 2, 0
+        second, begins = ids[half:], starts[half:]
+        if generator.random() < 0.5 and len(self.slices) > 1:
+            other = (chosen + 1 + int(generator.integers(len(self.slices) - 1))) % len(self.slices)
+            second, begins, follows = self._ids(other)[half:], self.stream.starts[self.slices[other]][half:], 1
+        return (
+            np.concatenate([first, ids[:half], last, second, last]),
+            np.concatenate([[True], starts[:half], [True], begins, [True]]),
+            follows,
+        )
+
+    def _ids(self, number: int) -> Ints:
+        return self.stream.ids[self.slices[number]].astype(np.int64)
+
+    def _order(self, epoch: int) -> Ints:
+        if epoch not in self._orders:
+            self._orders.clear()
+            self._orders[epoch] = np.random.default_rng((self.recipe.seed, ORDER, epoch)).permutation(len(self.slices))
+        return self._orders[epoch]
+
+    @cached_property
+    def _orders(self) -> dict[int, Ints]:
+        return {}

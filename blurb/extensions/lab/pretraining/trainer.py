@@ -1,0 +1,202 @@
+"""transformers' Trainer with our inputs and our loss; checkpoints are complete or not there."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import SequentialSampler
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+
+from blurb.checkpoints.transformers_log import errors_alone
+from blurb.extensions.lab.pretraining.inputs import Inputs
+from blurb.extensions.lab.pretraining.objective import loss
+from blurb.messages.errors import notify
+from blurb.messages.text import duration
+from blurb.system.files import damage, read_json, seal, take_out, write_json
+from blurb.system.launchers import one_process
+
+CHECKPOINTS = "checkpoints"
+SECONDS = 300
+"""Between two checkpoints to resume from."""
+PER_DECADE = (1, 2, 5)
+"""Checkpoints that stay, spaced by equal factors: early ones differ most."""
+SAVED = "checkpoint-"
+NAME = re.compile(rf"{SAVED}([1-9][0-9]{{0,14}})", re.ASCII)
+QUALITY = "quality.json"
+"""Beside a checkpoint that stays; `blurb series` draws its figures."""
+MOMENTS = ("optimizer.pt", "scheduler.pt")
+"""What a Trainer needs beside the weights to go on; without them it would start its schedule anew, and say nothing."""
+SPENT = "seconds.json"
+"""In every checkpoint: the seconds of training until then, those before a kill included."""
+
+
+def kept_updates(updates: int) -> list[int]:
+    """The updates after which a checkpoint stays, the last one included: 1, 2, 5, 10, 20, 50, ..."""
+    steps = {1, updates}
+    for decade in range(int(math.log10(updates)) + 1):
+        steps |= {step * 10**decade for step in PER_DECADE}
+    return sorted(step for step in steps if step <= updates)
+
+
+def last_complete(folder: Path) -> Path | None:
+    """The newest checkpoint whose seal is right; what a kill left behind is removed.
+
+    Those that stay have no moments of the optimizer any more, so nothing goes on from them: None if they are all there
+    is, as after a damage to the newest.
+    """
+    saved = sorted(_saved(folder).items())
+    for _, path in reversed(saved):
+        if damage(path):
+            shutil.rmtree(path)
+        elif all((path / name).is_file() for name in MOMENTS):
+            return path
+    if saved:
+        notify(f"{folder} has no checkpoint to go on from: the pretraining starts anew.")
+    return None
+
+
+def _saved(folder: Path) -> dict[int, Path]:
+    """Step -> checkpoint; a folder of another name, such as somebody's copy, is none of ours."""
+    matches = ((NAME.fullmatch(path.name), path) for path in folder.glob(f"{SAVED}*"))
+    return {int(match[1]): path for match, path in matches if match and path.is_dir()}
+
+
+class _Saving(TrainerCallback):  # type: ignore[misc]
+    """When a checkpoint is written; it is sealed after, and the one before goes unless it is to stay."""
+
+    def __init__(self, updates: int, every: int, measure: Callable[[Any], float], before: float) -> None:
+        self.before = before
+        self.kept = set(kept_updates(updates)) | set(range(every, updates + 1, every) if every else ())
+        self.measure = measure
+        self.begun = self.last = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Of training, those before a kill included; what a kill undid does not count."""
+        return round(self.before + time.monotonic() - self.begun, 1)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        if state.global_step in self.kept or time.monotonic() - self.last > SECONDS:
+            control.should_save = True
+            self.last = time.monotonic()
+        return control
+
+    def on_save(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        folder = Path(args.output_dir)
+        write_json(folder / f"{SAVED}{state.global_step}" / SPENT, {"seconds": self.seconds})
+        if state.global_step in self.kept:
+            figures = {"bits per byte": round(self.measure(model), 6)}
+            write_json(folder / f"{SAVED}{state.global_step}" / QUALITY, figures)
+        seal(folder / f"{SAVED}{state.global_step}")
+        for step, path in _saved(folder).items():
+            if step != state.global_step and step not in self.kept:
+                shutil.rmtree(path)
+            elif step != state.global_step and (path / MOMENTS[0]).is_file():  # only the newest is gone on from
+                take_out(path, MOMENTS[0])
+
+
+class _Progress(TrainerCallback):  # type: ignore[misc]
+    """A line to stderr for each logged loss; the epochs in the Trainer's own are of the budget, not of the text."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.begun, self.first = time.monotonic(), state.global_step
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any) -> None:
+        done, open_ = state.global_step - self.first, state.max_steps - state.global_step
+        if logs is not None and "loss" in logs and done:
+            left = f"; about {duration((time.monotonic() - self.begun) / done * open_)} left" if open_ else ""
+            text = f"update {state.global_step:,} of {state.max_steps:,}: loss {float(logs['loss']):.3f}{left}"
+            print(text, file=sys.stderr, flush=True)
+
+
+class _Pretraining(Trainer):  # type: ignore[misc]
+    """The loss at the predicted places, and the order of the inputs, which have drawn everything themselves."""
+
+    def compute_loss(
+        self, model: Any, inputs: Mapping[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        value = loss(model, inputs, self.args.bf16)
+        return (value, None) if return_outputs else value
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        return SequentialSampler(self.train_dataset if train_dataset is None else train_dataset)
+
+
+@one_process()  # no launcher decides about the updates that a recipe counts
+def train(
+    model: Any,
+    inputs: Inputs,
+    folder: Path,
+    bf16: bool,
+    measure: Callable[[Any], float],
+    every: int = 0,
+    progress: bool = True,
+    callbacks: Sequence[TrainerCallback] = (),
+) -> float:
+    """Trains in a folder, from its last complete checkpoint on; returns the seconds, those before a kill included.
+
+    :param folder: of the checkpoints
+    :param measure: bits per byte of the encoder on held-out text, written beside each checkpoint that stays
+    :param progress: whether losses and the time that is left are told on stderr, a hundred times
+    :param callbacks: of the Trainer, beside that which saves
+    :param every: updates between further checkpoints that stay; 0 for none but the logarithmic ones
+    :param bf16: whether products are in bf16; weights and moments are always fp32
+    """
+    recipe = inputs.recipe
+    updates = inputs.updates
+    arguments = TrainingArguments(
+        output_dir=str(folder),
+        max_steps=updates,
+        per_device_train_batch_size=recipe.batch,
+        learning_rate=recipe.lr,
+        weight_decay=recipe.weight_decay,
+        adam_beta2=0.98,
+        adam_epsilon=1e-6,
+        max_grad_norm=0.5,
+        lr_scheduler_type="linear",
+        warmup_steps=max(1, round(recipe.warmup * updates)),
+        bf16=bf16,
+        use_cpu=not torch.cuda.is_available(),
+        save_strategy="no",
+        logging_steps=max(1, updates // 100),
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        dataloader_drop_last=True,
+        seed=recipe.seed,
+    )
+    arguments._n_gpu = min(1, arguments.n_gpu)  # of several, each would take a batch, and the budget be multiplied
+    last = last_complete(folder)
+    saving = _Saving(updates, every, measure, 0.0 if last is None else _spent(last))
+    trainer = _Pretraining(
+        model=model,
+        args=arguments,
+        train_dataset=inputs,
+        processing_class=inputs.tokenizer,
+        callbacks=[saving, *([_Progress()] if progress else []), *callbacks],
+        data_collator=collate,
+    )
+    trainer.remove_callback(PrinterCallback)
+    with errors_alone():  # the decoder's weights are those of the embeddings, and are not stored twice
+        trainer.train(resume_from_checkpoint=None if last is None else str(last))
+    return saving.seconds
+
+
+def _spent(checkpoint: Path) -> float:
+    path = checkpoint / SPENT
+    return float(read_json(path)["seconds"]) if path.is_file() else 0.0  # of a release without this file
+
+
+def collate(items: list[dict[str, Any]]) -> dict[str, Any]:
+    """A batch of tensors from inputs of one length."""
+    import numpy as np
+
+    return {name: torch.from_numpy(np.asarray([item[name] for item in items])) for name in items[0]}

@@ -1,0 +1,144 @@
+"""Makes the parts of a study that are not there yet: pretrain, score, keep the rows, throw the encoder away."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from blurb.extensions.lab.pretraining import pretrain, request
+from blurb.extensions.lab.pretraining.corpus import Corpus
+from blurb.extensions.lab.study import parts
+from blurb.extensions.lab.study.parts import WORK
+from blurb.extensions.lab.study.spec import Study, Variant
+from blurb.results.row_scores import RowScores
+from blurb.row_files import writing as row_files
+from blurb.system import leases
+from blurb.system.files import new_folder, read_json, write_json
+
+Score = Callable[[Path | str, str, str, Path], RowScores]
+"""Fine-tunes an encoder: its folder (or a baseline), the name of its row, the protocol, the store -> the row."""
+
+
+class Texts:
+    """The texts of the variants, each read once.
+
+    :param data: data folder: what dev and test have is kept out of every text
+    """
+
+    def __init__(self, data: Path, raw: Path | None = None) -> None:
+        self._places = data, raw
+        self._there: dict[object, tuple[Corpus, Mapping[str, Any]]] = {}
+
+    def of(self, variant: Variant) -> tuple[Corpus, Mapping[str, Any]]:
+        """The documents of a variant, and what the card says of them."""
+        version = variant.recipe.version
+        key = (tuple(variant.text), tuple(variant.mix), version)
+        if key not in self._there:
+            self._there[key] = request.corpus(variant.text, variant.mix, *self._places, version)
+        return self._there[key]
+
+
+def missing(out: Path, study: Study) -> list[tuple[Variant, int]]:
+    """The pretrainings that have to be made, all variants of a seed before the next: so a study that is stopped early
+    compares all of them, with fewer runs."""
+    planned = [(variant, seed) for seed in range(1, study.runs + 1) for variant in study.variants]
+    return [(variant, seed) for variant, seed in planned if not parts.is_done(out, study, variant, seed)]
+
+
+def conduct(
+    study: Study,
+    out: Path,
+    texts: Texts,
+    score: Score,
+    progress: bool = True,
+    fits: Callable[[Variant], bool] = lambda variant: True,
+) -> Iterator[tuple[Variant, int]]:
+    """Makes what is missing, a pretraining after the other; yields each that is done.
+
+    Any number of processes, of any machines that share the folder, may do so at once: each part is made by that which
+    has its lease.
+
+    :param fits: whether there is time for a pretraining of a variant; the first for which there is none ends it
+    """
+    while True:
+        busy: list[Path] = []
+        for floor in study.floors:
+            busy += _floor(study, floor, out, score)
+        for variant, seed in missing(out, study):
+            leased = _lease_of(out, parts.place(out, variant, seed))
+            with leases.trying(leased) as lease:
+                if lease is None:
+                    busy.append(leased)
+                if lease is None or parts.is_done(out, study, variant, seed):
+                    continue
+                if not fits(variant):
+                    return
+                _make(study, variant, seed, out, texts.of(variant), score, progress, lease.check)
+            yield variant, seed
+        # The lease of a machine that is gone is free after two minutes of looks; living processes go on without us.
+        if not busy or len(leases.wait_for_stale(busy)) == len(busy):
+            return
+
+
+def _lease_of(out: Path, place: Path) -> Path:
+    folder = out / WORK
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{place.name}.lease"
+
+
+def _make(
+    study: Study,
+    variant: Variant,
+    seed: int,
+    out: Path,
+    text: tuple[Corpus, Mapping[str, Any]],
+    score: Score,
+    progress: bool,
+    still_mine: Callable[[], None],
+) -> None:
+    target = parts.place(out, variant, seed)
+    parts.check_text(out, study, variant, text[0].hash)
+    work = out / WORK / target.name
+    encoder = pretrain.pretrain(work / "pretrained", text[0], variant.run(seed), text[1], progress)
+    seconds = {}
+    for protocol in study.protocols:
+        if not parts.has_row(target / protocol, study):
+            started = time.monotonic()
+            row = score(encoder, target.name, protocol, work / "runs")
+            seconds[protocol] = round(time.monotonic() - started, 1)
+            still_mine()
+            _keep(row, target / protocol)
+    still_mine()
+    write_json(target / pretrain.ABOUT, {**read_json(encoder / pretrain.ABOUT), parts.SCORING: seconds})
+    shutil.rmtree(work)
+
+
+def _floor(study: Study, floor: str, out: Path, score: Score) -> list[Path]:
+    """Scores a baseline unless its row is there; returns the lease if another process makes it."""
+    target = parts.floor_place(out, study, floor)
+    if parts.has_row(target, study):
+        return []
+    leased = _lease_of(out, target.parent)
+    with leases.trying(leased) as lease:
+        if lease is None:
+            return [leased]
+        if not parts.has_row(target, study):
+            work = out / WORK / target.parent.name
+            row = score(floor, floor, study.protocols[0], work)
+            lease.check()
+            _keep(row, target)
+            shutil.rmtree(work)
+    return []
+
+
+def _keep(row: RowScores, target: Path) -> None:
+    """Writes a row as files, whole; an earlier one without all datasets goes."""
+    if target.is_dir():
+        shutil.rmtree(target)
+    with new_folder(target) as aside:
+        aside.mkdir(parents=True)
+        for name, content in row_files.files(row).items():
+            (aside / name).write_bytes(content)

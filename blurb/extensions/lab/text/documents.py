@@ -1,0 +1,118 @@
+"""Documents of files that people have: plain text, JSON lines, PubMed's XML; read as a stream, a document at a time."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from blurb.extensions.lab.text import pubmed
+from blurb.messages.errors import DataError, SettingsError
+from blurb.system.files import of_system, ordinary
+
+MOST_LINE = 50_000_000
+"""Bytes of a line: a file without line ends is no text, and would fill the memory."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text that stands by itself: a sequence of sentences, or an abstract with its title.
+
+    :param pmid: its PubMed id, if it is known
+    """
+
+    text: str
+    pmid: str = ""
+
+
+def read(path: Path) -> Iterator[Document]:
+    """The documents of a file, or of all files of a folder in the order of their names.
+
+    :raises DataError: (file, line) for a file that is not what its ending says, or is cut
+    """
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file() and _reader(file) is not None)
+        if not files:
+            raise DataError(f"has no file to read ({', '.join(READERS)}, also with .gz).", path)
+        for file in files:
+            yield from read(file)
+        return
+    reader = _reader(path)
+    if reader is None:
+        raise SettingsError("is of no kind that can be read", where=path, fix=f"use {', '.join(READERS)} (or .gz).")
+    try:
+        with open(path, "rb", opener=ordinary) as raw:
+            yield from reader(io.BufferedReader(gzip.GzipFile(fileobj=raw)) if path.suffix == ".gz" else raw, path)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"the compressed file is damaged or cut ({error}).", path) from None
+    except OSError as error:
+        raise DataError(of_system(error)) from None
+
+
+def _text(stream: IO[bytes], path: Path) -> Iterator[Document]:
+    """Documents separated by blank lines, as in the corpora of BERT."""
+    lines: list[str] = []
+    size = 0
+    for number, line in _lines(stream, path):
+        if line.strip():
+            lines.append(line.strip())
+            size += len(line)
+            if size > MOST_LINE:
+                what = f"a document ends here with more than {MOST_LINE:,} characters."
+                raise DataError(what, path, number, fix="separate documents by blank lines.")
+        elif lines:
+            yield Document("\n".join(lines))
+            lines, size = [], 0
+    if lines:
+        yield Document("\n".join(lines))
+
+
+def _json_lines(stream: IO[bytes], path: Path) -> Iterator[Document]:
+    """Objects with `text`, or with `title` and `abstract`; `pmid` beside, if it is known."""
+    for number, line in _lines(stream, path):
+        if not line.strip():
+            continue
+        try:
+            row: Any = json.loads(line)
+        except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
+            raise DataError(f"is no JSON ({error}).", path, number) from None
+        parts = [row.get(name) or "" for name in ("title", "abstract", "text")] if isinstance(row, dict) else []
+        if not all(isinstance(part, str) for part in parts) or not any(parts):
+            raise DataError("expected an object with `text`, or with `title` and `abstract`.", path, number)
+        try:
+            "".join(parts).encode()
+        except UnicodeEncodeError:
+            raise DataError("half of a surrogate pair is not a character.", path, number) from None
+        yield Document("\n".join(part.strip() for part in parts if part.strip()), str(row.get("pmid") or ""))
+
+
+def _pubmed(stream: IO[bytes], path: Path) -> Iterator[Document]:
+    for pmid, text in pubmed.articles(stream, path):
+        yield Document(text, pmid)
+
+
+def _lines(stream: IO[bytes], path: Path) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE), b""), 1):
+        if len(line) == MOST_LINE:
+            raise DataError(f"has {MOST_LINE:,} bytes without a line end.", path, number)
+        try:
+            yield number, line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"is not UTF-8 ({error.reason}).", path, number) from None
+
+
+READERS: dict[str, Callable[[IO[bytes], Path], Iterator[Document]]] = {
+    ".txt": _text,
+    ".jsonl": _json_lines,
+    ".xml": _pubmed,
+}
+"""Ending -> reader."""
+
+
+def _reader(path: Path) -> Callable[[IO[bytes], Path], Iterator[Document]] | None:
+    return READERS.get(Path(path.stem).suffix if path.suffix == ".gz" else path.suffix)

@@ -1,0 +1,116 @@
+"""Which documents have text of a dev or test set, so that no encoder is pretrained on what it is scored on."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from blurb import tasks
+from blurb.data import read_split
+from blurb.data.examples import texts
+from blurb.data.schema import Example
+from blurb.data.splits import path_of
+from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION
+from blurb.extensions.lab.text.documents import Document
+from blurb.extensions.reports.audit import LONG
+from blurb.extensions.reports.audit.shared import SENTENCE_END
+from blurb.messages.errors import DataError
+from blurb.tasks import SCORED
+
+DUMMY = re.compile(r"@[A-Za-z-]+\$")
+WORD = re.compile(r"[^\W_]+")
+WINDOW = 2 * LONG
+"""Words that a document has in common with a held-out text, in a row, to be one of its documents. A heading or a phrase
+of fewer words repeats by chance; a shorter sentence must be there as a whole."""
+PMID = re.compile(r"\d{4,9}")
+
+
+def words(text: str, version: int = VERSION) -> list[str]:
+    """Runs of letters and digits in lower case: the tokenized text of a corpus and the original have the same.
+
+    Also text with entities of HTML, or with letters in another normal form.
+
+    :param version: of pretraining; the first knew neither
+    """
+    if version != FIRST:
+        text = unicodedata.normalize("NFKC", html.unescape(text))
+    return WORD.findall(text.casefold())
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What must not be in the text of a pretraining.
+
+    :param pmids: documents of dev and test
+    :param windows: hashes of word sequences of their texts
+    :param version: of pretraining
+    :param tasks: the datasets that were read; of one that lacks a split also which was, as `hoc (dev)`
+    """
+
+    pmids: frozenset[str] = frozenset()
+    windows: frozenset[int] = frozenset()
+    lengths: tuple[int, ...] = ()
+    tasks: tuple[str, ...] = ()
+    version: int = VERSION
+
+    def reason(self, document: Document) -> str:
+        """`pmid`, `text`, or "" for a document that may be used."""
+        if document.pmid in self.pmids:
+            return "pmid"
+        sequence = words(document.text, self.version)
+        for length in self.lengths:
+            if any(hash(tuple(sequence[at : at + length])) in self.windows for at in range(len(sequence) - length + 1)):
+                return "text"
+        return ""
+
+
+def read(folder: Path, version: int = VERSION) -> HeldOut:
+    """The dev and test sets of a data folder; sets that it lacks are left out.
+
+    :param version: of pretraining; the first kept every twelfth window of a sentence
+    :raises DataError: if it has none, or for a file that cannot be read: what it holds could not be kept out
+    """
+    pmids: set[str] = set()
+    windows: set[int] = set()
+    lengths: set[int] = set()
+    names = []
+    for task in tasks.all():
+        there = [split for split in SCORED if path_of(task, folder, split).exists()]
+        if there:
+            names.append(task.name if len(there) == len(SCORED) else f"{task.name} ({', '.join(there)})")
+        for split in there:
+            rows = read_split(task, folder, split)
+            pmids |= {row["doc_id"] for row in rows if PMID.fullmatch(str(row.get("doc_id") or ""))}
+            for window in _windows(rows, version):
+                windows.add(hash(window))
+                lengths.add(len(window))
+    if not names:
+        raise DataError("has no dev or test set, so nothing can be kept out of the text", folder, fix="check --data.")
+    return HeldOut(frozenset(pmids), frozenset(windows), tuple(sorted(lengths)), tuple(names), version)
+
+
+def _windows(rows: Iterable[Example], version: int) -> Iterator[tuple[str, ...]]:
+    """Pieces of each sentence, or the sentence if it is shorter; of masked text what stands between the dummies.
+
+    A document is looked at from every word on, and so is a sentence.
+    """
+    for row in rows:
+        for text in texts(row):
+            parts = [part for sentence in SENTENCE_END.split(text) for part in DUMMY.split(sentence)]
+            # Where all sentences are short, what they are together tells.
+            pieces = [piece for part in parts for piece in _pieces(part, version)]
+            yield from pieces or _pieces(DUMMY.sub(" ", text), version)
+
+
+def _pieces(text: str, version: int) -> Iterator[tuple[str, ...]]:
+    sequence = words(text, version)
+    if LONG < len(sequence) < WINDOW:
+        yield tuple(sequence)
+    if len(sequence) >= WINDOW:
+        step = WINDOW if version == FIRST else 1
+        starts = {*range(0, len(sequence) - WINDOW + 1, step), len(sequence) - WINDOW}
+        yield from (tuple(sequence[at : at + WINDOW]) for at in starts)

@@ -1,0 +1,1 @@
+"""Functions that the commands of the extension reports and `import blurb` call."""

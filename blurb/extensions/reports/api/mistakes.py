@@ -1,0 +1,115 @@
+"""`blurb.errors`, `confusion` and `diff`: the mistakes of a trial, and the examples that two answer differently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb.messages.errors import notify
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from blurb.store.record import Record
+    from blurb.tasks import Split
+
+
+def errors(
+    row: str,
+    task: str | None = None,
+    *,
+    seed: int | None = None,
+    split: Split = "test",
+    data: Path | str | None = None,
+    raw: Path | str | None = None,
+    output: Path | str = "runs",
+) -> DataFrame:
+    """The mistakes of a trial, a line each: `id`, `kind`, `gold`, `prediction`, and with data `text`; worst first.
+
+    Scored predictions of any tool are trials as well (`blurb.score(..., add=...)`).
+
+    :param row: name of a row, or the folder of a trial
+    :param task: dataset; not needed for the folder of a trial
+    :param seed: None for the first
+    :param data: data folder, for the text; the table is then for your own use
+    :param raw: folder of the original releases, for trials that used them
+    :param output: the store of a row without a folder
+    """
+    from pandas import DataFrame
+
+    from blurb.extensions.reports import errors as analysis
+    from blurb.results import references
+
+    record = references.trial(row, Path(output), task, seed)
+    texts, train = _texts(record, data, raw, split)
+    mistakes = sorted(analysis.analyse(record, split, texts, train).examples, key=lambda mistake: -mistake.weight)
+    columns = ["id", "kind", "gold", "prediction", "text"]
+    lines = [(each.unit, each.kind, each.gold, each.predicted, each.text) for each in mistakes]
+    return DataFrame(lines, columns=columns).drop(columns=[] if texts else ["text"])
+
+
+def confusion(
+    row: str, task: str | None = None, *, seed: int | None = None, split: Split = "test", output: Path | str = "runs"
+) -> DataFrame:
+    """How often each gold answer (rows) got each prediction (columns): classes, words of PICO, entities.
+
+    Entities count as found where a predicted one overlaps; `none` is the column of missed and the row of invented ones.
+
+    :param row: name of a row, or the folder of a trial; the others as for `errors`
+    :raises SettingsError: for tasks without one answer an example: similarity, documents with several labels
+    """
+    from pandas import DataFrame
+
+    from blurb.extensions.reports import errors as analysis
+    from blurb.results import references
+
+    record = references.trial(row, Path(output), task, seed)
+    table = analysis.confusion(record, analysis.analyse(record, split))
+    counts = [line[1:] for line in table.rows]
+    return DataFrame(counts, index=[line[0] for line in table.rows], columns=list(table.columns[1:]))
+
+
+def diff(
+    a: str,
+    b: str,
+    task: str | None = None,
+    *,
+    seed: int | None = None,
+    split: Split = "test",
+    data: Path | str | None = None,
+    raw: Path | str | None = None,
+    output: Path | str = "runs",
+) -> DataFrame:
+    """The examples that two trials answer differently, a line each; the largest differences first.
+
+    The columns are those of `blurb diff --format csv`; with data there is the text, and the table is for your own use.
+    They are chosen as in any table: `table[table.outcome == "only B right"]`.
+
+    :param a: name of a row, or the folder of a trial; `b` likewise
+    :param task: dataset; not needed if both have only one
+    :raises SettingsError: if they are not of the same data and examples
+    """
+    from pandas import DataFrame
+
+    from blurb.extensions.reports.differences import differences
+    from blurb.results import references
+
+    first, other = references.trials((a, b), Path(output), task, seed)
+    texts, _ = _texts(first, data, raw, split)
+    examples = differences(first, other, split, texts).examples
+    columns = ["id", "outcome", "kind_a", "kind_b", "gold", "prediction_a", "prediction_b", "size", "text"]
+    return DataFrame([example.cells for example in examples], columns=columns).drop(columns=[] if texts else ["text"])
+
+
+def _texts(
+    record: Record, data: Path | str | None, raw: Path | str | None, split: Split
+) -> tuple[dict[str, Any] | None, list[Any]]:
+    from blurb.extensions.reports import trial_texts
+
+    if data is None and raw is None:
+        return None, []
+    folder, originals = (None if place is None else Path(place) for place in (data, raw))
+    found = trial_texts.read(record, folder, originals, split)
+    if found.doubt:
+        notify(found.doubt)
+    return found.examples, found.train

@@ -1,0 +1,37 @@
+"""Checks corpora for defects that even a correct copy has: one function per check, each yields findings.
+
+To add a check, add a function of a `Corpus` to `CHECKS`, or a function of all corpora to `ACROSS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from blurb.extensions.reports.audit._base import LONG, Corpus, Finding
+from blurb.extensions.reports.audit.alignment import entities, windows
+from blurb.extensions.reports.audit.characters import characters
+from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated
+from blurb.extensions.reports.audit.shared import shared
+from blurb.extensions.reports.audit.tags import illegal
+
+__all__ = ["ACROSS", "CHECKS", "LONG", "Corpus", "Finding", "audit"]
+
+CHECKS: tuple[Callable[[Corpus], Iterator[Finding]], ...] = (
+    between,
+    repeated,
+    conflicts,
+    documents,
+    illegal,
+    characters,
+    entities,
+    windows,
+)
+"""Checks of a single corpus, in display order."""
+ACROSS: tuple[Callable[[Sequence[Corpus]], Iterator[Finding]], ...] = (shared,)
+"""Checks of several corpora against each other."""
+
+
+def audit(corpora: Sequence[Corpus]) -> list[Finding]:
+    """All findings, ordered by check, then by task."""
+    findings = [finding for check in CHECKS for corpus in corpora for finding in check(corpus)]
+    return findings + [finding for across in ACROSS for finding in across(corpora)]

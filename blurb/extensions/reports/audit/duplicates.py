@@ -1,0 +1,124 @@
+"""Inputs and documents that occur more than once in a corpus, and equal inputs with different answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from blurb.data.examples import answer, group
+from blurb.extensions.reports.audit._base import Corpus, Finding, ids, long
+from blurb.tasks import Split
+
+PAIRS: tuple[tuple[Split, Split, str], ...] = (
+    ("test", "train", "a leak: answers can be remembered"),
+    ("test", "dev", "small: dev only chooses the epoch"),
+    ("dev", "train", "dev favours epochs that remember"),
+)
+
+
+def repeated(corpus: Corpus) -> Iterator[Finding]:
+    """Inputs repeated within a split; counts every copy after the first."""
+    for split, groups in corpus.by_identity.items():
+        copies = [row for rows in groups.values() for row in rows[1:]]
+        if copies:
+            first = tuple(str(rows[0]["id"]) for rows in groups.values() for _ in rows[1:])
+            distinct = sum(len(rows) > 1 for rows in groups.values())
+            effect = "learnt more often" if split == "train" else "counted more than once"
+            yield Finding(
+                "repeated",
+                corpus.task.name,
+                split,
+                len(copies),
+                effect,
+                distinct=distinct,
+                long=long(copies),
+                ids=ids(copies),
+                others=first,
+            )
+
+
+def between(corpus: Corpus) -> Iterator[Finding]:
+    """Inputs of one split that also occur in another; counts every example of the first."""
+    for later, earlier, effect in PAIRS:
+        if later not in corpus.splits or earlier not in corpus.splits:
+            continue
+        known = corpus.by_identity[earlier]
+        pairs = [
+            (row, known[key][0]) for key, rows in corpus.by_identity[later].items() if key in known for row in rows
+        ]
+        if pairs:
+            rows = [row for row, _ in pairs]
+            yield Finding(
+                "between splits",
+                corpus.task.name,
+                f"{later} in {earlier}",
+                len(pairs),
+                effect,
+                distinct=len(group(rows)),
+                long=long(rows),
+                ids=ids(rows),
+                others=ids(twin for _, twin in pairs),
+            )
+
+
+def conflicts(corpus: Corpus) -> Iterator[Finding]:
+    """Equal inputs with different answers, over all splits.
+
+    No model can get all of these right in dev and test: it loses all but the most frequent answer of each group.
+    """
+    everywhere = group(row for rows in corpus.splits.values() for row in rows)
+    answers = {key for key, rows in everywhere.items() if len(rows) > 1 and len(set(map(answer, rows))) > 1}
+    for split, groups in corpus.by_identity.items():
+        conflicting = [row for key, rows in groups.items() if key in answers for row in rows]
+        if not conflicting:
+            continue
+        lost = sum(len(rows) - max(Counter(map(answer, rows)).values()) for rows in groups.values())
+        effect = f"{lost} are wrong for any model" if lost else "another answer in another split"
+        if split == "train":
+            effect = "learnt with several answers"
+        yield Finding(
+            "conflicting labels",
+            corpus.task.name,
+            split,
+            len(conflicting),
+            effect,
+            distinct=len(group(conflicting)),
+            long=long(conflicting),
+            ids=ids(conflicting),
+        )
+
+
+def documents(corpus: Corpus) -> Iterator[Finding]:
+    """Documents that occur twice in a split (with other examples between the copies), or in two splits."""
+    in_split: dict[Split, list[str]] = {}
+    for split, rows in corpus.splits.items():
+        # Examples without a document are not compared.
+        in_split[split] = [name for name, _ in groupby(row.get("doc_id") for row in rows) if name is not None]
+    places: dict[str, Sequence[str]] = {**dict(in_split.items()), **corpus.headers}
+    for where, names in places.items():
+        again = sorted(name for name, times in Counter(names).items() if times > 1)
+        if again:
+            count = sum(Counter(names)[name] - 1 for name in again)
+            yield Finding(
+                "documents",
+                corpus.task.name,
+                where,
+                count,
+                "its sentences count twice",
+                kind="twice",
+                distinct=len(again),
+                ids=tuple(again),
+            )
+    for later, earlier, _ in PAIRS:
+        both = sorted(set(in_split.get(later, ())) & set(in_split.get(earlier, ())))
+        if both:
+            yield Finding(
+                "documents",
+                corpus.task.name,
+                f"{later} in {earlier}",
+                len(both),
+                "one document on both sides",
+                kind="in both",
+                ids=tuple(both),
+            )

@@ -1,0 +1,91 @@
+"""Reads what the checks need: the splits present, and the originals if available."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from blurb.data.loading import TaskData
+from blurb.data.readers._files import decode
+from blurb.data.splits import path_of, read_split
+from blurb.extensions.reports.audit._base import Corpus, Finding
+from blurb.inputs.tokenized_split import Read
+from blurb.messages.errors import BlurbError, DataError
+from blurb.system.files import read_bytes
+from blurb.tasks import SPLITS, Split, Task
+
+HEADERS = {"ncbi-disease": r"NCBI(?:train|develop|test)set_corpus\.txt"}
+"""Task whose BLURB files do not name documents -> pattern of the file names of its original release (PubTator)."""
+TITLE = re.compile(r"^(\d+)\|t\|", re.MULTILINE)
+
+
+def gather(
+    tasks: Sequence[Task],
+    folder: Path,
+    raw: Path | None = None,
+    read: Read | None = None,
+    load_original: Callable[[Task, Path, Iterable[Split]], TaskData] | None = None,
+) -> tuple[list[Corpus], list[Finding], list[str]]:
+    """Returns the corpora, findings about unreadable files, and notes about missing ones.
+
+    :param load_original: reads the originals of a task below `raw`; a parameter, as `blurb.corpora` lies above
+    :raises DataError: if a folder does not exist
+    """
+    for path, option in ((folder, "data"), (raw, "raw")):
+        if path is not None and not path.is_dir():
+            raise DataError("the folder does not exist", path, fix=f"check the path given with --{option}.")
+    corpora, unreadable, notes = [], [], []
+    for task in tasks:
+        splits, files = {}, {}
+        for split in SPLITS:
+            path = path_of(task, folder, split)
+            if not path.is_file():
+                notes.append(f"{task.name}: {split} is missing ({task.files[split]}).")
+                continue
+            try:
+                splits[split] = read_split(task, folder, split)
+            except DataError as error:
+                # The message may quote the file; it goes to the terminal only.
+                line = f"line {error.line}" if error.line is not None else "as a whole"
+                unreadable.append(Finding("unreadable", task.name, split, 1, "not audited, and cannot be run", line))
+                notes.append(str(error))
+                continue
+            files[split] = read_bytes(path)
+        originals = {}
+        if load_original is not None and raw is not None and task.dummified and task.original:
+            try:
+                loaded = load_original(task, raw, splits)
+                originals = {split: dataset.to_list() for split, dataset in loaded.splits.items()}
+            except BlurbError as error:  # missing, invalid, or the extra that reads it is not installed
+                notes.append(
+                    f"{task.name}: comparing it with other tasks by text with dummies, without originals: {error}"
+                )
+        headers = _headers(task, raw)
+        if task.name in HEADERS and not headers:
+            notes.append(
+                f"{task.name}: its files do not name documents; repeated ones (8528200) only show in the original "
+                "release (--raw with NCBItrainset_corpus.txt)."
+            )
+        readings = {}
+        if read is not None:  # the checks only need words and entities
+            readings = {
+                split: read(task, rows) for split, rows in splits.items() if rows[0].keys() & {"tokens", "head"}
+            }
+        corpora.append(Corpus(task, splits, originals, readings, headers, files))
+    if nameless := [corpus.task.name for corpus in corpora if corpus.splits and not _names_documents(corpus)]:
+        notes.append(f"Documents are not compared where the files do not name them: {', '.join(nameless)}.")
+    return corpora, unreadable, notes
+
+
+def _names_documents(corpus: Corpus) -> bool:
+    """Whether documents are known, from the files or from the original release; LinkBERT's files name none."""
+    return bool(corpus.headers) or any(row.get("doc_id") for rows in corpus.splits.values() for row in rows)
+
+
+def _headers(task: Task, raw: Path | None) -> dict[str, list[str]]:
+    """PubMed ids in the original files of a task below `raw`, in order."""
+    if raw is None or task.name not in HEADERS:
+        return {}
+    found = sorted(path for path in raw.rglob("*.txt") if re.fullmatch(HEADERS[task.name], path.name))
+    return {path.name: TITLE.findall(decode(read_bytes(path), path)) for path in found}

@@ -1,0 +1,170 @@
+"""`blurb diff`: the examples to which two rows give different answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
+
+import click
+
+from blurb.cli import _complete
+from blurb.cli._formats import formats
+from blurb.cli._options import STORE
+from blurb.extensions.reports.cli.errors import GOLD, TABLE_LIMIT
+from blurb.records import columns
+from blurb.tasks import SCORED, Scored
+from blurb.terminal.output import console, show
+
+if TYPE_CHECKING:
+    from rich.text import Text as Line
+
+    from blurb.extensions.reports.differences import Difference
+    from blurb.store.record import Record
+
+
+class Different(TypedDict):
+    """An example to which two trials give different answers."""
+
+    id: Annotated[str, "id of the example"]
+    outcome: Annotated[
+        Literal["only A right", "only B right", "both wrong", "A closer", "B closer", "equally far"],
+        "who is right, or closer",
+    ]
+    kind_a: Annotated[str, "kind of A's mistake, or `right`"]
+    kind_b: Annotated[str, "kind of B's mistake, or `right`"]
+    gold: Annotated[str | float, GOLD]
+    prediction_a: Annotated[str | float, "answer of A, likewise"]
+    prediction_b: Annotated[str | float, "answer of B, likewise"]
+    size: Annotated[float, "how far the two answers are from each other"]
+    text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
+
+
+@click.command(name="diff")
+@click.argument("a", shell_complete=_complete.rows_anywhere)
+@click.argument("b", shell_complete=_complete.rows_anywhere)
+@click.option("--task", "name", shell_complete=_complete.one_task, help="Dataset; not needed if both have only one.")
+@click.option("--seed", type=int, help="Seed of both runs.  [default: the first of each]")
+@click.option("--split", type=click.Choice(SCORED), default="test", show_default=True, help="Split to compare.")
+@STORE
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder, to show the text of examples.")
+@click.option(
+    "--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for trials that used them."
+)
+@click.option("--kind", help="Show only this outcome ('only A right'), or differences with this kind of mistake.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    help="Number of differences to show.  [default: 10 in the table, all in csv, json and the page]",
+)
+@click.option("--with-text", is_flag=True, help="Print text even if the output is csv, json, a file or a pipe.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write a page. With --data it has corpus text: for your own use only.",
+)
+@formats(list[Different], text="Output format; csv and json list the differences only.")
+def command(
+    a: str,
+    b: str,
+    name: str | None,
+    seed: int | None,
+    split: Scored,
+    output: Path,
+    data: Path | None,
+    raw: Path | None,
+    kind: str | None,
+    limit: int | None,
+    with_text: bool,
+    html: Path | None,
+    form: str,
+) -> None:
+    """Show the examples that two rows answer differently.
+
+    They are grouped by the kind of mistake that each row makes.
+
+    A and B are rows (MODEL, FOLDER[:ROW]) of which there are predictions, or trial folders. Both must be of the same
+    data and examples. The largest differences come first. The output has ids, counts and labels. Corpus text needs
+    --data (or --raw, for trials on the originals), and is shown only in a table on a terminal, with --with-text or in
+    the page.
+    """
+    from blurb.extensions.reports.cli import _texts
+    from blurb.extensions.reports.differences import differences
+    from blurb.extensions.reports.html.examples import DifferencesPage
+    from blurb.messages.errors import UnknownName
+    from blurb.results.references import trials
+
+    show_text = _texts.may_show(with_text, data, raw, form)
+    first, other = trials((a, b), output, name, seed)
+    texts = _texts.of_trial(first, data, raw, split)[0] if data or raw else None
+    result = differences(first, other, split, texts)
+    kinds = sorted({kind for example in result.examples for kind in example.kinds})
+    if kind is not None and kind not in kinds:
+        raise UnknownName("outcome or kind of mistake", kind, kinds)
+    chosen = [example for example in result.examples if kind is None or kind in example.kinds]
+    sides = (_described(a, first, split), _described(b, other, split))
+    shown = chosen[: TABLE_LIMIT if limit is None and form == "table" else limit]
+    if form == "table":
+        click.echo(f"{first.trial.task}, {split}\nA: {sides[0]}\nB: {sides[1]}")
+        for table in result.tables:
+            click.echo(f"\n{table.title}")
+            show(table.columns, table.rows, form, numbers=table.columns[3 if table.columns[0] == "outcome" else 1 :])
+        _print(shown, len(chosen), kind, show_text)
+    else:
+        keys = columns(Different) if texts and show_text else columns(Different)[:-1]
+        show(keys, [example.cells[: len(keys)] for example in shown], form)
+    if html is not None:
+        _texts.write_page(DifferencesPage(f"{first.trial.task}, {split}", sides, result, chosen[:limit]), html)
+    elif texts and not show_text:
+        _texts.say_left_out()
+
+
+def _described(row: str, record: Record, split: Scored) -> str:
+    return f"{row}, seed {record.trial.seed}, {record.metrics['metric']} {100 * record.score(split):.2f}"
+
+
+def _print(examples: Sequence[Difference], total: int, kind: str | None, with_text: bool) -> None:
+    """The differences by group, on a few lines each."""
+    from rich.text import Text as Line
+
+    from blurb.extensions.reports.differences import grouped
+    from blurb.messages.text import plural
+
+    if not total:
+        click.echo("No differences: A and B give the same answers.")
+        return
+    more = f"; the first {len(examples):,}:" if 0 < len(examples) < total else ":" if examples else "."
+    click.echo(f"{plural(total, 'difference')}{f' ({kind})' if kind else ''}{more}")
+    out = console()
+    for group, members in grouped(examples).items():
+        click.echo(f"\n{group}")
+        for example in members:
+            numbers = isinstance(example.gold, float)
+            click.echo(f"  {example.unit}{f', difference {example.size:.2f}' if numbers else ''}")
+            lines = _lines(example, with_text)
+            indent = 6 + max(map(len, lines))
+            for name, line in lines.items():
+                for number, part in enumerate(line.wrap(out, out.width - indent)):
+                    part.rstrip()
+                    out.print(Line(f"    {'' if number else name}".ljust(indent)) + part, soft_wrap=True)
+
+
+def _lines(example: Difference, with_text: bool) -> dict[str, Line]:
+    """Gold, both answers, and the text, each with what is marked in brackets and in bold."""
+    from rich.text import Text as Line
+
+    from blurb.extensions.reports.differences.texts import shortened
+
+    answers = {"gold": example.gold, "A": example.first.answer, "B": example.other.answer}
+    lines = {
+        name: Line(f"{answer:.2f}" if isinstance(answer, float) else answer or "none")
+        for name, answer in answers.items()
+    }
+    for name, text in example.texts.items() if with_text else ():
+        line = lines.setdefault(name.replace("_", " "), Line())
+        if line:
+            line.append("  ")
+        for piece in shortened(text):
+            line.append(f"[{piece.text}]" if piece.marked else piece.text, "bold" if piece.marked else "")
+    return lines

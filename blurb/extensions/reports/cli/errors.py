@@ -1,0 +1,117 @@
+"""`blurb errors`: the mistakes of a trial, by kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NotRequired, TypedDict
+
+import click
+
+from blurb.cli import _complete
+from blurb.cli._formats import formats
+from blurb.cli._options import STORE
+from blurb.tasks import SCORED
+from blurb.terminal.output import show
+
+TABLE_LIMIT = 10
+GOLD = (
+    "gold answer: labels joined by '; ', an entity as TYPE FIRST-END in words (END is not part of it), a number, or "
+    "empty for none"
+)
+
+
+class Listed(TypedDict):
+    """A mistake of a trial."""
+
+    id: Annotated[str, "id of the example"]
+    kind: Annotated[str, "kind of mistake"]
+    gold: Annotated[str | float, GOLD]
+    prediction: Annotated[str | float, "predicted answer, likewise"]
+    text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
+
+
+@click.command(name="errors")
+@click.argument("row", shell_complete=_complete.rows_anywhere)
+@click.option("--task", "name", shell_complete=_complete.one_task, help="Dataset; not needed if ROW is a trial folder.")
+@click.option("--seed", type=int, help="Seed of the run.  [default: the first]")
+@click.option("--split", type=click.Choice(SCORED), default="test", show_default=True, help="Split to analyse.")
+@STORE
+@click.option("--data", type=click.Path(path_type=Path), help="Data folder, to show the text of mistakes.")
+@click.option(
+    "--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for trials that used them."
+)
+@click.option("--kind", help="Show only mistakes of this kind.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    help="Number of mistakes to show.  [default: 10 in the table, all in csv and json]",
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Picture of the confusion matrix: .png, .svg or .pdf.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write a page with filters. With --data it has corpus text: for your own use only.",
+)
+@click.option("--with-text", is_flag=True, help="Show text even if the output is csv, json, a file or a pipe.")
+@formats(list[Listed], text="Output format; csv and json list the mistakes only.")
+def command(
+    row: str,
+    name: str | None,
+    seed: int | None,
+    split: str,
+    output: Path,
+    data: Path | None,
+    raw: Path | None,
+    kind: str | None,
+    limit: int | None,
+    plot: Path | None,
+    html: Path | None,
+    with_text: bool,
+    form: str,
+) -> None:
+    """Count the mistakes of a trial by kind and show the largest.
+
+    ROW is a row (MODEL, FOLDER[:ROW]) with --task, or a trial folder. The output has ids, counts and labels. Corpus
+    text needs --data (or --raw, for a trial on the originals), and is shown only in a table on a terminal or with
+    --with-text.
+    """
+    from blurb.extensions.reports import errors
+    from blurb.extensions.reports.cli import _texts
+    from blurb.extensions.reports.html.examples import MistakesPage
+    from blurb.extensions.reports.plots import confusion
+    from blurb.messages import text
+    from blurb.messages.errors import UnknownName
+    from blurb.results.references import trial
+
+    with_text = _texts.may_show(with_text, data, raw, form)
+    if plot is not None:
+        confusion.check(plot)
+    record = trial(row, output, name, seed)
+    texts, train = _texts.of_trial(record, data, raw, split) if data or raw else (None, [])
+    report = errors.analyse(record, split, texts, train)  # type: ignore[arg-type]
+    kinds = sorted({example.kind for example in report.examples})
+    if kind is not None and kind not in kinds:
+        raise UnknownName("kind of mistake", kind, kinds)
+    if plot is not None:
+        confusion.write(f"{row}, {record.task.title}, {split}", errors.confusion(record, report), plot)
+    chosen = sorted((each for each in report.examples if kind in (None, each.kind)), key=lambda each: -each.weight)
+    columns = ["example" if form == "table" else "id", "kind", "gold", "prediction", "text"]
+    columns = columns[: None if texts and with_text else -1]
+    listed = TABLE_LIMIT if limit is None and form == "table" else limit
+    rows: list[tuple[object, ...]] = [
+        (one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)] for one in chosen[:listed]
+    ]
+    if form == "table":
+        click.echo(f"{row}: {record.trial.task}, seed {record.trial.seed}, {split}")
+        for table in report.tables:
+            click.echo(f"\n{table.title}")
+            show(table.columns, table.rows, form, numbers=table.columns[1:])
+        click.echo(f"{text.plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
+        rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
+    show(columns, rows, form)
+    if html is not None:
+        page = MistakesPage(f"{record.task.title}, {split}", f"{row}, seed {record.trial.seed}", report, chosen[:limit])
+        _texts.write_page(page, html)
+    elif texts and not with_text:
+        _texts.say_left_out()

@@ -1,0 +1,286 @@
+"""`blurb data stats`: sizes, lengths, labels, and the scores of trivial answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+
+import click
+
+from blurb.cli._formats import formats
+from blurb.cli.data._options import look_options, reader_of
+from blurb.records import Count
+from blurb.tasks import Split
+from blurb.terminal.output import json_text, show
+
+if TYPE_CHECKING:
+    from blurb.extensions.reports.stats import Lengths, Statistics
+
+MOST_LABELS = 50
+"""Maximum number of labels listed per dataset; a task file may declare any number."""
+
+
+class Sizes(TypedDict):
+    """Lengths of inputs."""
+
+    mean: Annotated[float, "mean length"]
+    p5: Annotated[Count, "length that 5 % of the inputs do not exceed"]
+    p25: Annotated[Count, "length that 25 % of the inputs do not exceed"]
+    p50: Annotated[Count, "length that 50 % of the inputs do not exceed"]
+    p75: Annotated[Count, "length that 75 % of the inputs do not exceed"]
+    p95: Annotated[Count, "length that 95 % of the inputs do not exceed"]
+    longest: Annotated[Count, "greatest length"]
+    longest_id: Annotated[str, "id of the first of the longest inputs"]
+
+
+class Table8(TypedDict):
+    """Mean lengths in Table 8 of Gu et al."""
+
+    wiki_books: Annotated[float, "BERT's"]
+    pubmed: Annotated[float, "PubMedBERT's"]
+
+
+class Gold(TypedDict):
+    """The gold scores."""
+
+    mean: Annotated[float, "mean"]
+    sd: Annotated[float, "standard deviation"]
+
+
+class Described(TypedDict):
+    """Statistics of a split."""
+
+    task: Annotated[str, "name of the task, as in `blurb tasks`"]
+    split: Annotated[Split, "split"]
+    unit: Annotated[str, "what `units` counts"]
+    units: Annotated[Count, "size in that unit"]
+    inputs: Annotated[Count, "number of examples"]
+    words: Annotated[Sizes, "lengths in words"]
+    sub_tokens: Annotated[Sizes | None, "lengths in sub-tokens; null without --model"]
+    limit: Annotated[Count | None, "longest input that training reads, in sub-tokens; null without --model"]
+    truncated: Annotated[Count | None, "inputs that are cut; null without --model"]
+    windowed: Annotated[Count | None, "inputs read in windows; null without --model"]
+    table_8: Annotated[Table8 | None, "mean lengths of two vocabularies in Table 8 of Gu et al.; null outside BLURB"]
+    labels: Annotated[dict[str, Count], "count of each label"]
+    score: Annotated[Gold | None, "of the gold scores (similarity); null for other types"]
+    adjacent_entities: Annotated[Count | None, "entities that touch another of their type; null for other types"]
+    io_ceiling: Annotated[float | None, "F1 of perfect IO tags, times 100; null for other types"]
+    majority: Annotated[float | None, "score of the most frequent answer, times 100; null without train"]
+    examples_per_word: Annotated[float | None, "examples divided by mean words per example; null but for train"]
+    expected: Annotated[
+        Literal["bigrams", "sequence"] | None,
+        "what is expected to win: bigrams below a ratio of 1,500; null but for train, and for tags and scores",
+    ]
+
+
+@click.command()
+@look_options
+@formats(list[Described])
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also plot the lengths to a .png, .svg or .pdf (needs the extra 'plots').",
+)
+def stats(
+    data: Path | None, selection: str, model: str | None, form: str, plot: Path | None, casing: str | None
+) -> None:
+    """Show the size, lengths and labels of every split.
+
+    Also the majority's score, and the ceiling of IO tags.
+
+    For train also the number of examples divided by their mean number of words, a rule of thumb for whether bigrams or
+    sequence models will do better.
+    Lengths are in words; with --model also in sub-tokens (special tokens included), compared with Table 8 of Gu et
+    al., and with how much training cuts at the task's or the encoder's maximum length.
+    """
+    from blurb import tasks
+    from blurb.data.splits import elsewhere, path_of, read_split
+    from blurb.extensions.reports.plots import input_lengths
+    from blurb.extensions.reports.stats import measure
+    from blurb.formulations._majority import majority_score
+    from blurb.messages.errors import DataError
+    from blurb.planning.request import folders
+
+    if plot is not None:
+        input_lengths.check(plot)
+    chosen = tasks.load_selection(selection)
+    folder, _ = folders("blurb", data, None, chosen, has_suite=False)
+    if not folder.is_dir():
+        raise DataError("the data folder does not exist", folder, fix="check --data.")
+    read = reader_of(model, folder, casing)
+    splits, notes = [], []
+    for task in chosen:
+        there = [split for split in tasks.SPLITS if path_of(task, folder, split).is_file()]
+        notes += [f"{task.name}: the {split} file is missing." for split in tasks.SPLITS if split not in there]
+        rows = {split: read_split(task, folder, split) for split in there}
+        splits += measure(task, rows, read, majority_score)
+    if not splits:
+        raise DataError(f"none of the data files exists.{elsewhere(chosen, folder)}", folder)
+    if form == "table":
+        _show_tables(splits)
+    elif form == "json":
+        click.echo(json_text([record(one) for one in splits]), nl=False)
+    else:
+        rows_ = [_flat(record(one)) for one in splits]
+        columns = list(dict.fromkeys(column for row in rows_ for column in row))
+        show(columns, [[row.get(column) for column in columns] for row in rows_], form)
+    if plot is not None:
+        input_lengths.write(splits, plot)
+    for note in notes:
+        click.echo(note, err=True)
+
+
+def record(split: Statistics) -> Described:
+    """All statistics of a split, for JSON."""
+    from blurb.extensions.reports.stats import TABLE_8
+
+    published = TABLE_8.get(split.task.name)
+    return {
+        "task": split.task.name,
+        "split": split.split,
+        "unit": split.task.unit,
+        "units": split.units,
+        "inputs": split.inputs,
+        "words": _lengths(split.words),
+        "sub_tokens": None if split.subtokens is None else _lengths(split.subtokens),
+        "limit": split.limit,
+        "truncated": split.truncated,
+        "windowed": split.windowed,
+        "table_8": None if published is None else {"wiki_books": published[0], "pubmed": published[1]},
+        "labels": dict(split.labels),
+        "score": None if split.score is None else {"mean": split.score[0], "sd": split.score[1]},
+        "adjacent_entities": split.adjacent,
+        "io_ceiling": split.io_ceiling,
+        "majority": split.majority,
+        "examples_per_word": split.ratio,
+        "expected": split.expected,
+    }
+
+
+def _lengths(sizes: Lengths) -> Sizes:
+    at = sizes.quantiles
+    return {
+        "mean": sizes.mean,
+        "p5": at[5],
+        "p25": at[25],
+        "p50": at[50],
+        "p75": at[75],
+        "p95": at[95],
+        "longest": sizes.longest,
+        "longest_id": sizes.longest_id,
+    }
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested objects as columns (`words_mean`). Labels are one cell, as they differ by dataset."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict) and key != "labels":
+            flat.update(_flat(value, f"{prefix}{key}_"))
+        elif value is not None or key not in ("words", "sub_tokens", "table_8", "score"):
+            flat[prefix + key] = value
+    return flat
+
+
+def _show_tables(described: Sequence[Statistics]) -> None:
+    """Prints sizes and lengths of every split, a row per label, and with sub-tokens Table 8."""
+    from blurb.extensions.reports.stats import TABLE_8
+    from blurb.tasks import SPLITS
+
+    subtokens = any(each.subtokens for each in described)
+    columns = ["dataset", "split", "units", "inputs", "words", "longest"]
+    columns += ["sub-tokens", "longest", "limit", "beyond"] if subtokens else []
+    columns += ["majority", "IO"]
+    rows = []
+    for each in described:
+        row: list[object] = [
+            each.task.name,
+            each.split,
+            each.units,
+            each.inputs,
+            f"{each.words.mean:.1f}",
+            each.words.longest,
+        ]
+        if subtokens and each.subtokens:
+            row += [f"{each.subtokens.mean:.1f}", each.subtokens.longest, each.limit, _beyond(each)]
+        rows.append([*row, _score(each.majority), _score(each.io_ceiling)])
+    show(columns, rows, "table", numbers=columns[2:])
+    click.echo(
+        "units: counted as in the paper's Table 3; words, sub-tokens: mean per input; IO: F1 of perfect tags without B"
+    )
+    if subtokens:
+        click.echo("beyond: inputs longer than the limit; they are cut, or (w) read in windows")
+    click.echo()
+    tasks = {each.task.name: each.task for each in described}
+    cells = {(each.task.name, each.split): each for each in described}
+    rows = []
+    for name, task in tasks.items():
+        splits = [cells.get((name, split)) for split in SPLITS]
+        labels = list(next(each for each in splits if each).labels)
+        rows += [[name, label, *(_label(each, label) for each in splits)] for label in labels[:MOST_LABELS]]
+        if rest := labels[MOST_LABELS:]:
+            sums = ["-" if each is None else f"{sum(each.labels[label] for label in rest):,}" for each in splits]
+            rows.append([name, f"({len(rest):,} more: use --format csv)", *sums])
+        if "score" in task.task_type.columns:
+            rows.append([name, "score: mean, sd", *map(_scores, splits)])
+    show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
+    _show_rule([each for each in described if each.split == "train"])
+    if subtokens:
+        rows = []
+        for name in tasks:
+            own = [
+                (each.subtokens.mean, each.inputs) for each in described if each.task.name == name and each.subtokens
+            ]
+            mean = sum(mean * inputs for mean, inputs in own) / sum(inputs for _, inputs in own)
+            published = TABLE_8.get(name)
+            rows.append([name, f"{mean:.1f}", *(published or ("", ""))])
+        show(("dataset", "here", "Wiki+Books", "PubMed"), rows, "table", numbers=("here", "Wiki+Books", "PubMed"))
+        click.echo("Mean sub-tokens per input over all splits, and Table 8 of Gu et al. for its two vocabularies.")
+
+
+def _show_rule(found: Sequence[Statistics]) -> None:
+    """Prints where the training sets lie by the rule for bigrams."""
+    from blurb.extensions.reports.stats import RULE
+
+    rows = [
+        (one.task.name, one.inputs, f"{one.words.mean:.1f}", f"{one.ratio:,.0f}", one.expected or "-")
+        for one in found
+        if one.ratio is not None
+    ]
+    if rows:
+        columns = ("dataset", "examples", "words", "ratio", "expected")
+        show(columns, rows, "table", numbers=columns[1:4])
+        click.echo(
+            f"ratio: training examples divided by their mean words. Below {RULE:,} bigrams are expected to beat\n"
+            "models of word order trained from nothing (sequence), which win above it; a rule for classes of texts."
+        )
+        click.echo()
+
+
+def _label(one: Statistics | None, label: str) -> str:
+    """Count, and share of the units (documents may have several labels)."""
+    if one is None:
+        return "-"
+    return _share(one.labels[label], one.units)
+
+
+def _share(count: int, units: int) -> str:
+    """Count and share; the count alone if a split of NER or PICO has no entity at all."""
+    return f"{count:,} ({100 * count / units:.1f} %)" if units else f"{count:,}"
+
+
+def _scores(one: Statistics | None) -> str:
+    return "-" if one is None or one.score is None else f"{one.score[0]:.2f}, {one.score[1]:.2f}"
+
+
+def _beyond(one: Statistics) -> str:
+    """Share of the inputs over the limit, and whether they are read in windows."""
+    if one.windowed:
+        return f"{100 * one.windowed / one.inputs:.1f} % w"
+    return f"{100 * one.truncated / one.inputs:.1f} %  " if one.truncated else "-  "
+
+
+def _score(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

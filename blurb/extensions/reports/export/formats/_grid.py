@@ -1,0 +1,153 @@
+"""The content of a table: a column per model, a line per dataset in the order of the paper's Table 6, score last."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from blurb.extensions.reports.export.formats._base import ExportRequest, rows
+from blurb.messages.errors import SettingsError, StoreError, UnknownName
+from blurb.messages.text import grouped
+from blurb.results import groups, notes, published
+from blurb.results.groups import Standing
+from blurb.results.row_scores import DEMO, RowScores
+from blurb.results.score import SCORE, datasets_by_type
+from blurb.tasks import Task
+
+OPTIONS = frozenset({"published", "sd", "transpose"})
+MOST = 10
+"""Models that a page has columns for, as the Table 6 of the paper; more of them are lines."""
+TITLE_OF_SCORE = "BLURB score"
+SOURCE = "Gu et al., ACM Transactions on Computing for Healthcare 3(1), 2021"
+
+
+@dataclass(frozen=True)
+class ExportCell:
+    """A number as printed, "" if missing. `best` marks the best of its dataset among two or more models."""
+
+    text: str = ""
+    sd: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """One model. Scores are times 100; `sd` is over seeds, for datasets with two or more.
+
+    :param note: what to know of it, without its name, as models with the same note share a line
+    :param standing: among which columns it can be the best
+    """
+
+    name: str
+    figures: dict[str, float]
+    sd: dict[str, float] = field(default_factory=dict)
+    note: str = ""
+    standing: Standing = field(default_factory=Standing)
+
+
+@dataclass(frozen=True)
+class ExportTable:
+    """A table: `cells` has a line for each of `lines` with a cell for each of `heads`."""
+
+    corner: str
+    heads: Sequence[str]
+    lines: Sequence[str]
+    cells: Sequence[Sequence[ExportCell]]
+    caption: str
+    notes: Sequence[str]
+
+
+def grid(wanted: ExportRequest) -> ExportTable:
+    """The requested table, published rows first; what has no figure is left out unless it was asked for by name."""
+    others = _published(wanted.published)
+    own = rows(wanted, optional=bool(others))
+    if not wanted.rows and others:
+        own = [row for row in own if row.suite != DEMO]
+    if others and any(row.suite == DEMO for row in own):
+        raise SettingsError(
+            "Rows of the synthetic demo suite cannot be compared with published ones", fix="remove --published."
+        )
+    columns = [_column(row, own, wanted.datasets) for row in [*others, *own]]
+    columns = [column for column in columns if column.figures or wanted.rows]
+    keys = [task.name for task in wanted.datasets]
+    titles = [task.title for task in wanted.datasets]
+    if {task.name for group in datasets_by_type().values() for task in group} <= set(keys):
+        keys.append(TITLE_OF_SCORE)
+        titles.append(TITLE_OF_SCORE if all(row.suite != DEMO for row in own) else "Demo score")
+    there = {name for column in columns for name in column.figures} | wanted.named
+    if not columns or not there:
+        raise StoreError(f"No finished row has a figure of {', '.join(keys)}", fix="check --tasks and --output.")
+    titles = [title for key, title in zip(keys, titles, strict=True) if key in there]
+    keys = [key for key in keys if key in there]
+    cells = [_line(columns, key, wanted.sd) for key in keys]
+    names = [column.name for column in columns]
+    notes = grouped((column.name, column.note) for column in columns)
+    caption = _caption(columns, keys, wanted.sd, any(cell.best for line in cells for cell in line))
+    if wanted.transpose or len(names) > MOST:
+        return ExportTable("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
+    return ExportTable("dataset", names, titles, cells, caption, notes)
+
+
+def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool, bold: bool) -> str:
+    """The caption, which mentions only what the table contains."""
+    text = "Test scores times 100"
+    text += " with the standard deviation over seeds" if sd and any(column.sd for column in columns) else ""
+    if bold:
+        several = len({column.standing.key for column in columns}) > 1
+        text += "; the best of each dataset is bold" + (", among models of one protocol and kind" if several else "")
+    return f"{text}." + (f" The score is the mean of six task-type means ({SOURCE})." if TITLE_OF_SCORE in keys else "")
+
+
+def _line(columns: Sequence[Column], key: str, sd: bool) -> list[ExportCell]:
+    """A line of the table. Ties in print are all marked as best; models compete within their groups."""
+    texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
+    there = [place for place, text in enumerate(texts) if text]
+    best: set[int] = set()
+    of = SCORE if key == TITLE_OF_SCORE else key
+    for part in groups.parts([columns[place].standing for place in there], of):
+        rivals = {there[place]: float(texts[there[place]]) for place in part.places}
+        if len(rivals) > 1:
+            best |= {place for place, value in rivals.items() if value == max(rivals.values())}
+    return [
+        ExportCell(text, f"{column.sd[key]:.2f}" if sd and key in column.sd else "", place in best)
+        for place, (text, column) in enumerate(zip(texts, columns, strict=True))
+    ]
+
+
+def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) -> Column:
+    means = row.means()
+    figures = {task.name: means[task.name] for task in datasets if task.name in means}
+    deviations = {name: statistics.stdev(values) for name in figures if len(values := row.values(name)) > 1}
+    if row.score is not None:
+        figures[TITLE_OF_SCORE] = row.score
+        if row.spread is not None:
+            deviations[TITLE_OF_SCORE] = row.spread[0]
+    if row.published:
+        return Column(row.name, figures, note="; ".join([row.version, *row.remarks]), standing=groups.of_row(row))
+    made = row.configuration
+    alike = [other.model for other in own].count(row.model) > 1
+    setting = " ".join(dict.fromkeys([*made.text.split(), *made.precision.split(), *row.detail.split()]))
+    name = f"{row.model} ({setting})" if alike else row.model
+    counts = sorted({len(row.seeds(name)) for name in figures if name != TITLE_OF_SCORE})
+    seeds = "/".join(map(str, counts)) + " " + (row.kind.runs[:-1] if counts == [1] else row.kind.runs)
+    facts = [*([] if alike else [setting]), seeds if counts else "none of these datasets"]
+    if row.data == "synthetic":
+        facts.append("synthetic data")
+    elif row.data != "verified":
+        facts.append(f"data not verified as BLURB's: {row.data}")
+    facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
+    return Column(name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.of_row(row))
+
+
+def _published(asked: Sequence[str]) -> list[RowScores]:
+    """Published rows by source (`gu2021`), or by source and model (`gu2021/PubMedBERT`)."""
+    every = published.shipped()
+    choices = [choice for row in every for choice in (row.source, f"{row.source}/{row.model}")]
+    chosen: list[RowScores] = []
+    for name in asked:
+        if name not in choices:
+            raise UnknownName("published row", name, dict.fromkeys(choices))
+        named = [row for row in every if name in (row.source, f"{row.source}/{row.model}")]
+        chosen += [row for row in named if row not in chosen]
+    return chosen

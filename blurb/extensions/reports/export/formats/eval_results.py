@@ -1,0 +1,48 @@
+"""`.eval_results/blurb.yaml` of a model on the Hub: the newer format for results, written by `huggingface_hub`.
+
+The Hub compares an entry with others if the dataset's repository is registered as a benchmark.
+"""
+
+from __future__ import annotations
+
+import yaml  # type: ignore[import-untyped]
+
+from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
+from blurb.extensions.reports.export.formats._hub import figures
+from blurb.messages.errors import SettingsError
+
+
+def _render(wanted: ExportRequest) -> Files:
+    try:
+        from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+    except ImportError as error:
+        raise SettingsError(
+            "This version of huggingface_hub does not support .eval_results: pip install --upgrade huggingface_hub."
+        ) from error
+    if wanted.source_url is None and (wanted.source_name or wanted.source_org):
+        raise SettingsError("A source has a name or an organisation only with an address", fix="add --source-url.")
+    row, found = figures(wanted)
+    entries = []
+    for figure in found:
+        facts = [f"{name} {value}" for name, value in figure.facts(row).items()]
+        if figure.verdict != "identical":
+            facts.append(f"data {figure.verdict}")
+        started = [record.provenance.started for record in row.records_of(figure.task.name).values()]
+        entries.append(
+            EvalResultEntry(
+                dataset_id=wanted.dataset_id,
+                task_id=figure.task.name,
+                value=figure.value,
+                dataset_revision=wanted.dataset_revision,
+                source_url=wanted.source_url,
+                source_name=wanted.source_name,
+                source_org=wanted.source_org,
+                date=max((date for date in started if date), default=None),
+                notes=", ".join([f"blurb-bench: {figure.metric}", *facts]),
+            )
+        )
+    return {"blurb.yaml": yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False).encode()}
+
+
+OPTIONS = frozenset({"dataset_id", "dataset_revision", "source_url", "source_name", "source_org"})
+EXPORT = Format("`.eval_results` of a model on the Hub", _render, OPTIONS, ".eval_results")

@@ -1,0 +1,131 @@
+"""A row for the store of results Every Eval Ever: its aggregate form, version 0.3.0 of `eval.schema.json`.
+
+Its form for single examples requires their text, which the licences of the corpora do not allow to pass on.
+https://github.com/evaleval/every_eval_ever
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from datetime import datetime
+from typing import Any
+
+from blurb import __version__, metrics
+from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
+from blurb.extensions.reports.export.formats._hub import Figure, figures, whole_score
+from blurb.messages.errors import SettingsError, StoreError
+from blurb.results.row_scores import RowScores
+from blurb.statistics.student import half_width
+from blurb.store.figures import within
+from blurb.store.record import Record
+
+VERSION = "0.3.0"
+RELATIONS = {"first": "first_party", "third": "third_party", "": "other"}
+
+
+def _render(wanted: ExportRequest) -> Files:
+    if not wanted.measured_by:
+        raise SettingsError("Every Eval Ever wants to know who ran it", fix="add --measured-by NAME.")
+    row, means = figures(wanted)
+    # Of the runs and not of now, so that an export made again is the same entry.
+    latest = str(max(_seconds(record) for each in row.records.values() for record in each.values()))
+    content = {
+        "schema_version": VERSION,
+        "evaluation_id": f"blurb/{row.name}/{latest}",
+        "evaluation_timestamp": latest,
+        "retrieved_timestamp": latest,
+        "source_metadata": {
+            "source_name": "blurb",
+            "source_type": "evaluation_run",
+            "source_organization_name": wanted.measured_by,
+            "evaluator_relationship": RELATIONS[wanted.party],
+        },
+        "eval_library": {"name": "blurb", "version": __version__},
+        "model_info": {"name": row.model, "id": row.model, "additional_details": _making(row)},
+        "evaluation_results": [*(_result(row, figure) for figure in means), *_score(row, wanted)],
+    }
+    return {"": (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()}
+
+
+def _making(row: RowScores) -> dict[str, str]:
+    """What is known of the model and its fine-tuning."""
+    if row.kind.claimed:
+        return {"deployment_type": "unknown", "model_availability": "unknown"}
+    return {
+        "deployment_type": "self_deployed",
+        "model_availability": "unknown",
+        "weights_sha256": row.weights,
+        "fine_tuning": row.configuration.text,
+        "precision": row.configuration.precision,
+    }
+
+
+def _seconds(record: Record) -> int:
+    """When a trial began, in seconds since 1970; StoreError if it does not say so, with a time zone."""
+    try:
+        return int(datetime.strptime(record.provenance.started, "%Y-%m-%dT%H:%M:%S%z").timestamp())
+    except ValueError:
+        raise StoreError("does not say when the trial began.", where=record.path) from None
+
+
+def _result(row: RowScores, figure: Figure) -> dict[str, Any]:
+    metric = metrics.get(figure.task.metric)
+    runs = str(len(figure.seeds)) if row.kind.claimed else " ".join(map(str, figure.seeds))
+    details = {row.kind.runs: runs, "level": "dataset"}
+    return _entry(
+        f"BLURB {figure.task.title}",
+        {"split": "test", "data_verdict": figure.verdict, "data_hash": " ".join(_hashes(row, figure.task.name))},
+        {"metric_id": metric.hub, "metric_name": figure.metric, "min_score": 100 * metric.low},
+        {"score": figure.value, "details": details, **_uncertainty(row.values(figure.task.name), figure.task.name)},
+    )
+
+
+def _hashes(row: RowScores, task: str) -> list[str]:
+    return sorted({record.trial.data for record in row.records_of(task).values()})
+
+
+def _uncertainty(values: list[float], task: str) -> dict[str, Any]:
+    """Over runs; nothing is said for one run."""
+    half = half_width(values)
+    if half is None:
+        return {}
+    mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
+    low, high = within(mean - half, mean + half, task)
+    interval = {"lower": low, "upper": high, "confidence_level": 0.95, "method": "Student's t over runs"}
+    return {
+        "uncertainty": {
+            "standard_error": {"value": error, "method": "analytic, over runs"},
+            "confidence_interval": interval,
+            "num_samples": len(values),
+        }
+    }
+
+
+def _score(row: RowScores, wanted: ExportRequest) -> list[dict[str, Any]]:
+    """The BLURB score, if all thirteen datasets are requested and have results."""
+    score = whole_score(row, wanted)
+    if score is None:
+        return []
+    details = {"level": "overall: mean of the means of six task types"}
+    metric = {"metric_id": "blurb.score", "metric_name": "BLURB score", "min_score": -100 / 6}
+    return [_entry("BLURB", {"split": "test", "data_verdict": row.data}, metric, {"score": score, "details": details})]
+
+
+def _entry(name: str, data: dict[str, str], metric: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "evaluation_name": name,
+        "source_data": {"dataset_name": name, "source_type": "other", "additional_details": data},
+        "metric_config": {
+            **metric,
+            "metric_unit": "percent",
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "max_score": 100.0,
+        },
+        "score_details": score,
+    }
+
+
+EXPORT = Format("a row for the store Every Eval Ever", _render, frozenset({"measured_by", "party"}))

@@ -1,0 +1,25 @@
+"""A Markdown table for a README or an issue."""
+
+from __future__ import annotations
+
+from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
+from blurb.extensions.reports.export.formats._grid import OPTIONS, ExportCell, grid
+from blurb.messages.text import in_markdown as escape
+
+
+def _cell(cell: ExportCell) -> str:
+    text = f"**{cell.text}**" if cell.best else cell.text or "–"
+    return f"{text} ± {cell.sd}" if cell.sd else text
+
+
+def _render(wanted: ExportRequest) -> Files:
+    content = grid(wanted)
+    head = [content.corner, *map(escape, content.heads)]
+    rows = [[escape(name), *map(_cell, cells)] for name, cells in zip(content.lines, content.cells, strict=True)]
+    table = [head, ["---", *["---:"] * len(content.heads)], *rows]
+    lines = [f"| {' | '.join(row)} |" for row in table]
+    lines += ["", escape(content.caption), "", *(f"- {escape(note)}" for note in content.notes)]
+    return {"": ("\n".join(lines).rstrip() + "\n").encode()}
+
+
+EXPORT = Format("table for a README", _render, OPTIONS)

@@ -1,0 +1,34 @@
+"""A row as files that others can verify: figures and predictions, without text and gold answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format, one_row
+from blurb.messages.errors import StoreError
+from blurb.results.dataset_scores import DATASETS
+from blurb.results.row_scores import RowScores
+from blurb.row_files import writing as row_files
+
+
+def _render(wanted: ExportRequest) -> Files:
+    return row_files.files(_of_tasks(one_row(wanted), wanted), wanted.measured_by, wanted.party)
+
+
+def _of_tasks(row: RowScores, wanted: ExportRequest) -> RowScores:
+    """The row with the datasets that were asked for; with all of BLURB's, its own datasets, too."""
+    names = {task.name for task in wanted.datasets}
+    if names >= set(DATASETS):
+        names |= set(row.own_tasks)
+    if not names & row.records.keys():
+        fix = f"check --tasks: it has {', '.join(row.records) or 'none'}."
+        raise StoreError(f"{row.name} has no predictions of {', '.join(sorted(names))}", fix=fix)
+    datasets = {name: one for name, one in row.datasets.items() if name in names}
+    planned = {name: seeds for name, seeds in row.planned_seeds.items() if name in names}
+    return replace(row, datasets=datasets, planned_seeds=planned)
+
+
+ADVISED = ("measured_by", "party")
+EXPORT = Format(
+    "a row as files that others can verify", _render, frozenset(ADVISED), folder="row", alone=True, advised=ADVISED
+)

@@ -1,0 +1,139 @@
+"""The files of a BLURB submission: one JSON object per dataset, from the stored predictions of one seed.
+
+The keys (docs/benchmark.md, "Submission") are exactly `dataset_name`, `model_name` and `predictions` (id -> value).
+Files are checked against `schemas/<task>.json`, and against `units.csv`, which has hashes of the ids of the test sets
+and of the lengths of tag sequences. They contain only ids and labels, no text of a corpus.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from blurb.extensions.reports.export.submission import schemas
+from blurb.extensions.reports.export.submission.values import Unit, predictions
+from blurb.messages.errors import StoreError
+from blurb.results.row_scores import RowScores
+from blurb.store.record import PREDICTIONS, Record, read_predictions
+from blurb.tasks import Task
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+Document = dict[str, Any]
+SHOWN = 5
+"""Maximum number of schema violations in a message."""
+LONGEST = 160
+"""Maximum characters of a violation, as jsonschema quotes the whole invalid value."""
+
+
+def documents(row: RowScores, datasets: Sequence[Task], seed: int | None, allow_partial: bool) -> dict[str, Document]:
+    """The submission files of a leaderboard row, by task name.
+
+    :param seed: seed whose predictions to submit; None for the lowest of each dataset
+    :param allow_partial: omit datasets without a finished trial, as BLURB allows
+        (docs/benchmark.md, "Submission")
+    :raises StoreError: if the row cannot be submitted; lists all reasons
+    """
+    submitted: dict[str, Document] = {}
+    problems: list[str] = []
+    for task in datasets:
+        records = row.records_of(task.name)
+        if not records and allow_partial:
+            continue
+        try:
+            submitted[task.name] = _document(row, task, records, seed)
+        except StoreError as error:
+            problems.append(textwrap.indent(str(error), f"{task.name}: "))
+    if not problems and not submitted:
+        problems = ["none of the datasets has a finished trial."]
+    if problems:
+        hint = ""
+        if any(not row.records_of(task.name) for task in datasets) and not allow_partial:
+            hint = "\nBLURB accepts any subset of the datasets; use --allow-partial to omit the missing ones."
+        raise StoreError(f"{row.model} ({row.configuration.text}) cannot be submitted:\n" + "\n".join(problems) + hint)
+    return submitted
+
+
+def _document(row: RowScores, task: Task, records: Mapping[int, Record], seed: int | None) -> Document:
+    if not records:
+        raise StoreError("no finished trial.")
+    if seed is not None and seed not in records:
+        raise StoreError(f"seed {seed} is not finished; finished seeds: {', '.join(map(str, sorted(records)))}.")
+    record = records[min(records) if seed is None else seed]
+    verdict = record.provenance.data_verdict
+    if verdict not in accepted(task):
+        raise StoreError(f"the trial's data is not BLURB's ({verdict})", fix="check it with `blurb data verify`.")
+    schema = schema_of(task)
+    name = schema["properties"]["dataset_name"]["const"]
+    document = {"dataset_name": name, "model_name": row.model, "predictions": predictions(task, test_units(record))}
+    check(task, document, schema)
+    return document
+
+
+def accepted(task: Task) -> tuple[str, ...]:
+    """Verdicts on the data with which a dataset may be submitted.
+
+    "counts only" is the best possible verdict if the hash of a split is unknown (BioASQ, EBM PICO's train set).
+    """
+    return ("identical",) if len(task.hashes) == len(task.files) else ("identical", "counts only")
+
+
+def test_units(record: Record) -> list[Unit]:
+    """Stored predictions on the test set, in stored order."""
+    columns = read_predictions(record.path / PREDICTIONS, Unit._fields, "test")  # the schema says more than the record
+    return [Unit(*row) for row in zip(*(columns[name] for name in Unit._fields), strict=True)]
+
+
+def schema_of(task: Task) -> Document:
+    """The JSON Schema of a dataset's file; StoreError for a dataset outside BLURB."""
+    if task.name not in schemas.DATASETS:
+        raise StoreError("this dataset is not part of BLURB and cannot be submitted.")
+    return schemas.schema(task.name)
+
+
+def check(task: Task, document: Document, schema: Document) -> None:
+    """StoreError unless a document follows its schema and has exactly the ids and lengths of BLURB's test set."""
+    problems = violations(document, schema)
+    if problems:
+        more = [f"... and {len(problems) - SHOWN} more."] if len(problems) > SHOWN else []
+        raise StoreError("\n".join([*problems[:SHOWN], *more]))
+    known = _known_units()[task.name]
+    answers = document["predictions"]
+    if known["keys"] and fingerprint(answers) != known["keys"]:
+        raise StoreError("the ids are not those of BLURB's test set, although their number is right.")
+    if known["lengths"] and fingerprint(f"{key} {len(answers[key])}" for key in answers) != known["lengths"]:
+        raise StoreError("the tag sequences do not have one tag per word of BLURB's test set.")
+
+
+def violations(document: object, schema: Document) -> list[str]:
+    """Schema violations of a document, as sentences that start with the location."""
+    from jsonschema import Draft202012Validator
+
+    return [_sentence(error) for error in Draft202012Validator(schema).iter_errors(document)]
+
+
+def _sentence(error: ValidationError) -> str:
+    place = list(error.absolute_path)
+    where = f"id {place[1]}" if len(place) > 1 else ", ".join(["the file", *map(str, place)])
+    where += "".join(f", item {number}" for number in place[2:])
+    text = str(error.message)
+    if error.validator in ("minProperties", "maxProperties"):
+        text = f"expected {error.validator_value} predictions, found {len(error.instance)}"
+    if len(text) > LONGEST:  # the end says what was expected
+        text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+    return f"{where}: {text}."
+
+
+def fingerprint(lines: Iterable[str]) -> str:
+    """SHA-256 over the sorted lines."""
+    return hashlib.sha256("".join(f"{line}\n" for line in sorted(lines)).encode()).hexdigest()
+
+
+def _known_units() -> dict[str, dict[str, str]]:
+    text = (files(__package__) / "units.csv").read_text(encoding="utf-8")
+    return {line["task"]: line for line in csv.DictReader(text.splitlines())}

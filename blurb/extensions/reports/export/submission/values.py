@@ -1,0 +1,100 @@
+"""Converts stored predictions to submission values (docs/benchmark.md, "Submission"), one function per task type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from blurb.inputs.tagging import convert
+from blurb.messages.errors import StoreError
+from blurb.registry import load_object
+from blurb.tasks import Task
+from blurb.tasks.hoc import HALLMARKS
+
+SPLIT = "test."
+"""Prefix of stored ids that are numbers (NER, PICO, GAD); a submission has the bare number."""
+
+
+class Unit(NamedTuple):
+    """A row of `predictions.parquet`."""
+
+    id: str
+    doc_id: str | None
+    gold: Any
+    prediction: Any
+
+
+Values = Callable[[Task, Sequence[Unit]], Iterator[tuple[str, Any]]]
+
+
+def predictions(task: Task, units: Sequence[Unit]) -> dict[str, Any]:
+    """Id -> value, in the order of the units.
+
+    :raises StoreError: if a prediction cannot be submitted, or an id occurs twice
+    """
+    answers: dict[str, Any] = {}
+    if not task.task_type.submission:
+        raise StoreError(f"tasks of type {task.type} cannot be submitted: BLURB has no format for them.")
+    values: Values = load_object(task.task_type.submission, f"submission of the type {task.type}")
+    for key, value in values(task, units):
+        if key in answers:
+            raise StoreError(f"id {key} occurs twice.")
+        answers[key] = value
+    return answers
+
+
+def ner(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
+    """Bare `B`, `I`, `O`. An orphan `I` becomes `B`, as it is scored (docs/benchmark.md, "Orphan I")."""
+    for unit in units:
+        try:
+            tags = convert(_tags(unit), "bio", "bio")
+        except ValueError as error:
+            raise StoreError(f"id {unit.id}: {error}") from error
+        yield _number(unit), [tag[0] for tag in tags]
+
+
+def pico(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
+    """One array per abstract, with its sentences concatenated. Tags are `I-` or `O` only, as in the score."""
+    abstracts: dict[str, list[str]] = {}
+    for unit in units:
+        if unit.doc_id is None:
+            raise StoreError(f"id {unit.id} has no abstract.")
+        tags = [tag if tag == "O" else f"I-{tag[2:]}" for tag in _tags(unit)]
+        abstracts.setdefault(unit.doc_id, []).extend(tags)
+    yield from abstracts.items()
+
+
+def label(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
+    for unit in units:
+        yield _number(unit), unit.prediction
+
+
+def similarity(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
+    """Clipped to the bounds of the metric, 0 and 4 for BIOSSES, so that the submission has the stored score."""
+    low, high = (float(str(task.metric_options[name])) for name in ("low", "high"))
+    for unit in units:
+        if not math.isfinite(unit.prediction):
+            raise StoreError(f"id {unit.id}: the prediction is not a number.")
+        yield unit.id, min(max(float(unit.prediction), low), high)
+
+
+def document(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
+    """By sentence; labels of whole abstracts cannot be assigned to sentences."""
+    for unit in units:
+        if "_s" not in unit.id:
+            raise StoreError(
+                f"id {unit.id} is an abstract, but BLURB needs labels per sentence",
+                fix="run the trial with --set document_unit=sentence.",
+            )
+        yield unit.id, [HALLMARKS.get(label, label) for label in unit.prediction]
+
+
+def _tags(unit: Unit) -> list[str]:
+    if len(unit.prediction) != len(unit.gold):
+        raise StoreError(f"id {unit.id}: {len(unit.prediction)} tags for {len(unit.gold)} words.")
+    return list(unit.prediction)
+
+
+def _number(unit: Unit) -> str:
+    return unit.id.removeprefix(SPLIT)

@@ -1,0 +1,47 @@
+"""The tables of `blurb ablate` on the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blurb.extensions.reports.html.model import Ablation
+from blurb.messages.errors import DataError
+from blurb.planning import ablation_tables
+from blurb.results import csv_files
+
+Line = dict[str, str]
+
+
+def read(folder: Path) -> list[Ablation]:
+    """Reads the tables that `blurb ablate` wrote to a folder."""
+    if not (paths := sorted(folder.rglob("*.csv"))):
+        raise DataError("no CSV files here; --ablations needs the --out folder of blurb ablate.", folder)
+    ablations = []
+    for path in paths:
+        lines = _cells(path)
+        by_cell: dict[str, dict[str, Line]] = {}
+        for line in lines:
+            by_cell.setdefault(line["cell"], {})[line["task"]] = line
+        model = next((line["model"] for line in lines if line["model"]), "")
+        names = tuple(dict.fromkeys(line["task"] for line in lines))
+        ablations.append(Ablation(lines[0]["axis"], model, names, tuple(by_cell.items())))
+    return ablations
+
+
+def _cells(path: Path) -> list[Line]:
+    """The lines of an ablation table."""
+    columns, lines = csv_files.read(path)
+    if missing := [column for column in ablation_tables.COLUMNS if column not in columns]:
+        raise DataError(f"not a table of blurb ablate, as columns are missing: {', '.join(missing)}.", path, 1)
+    if not lines:
+        raise DataError("the table has no rows.", path)
+    for number, line in lines:
+        if None in line or None in line.values():
+            raise DataError(f"expected {len(columns)} cells.", path, number)
+        if line["schema"] != str(ablation_tables.SCHEMA):
+            raise DataError(
+                f"schema version {line['schema'] or 'none'}; this version of blurb reads {ablation_tables.SCHEMA}.",
+                path,
+                number,
+            )
+    return [{column: csv_files.original(cell) for column, cell in line.items()} for _, line in lines]

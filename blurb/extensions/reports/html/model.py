@@ -1,0 +1,258 @@
+"""The content of the page as plain data, independent of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from blurb.leaderboard.intervals import Value
+from blurb.leaderboard.sources import Board
+from blurb.learners import RowKind
+from blurb.results.row_scores import Origin, RowScores
+
+Curve = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One dataset of one row.
+
+    :param seeds: seed -> score on test, times 100; empty for numbers without runs
+    :param planned: number of planned seeds; 0 if unknown
+    :param curves: seed -> score on dev after every epoch
+    """
+
+    test: Value
+    seeds: Mapping[int, float] = field(default_factory=dict)
+    planned: int = 0
+    dev: float | None = None
+    majority: float | None = None
+    metric: str = ""
+    data: str = ""
+    curves: Mapping[int, Curve] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DatasetProvenance:
+    """The provenance of one dataset of a row.
+
+    :param trials: seed -> hash of the trial
+    :param seconds: seconds of training for all seeds; None if unknown
+    """
+
+    task: str
+    trials: Mapping[int, str]
+    data: str
+    verdict: str
+    seconds: float | None = None
+    units: int | None = None
+    cut: int | None = None
+
+
+@dataclass(frozen=True)
+class RowProvenance:
+    """The provenance of a row.
+
+    :param command: command for the same trials; `MODEL`, `DATA`, `RAW` and `PROTOCOL.toml` replace private paths
+    :param facts: name and value: hashes, versions, hardware, time
+    """
+
+    command: str
+    facts: Sequence[tuple[str, str]]
+    datasets: Sequence[DatasetProvenance]
+
+
+KINDS = {Origin.STORE: "store", Origin.PUBLISHED: "published", Origin.BOARD: "board"}
+
+
+class Listing(Protocol):
+    """What somebody who keeps a row says of it."""
+
+    @property
+    def scores(self) -> RowScores: ...
+    @property
+    def sentences(self) -> Sequence[str]: ...
+    @property
+    def signals(self) -> Sequence[str]: ...
+    @property
+    def verifier(self) -> str: ...
+    @property
+    def facts(self) -> Sequence[tuple[str, str]]: ...
+    def citation(self, title: str) -> str: ...
+
+
+class ListedBoard(Board, Protocol):
+    """A board with what it says of its rows: the value of `--board`."""
+
+    @property
+    def listings(self) -> Sequence[Listing]: ...
+
+
+class Curves(Protocol):
+    """Curves of checkpoints: the value of `--series`."""
+
+    def charts(self) -> Sequence[SeriesChart]: ...
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """One row of the page.
+
+    :param detail: configuration, or the source of a published row, without private paths
+    :param twelve: `blurb-12`, the mean of the task-type means without BioASQ
+    :param provenance: provenance, for rows of the store
+    :param listing: files and history, for rows of a board
+    """
+
+    row: RowScores
+    detail: str
+    datasets: Mapping[str, Dataset]
+    types: Mapping[str, Value]
+    score: Value | None
+    provenance: RowProvenance | None = None
+    twelve: Value | None = None
+    listing: Listing | None = None
+
+    @property
+    def kind(self) -> str:
+        """`store`, `board`, `file` (a table) or `published`."""
+        return KINDS.get(self.row.origin, "file")
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self.row.model
+
+    @property
+    def baseline(self) -> bool:
+        """Whether it is a model without an encoder, the floor of the others."""
+        return self.row.kind.lower_bound
+
+    @property
+    def verifier(self) -> str:
+        """Who recomputed the figures of a row of a board; empty if nobody did."""
+        return "" if self.listing is None or self.row.claimed else self.listing.verifier
+
+    @property
+    def label(self) -> str:
+        """A name that is unique on the page."""
+        return f"{self.model} · {self.detail}" if self.detail else self.model
+
+    @property
+    def runs(self) -> str:
+        """The numbers of runs of the datasets: `5`, or `5 to 10`."""
+        counts = self.row.run_counts
+        return " to ".join(dict.fromkeys((str(counts[0]), str(counts[-1])))) if counts else ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all datasets and seeds are present."""
+        return self.row.complete
+
+    @property
+    def capped(self) -> bool:
+        """Whether only some of the examples were scored; such a row is never marked as best."""
+        return self.row.capped
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes to read before comparing the row."""
+        if self.row.published:
+            return [self.row.version, *self.row.remarks]
+        doubts = "" if self.row.data in ("verified", "synthetic") else f"data not verified: {self.row.data}"
+        return [note for note in (self.row.note, doubts) if note]
+
+
+@dataclass(frozen=True)
+class PairwiseComparison:
+    """The comparison of two entries of a board, given by index.
+
+    `lines` has for each name in `PairwiseComparisons.names`: half-width of the 95 % interval, p-value, and the reason
+    if there is no verdict.
+
+    :param remarks: what differs between the rows, in this order and turned round
+    """
+
+    first: int
+    other: int
+    lines: Sequence[tuple[float | None, float | None, str]]
+    remarks: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class PairwiseComparisons:
+    """The pairwise comparisons of rows with runs; only of the best rows if there are many.
+
+    :param names: datasets, task types with several datasets, the score
+    :param with_units: whether the intervals include the choice of test examples
+    :param left_out: number of rows with runs that are not compared, as there are too many
+    """
+
+    names: Sequence[str]
+    with_units: bool
+    pairs: Sequence[PairwiseComparison]
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """One ablation of one model: a line per cell, a column per dataset.
+
+    :param lines: text of the cell, and dataset -> line of the file
+    """
+
+    axis: str
+    model: str
+    tasks: Sequence[str]
+    lines: Sequence[tuple[str, Mapping[str, Mapping[str, str]]]]
+
+
+SeriesPoint = tuple[int, float, float, tuple[float, float] | None]
+"""Step, value, trend, and the ends of the 95 % interval of the trend; None if it is unknown."""
+
+
+@dataclass(frozen=True)
+class SeriesChart:
+    """The curves of runs by one measure, of a `series.csv`.
+
+    :param runs: name, and its points
+    """
+
+    title: str
+    logarithmic: bool
+    runs: Sequence[tuple[str, Sequence[SeriesPoint]]]
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The rows of one suite, best first. Suites are never mixed, nor are rows that have a board apart, as probes.
+
+    :param apart: what its rows have in common, if they have this board of their own
+    """
+
+    suite: str
+    tasks: Sequence[str]
+    entries: Sequence[PageRow]
+    comparisons: PairwiseComparisons
+    apart: RowKind | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """The content of the page.
+
+    :param series: the curves of checkpoints, a chart a dataset
+    :param withdrawn: the rows that were taken from the board, a sentence each
+    """
+
+    title: str
+    boards: Sequence[Leaderboard]
+    ablations: Sequence[Ablation] = ()
+    withdrawn: Sequence[str] = ()
+    series: Sequence[SeriesChart] = ()
+
+    @property
+    def of_board(self) -> bool:
+        """Whether its rows are those of a board."""
+        return any(entry.listing for board in self.boards for entry in board.entries)

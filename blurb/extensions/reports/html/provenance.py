@@ -1,0 +1,142 @@
+"""The provenance of a row, from that of its trials; only selected facts, so that no private path gets onto the page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from blurb import tasks
+from blurb.extensions.reports.html.model import DatasetProvenance, RowProvenance
+from blurb.inputs.relations import DUMMIES
+from blurb.learners import is_named
+from blurb.messages.text import plural
+from blurb.results.row_scores import DEMO, RowScores
+from blurb.store.provenance import Provenance
+
+SELF_MADE = "scratch:"
+"""Begins models that can be obtained by their name."""
+ENVIRONMENT = (
+    "blurb",
+    "commit",
+    "python",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "accelerate",
+    "datasets",
+    "numpy",
+    "platform",
+    "device",
+    "cpus",
+    "threads",
+)
+FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-Za-z]:)?[/\\][^\n,;=]*[/\\])")
+"""Matches paths on a local machine. Folders may contain spaces, so it hides too much rather than too little."""
+COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
+
+
+def of_row(row: RowScores) -> RowProvenance:
+    """The command, hashes, versions, hardware and time of a row of the store.
+
+    Of each trial one file is read: what else is needed the row and its runs know.
+    """
+    provenances = [record.provenance for seeds in row.records.values() for record in seeds.values()]
+    versions = (run.metrics_version for known in row.datasets.values() for run in known.runs.values())
+    configuration = row.configuration
+    facts = [
+        ("Weights and configuration", "" if row.kind.claimed else row.weights),
+        ("Tokenizer", row.tokenizer),
+        ("Revision", _all(known.revision for known in provenances)),
+        ("Parameters", _all(f"{known.parameters:,}" for known in provenances if known.parameters)),
+        ("Protocol", f"{configuration.protocol} ({configuration.protocol_hash[:12]})"),
+        ("Recipe", row.recipe),
+        ("Metrics", "version " + _all(versions)),
+    ]
+    environments = [known.environment for known in provenances]
+    facts += [(name, _all(_short(known.get(name)) for known in environments)) for name in ENVIRONMENT]
+    facts += [("Time", _time(provenances))]
+    command = "" if row.kind.claimed else _command(row)
+    return RowProvenance(command, [(name, public(value)) for name, value in facts if value], _parts(row))
+
+
+def public(text: str) -> str:
+    """Hides the folders of a path: `/home/me/x/model` becomes `…/model`."""
+    return FOLDERS.sub("…/", text)
+
+
+def _short(value: Any) -> Any:
+    """The first twelve digits of a commit, with `+` if it has local changes."""
+    return COMMIT.sub(r"\1\2", value) if isinstance(value, str) else value
+
+
+def _all(values: Iterable[Any]) -> str:
+    return ", ".join(dict.fromkeys(str(value) for value in values if value not in (None, "")))
+
+
+def _time(provenances: Sequence[Provenance]) -> str:
+    days = sorted(one.started[:10] for one in provenances if one.started)
+    seconds = [one.train_seconds for one in provenances]
+    known = [value for value in seconds if value is not None]
+    parts = [" to ".join(dict.fromkeys((days[0], days[-1])))] if days else []
+    if known:
+        parts.append(f"{sum(known) / 60:,.1f} minutes of training in {plural(len(known), 'trial')}")
+    return "; ".join(parts)
+
+
+def _parts(row: RowScores) -> list[DatasetProvenance]:
+    parts = []
+    for task, seeds in row.records.items():
+        times = [time for one in seeds.values() if (time := one.provenance.train_seconds) is not None]
+        runs, first = row.datasets[task].runs, min(seeds)
+        provenance = seeds[first].provenance
+        parts.append(
+            DatasetProvenance(
+                task=task,
+                trials={seed: runs[seed].trial for seed in sorted(seeds)},
+                data=runs[first].data_hash,
+                verdict=provenance.data_verdict,
+                seconds=sum(times) if times else None,
+                units=provenance.train_units,
+                cut=provenance.truncated("train"),
+            )
+        )
+    return parts
+
+
+def _needs_originals(row: RowScores) -> bool:
+    """Whether a trial needed the original releases, as its input has entity names instead of BLURB's dummies."""
+    released = {task.name for task in tasks.all() if task.dummified and task.original}
+    return any(
+        (run.settings.get("relation_input") or DUMMIES[0]) not in DUMMIES
+        for name in released & set(row.datasets)
+        for run in row.datasets[name].runs.values()
+    )
+
+
+def _command(row: RowScores) -> str:
+    """A `blurb run` command for the same trials."""
+    configuration = row.configuration
+    given = [] if row.model == row.weights else ["--name", shlex.quote(row.model)]
+    if is_named(row.weights):
+        words = ["blurb run", shlex.quote(row.weights), *given]
+    elif row.model.startswith(SELF_MADE):
+        words = ["blurb run", shlex.quote(row.model)]
+    else:
+        words = ["blurb run MODEL", *given]
+    words.append("--suite demo" if configuration.suite == DEMO else "--data DATA")
+    if configuration.suite != DEMO and _needs_originals(row):
+        words.append("--raw RAW")
+    # A file's protocol cannot be asked for by the name that rows show.
+    named = "PROTOCOL.toml" if configuration.from_file else shlex.quote(configuration.protocol)
+    words.append(f"--protocol {named}")
+    for key in sorted(configuration.overrides):
+        words.append("--set " + shlex.quote(public(f"{key}={configuration.overrides[key]}")))
+    if configuration.precision:
+        words.append(f"--precision {shlex.quote(configuration.precision)}")
+    counts = set(row.planned_seeds.values())
+    if len(counts) == 1 and (seeds := next(iter(counts))) == tuple(range(1, len(seeds) + 1)):
+        words.append(f"--seeds {len(seeds)}")
+    words.append(f"--tasks {shlex.quote(','.join(row.planned_seeds))}")
+    return " ".join(words)

@@ -1,0 +1,188 @@
+"""The plot of an ablation: one panel per dataset, one row per cell (docs/ablations.md)."""
+
+from __future__ import annotations
+
+import statistics
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.extensions.reports.plots import _style
+from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET, check
+from blurb.planning.ablations import Grid
+from blurb.statistics.student import half_width
+from blurb.store.figures import bounds, within
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["check", "draw", "write"]
+
+Scores = Sequence[Mapping[str, Sequence[float]]]
+"""For each cell of a grid: dataset -> test score of each seed, times 100."""
+ACROSS = 3
+"""Maximum number of panels per row."""
+MEAN = "mean, 95 % interval"
+ONE = "the only seed"
+SEED = "one seed"
+DEFAULT = "mean of the default"
+PUBLISHED = "published change (PubMedBERT)"
+BEYOND = "the same, off the axis"
+LEGEND = (MEAN, ONE, SEED, DEFAULT, PUBLISHED, BEYOND)
+LANE = 0.28
+"""Vertical offsets: seeds below their mean, the paper's value above it, so that nothing overlaps."""
+LEAST_SPAN = 1.0
+"""Minimum range of an axis in points, so that tiny differences do not look large."""
+
+
+def write(grid: Grid, scores: Scores, datasets: Sequence[str], title: str, path: Path) -> None:
+    """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
+    _style.write(path, lambda: draw(grid, scores, datasets, title), figures(grid, scores, datasets))
+
+
+def figures(grid: Grid, scores: Scores, datasets: Sequence[str]) -> list[list[str]]:
+    """What is drawn, as the table of the ablation has it: cell, dataset, mean, standard deviation, number of seeds."""
+    lines = []
+    for cell, values in zip(grid.cells, scores, strict=True):
+        for dataset in datasets:
+            runs = values.get(dataset, ())
+            mean = f"{statistics.fmean(runs):.2f}" if runs else ""
+            sd = f"{statistics.stdev(runs):.2f}" if len(runs) > 1 else ""
+            lines.append([cell.text, dataset, mean, sd, str(len(runs))])
+    return lines
+
+
+def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Figure:
+    """The plot of a grid, in print size: one panel fits a column, three fit a page."""
+    from matplotlib.figure import Figure
+
+    names = [", ".join(cell.settings.values()) for cell in grid.cells]
+    across = min(ACROSS, len(datasets))
+    down = -(-len(datasets) // across)
+    width = max(3.1, 0.3 + 0.058 * max(map(len, names)) + 1.8 * across)  # inches; less would cut the legend
+    heading = textwrap.wrap(title, int(width * 15))
+    height = down * (0.5 + 0.28 * len(names)) + 0.3 + 0.14 * len(heading)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    places = list(figure.subplots(down, across, squeeze=False).flat)
+    for axes in places[len(datasets) :]:
+        axes.remove()
+    for index, (axes, dataset) in enumerate(zip(places, datasets, strict=False)):
+        _panel(axes, grid, [cell.get(dataset, ()) for cell in scores], dataset)
+        axes.set_yticks(range(len(names)), names if index % across == 0 else [])
+        if index + across >= len(datasets):  # nothing below it
+            axes.set_xlabel("test score × 100")
+    places[0].annotate(
+        ", ".join(grid.cells[0].settings), (0, 1), (-4, 6), "axes fraction", "offset points", ha="right", color=QUIET
+    )
+    figure.suptitle("\n".join(heading), x=0.01, ha="left", fontsize=8, parse_math=False)
+    marks: dict[str, Artist] = {}
+    for axes in places[: len(datasets)]:
+        for mark, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            marks.setdefault(label, mark)
+    marks = {label: marks[label] for label in LEGEND if label in marks}
+    columns = 3 if width > 5.5 else 2
+    figure.legend(
+        list(marks.values()),
+        list(marks),
+        loc="outside lower left",
+        ncols=columns,
+        frameon=False,
+        fontsize=6.5,
+        columnspacing=1.0,
+        handletextpad=0.4,
+        handlelength=1.6,
+    )
+    rows = -(-len(marks) // columns)
+    figure.set_figheight(height + 0.135 * rows)
+    return figure
+
+
+def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: str) -> None:
+    """Draws one dataset, with the first cell on top as in the table."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_title(dataset, weight="bold")
+    axes.set_ylim(len(values) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    means = {row: statistics.fmean(seeds) for row, seeds in enumerate(values) if seeds}
+    if not means:
+        axes.set_xticks([])
+        return
+    least, most = bounds(dataset)
+    halves = {row: half_width(values[row]) for row in means}
+    whiskers = {
+        row: None if (half := halves[row]) is None else within(mean - half, mean + half, dataset)
+        for row, mean in means.items()
+    }
+    if 0 in means:
+        axes.axvline(means[0], color=QUIET, linewidth=0.8, dashes=(3, 2), label=DEFAULT)
+    for row, mean in means.items():
+        ends = whiskers[row]
+        sides = None if ends is None else ((mean - ends[0],), (ends[1] - mean,))
+        axes.errorbar(
+            mean,
+            row,
+            xerr=sides,
+            fmt="o",
+            color=OURS,
+            markersize=4.5,
+            elinewidth=1.2,
+            clip_on=False,
+            label=ONE if ends is None else MEAN,
+        )
+    single = [(score, row + LANE) for row in means if len(values[row]) > 1 for score in values[row]]
+    if single:
+        axes.plot(
+            *zip(*single, strict=True),
+            ".",
+            color=OURS,
+            alpha=0.35,
+            markersize=5,
+            markeredgewidth=0,
+            label=SEED,
+            clip_on=False,
+        )
+    drawn = [*means.values(), *(score for score, _ in single)]
+    drawn += [end for ends in whiskers.values() if ends is not None for end in ends]
+    low, high = min(drawn), max(drawn)
+    spare = max(0.0, LEAST_SPAN - (high - low)) / 2
+    low, high = max(low - spare, least), min(high + spare, most)
+    if 0 in means:
+        low, high = _published(axes, grid, dataset, means[0], low, high)
+    margin = 0.06 * (high - low)
+    axes.set_xlim(max(low - margin, least), min(high + margin, most))  # nobody has a score beyond
+
+
+def _published(axes: Axes, grid: Grid, dataset: str, default: float, low: float, high: float) -> tuple[float, float]:
+    """Draws the paper's differences from its default, relative to ours; the axis extends at most to twice our range.
+
+    Values beyond it become arrows at the edge, so that one failed cell does not squeeze all the others.
+    """
+    base = grid.cells[0].published.get(dataset)
+    if base is None:
+        return low, high
+    expected = {
+        row: default + cell.published[dataset] - base
+        for row, cell in enumerate(grid.cells)
+        if row and dataset in cell.published
+    }
+    reach = high - low
+    least, most = bounds(dataset)
+    near = {
+        row: value for row, value in expected.items() if max(low - reach, least) <= value <= min(high + reach, most)
+    }
+    low, high = min([low, *near.values()]), max([high, *near.values()])
+    look = {"linestyle": "none", "markerfacecolor": "none", "color": PAPER, "markersize": 4.5, "markeredgewidth": 0.9}
+    for row, value in expected.items():
+        if row in near:
+            mark, marker, label = value, "D", PUBLISHED
+        else:
+            mark, marker, label = (low, "<", BEYOND) if value < low else (high, ">", BEYOND)
+        axes.plot(mark, row - LANE, marker=marker, label=label, **look)  # type: ignore[arg-type]
+    return low, high

@@ -1,0 +1,104 @@
+"""The plot of `blurb data stats`: the input lengths of every dataset (docs/data.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.extensions.reports.plots import _style
+from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, check
+from blurb.extensions.reports.stats import TABLE_8, Lengths, Statistics
+from blurb.tasks import SPLITS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["check", "draw", "write"]
+
+COLOURS = {"train": "#0072B2", "dev": "#56B4E9", "test": "#009E73"}
+"""Blues and green of Okabe and Ito; the order of the lanes distinguishes them, too."""
+LANES = {"train": -0.24, "dev": 0.0, "test": 0.24}
+LIMIT = "maximum length"
+PUBLISHED = ("Table 8, Wiki + Books vocabulary", "Table 8, PubMed vocabulary")
+
+
+def write(found: Sequence[Statistics], path: Path) -> None:
+    """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
+    figures = [[one.task.name, one.split, *map(asdict, filter(None, (one.words, one.subtokens)))] for one in found]
+    _style.write(path, lambda: draw(found), figures)
+
+
+def draw(splits: Sequence[Statistics]) -> Figure:
+    """One row per dataset, one lane per split: 5 to 95 % of inputs thin, middle half thick, median, mean, longest.
+
+    In sub-tokens if they were counted, with the limit and the paper's averages; otherwise in words.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    names = list(dict.fromkeys(split.task.name for split in splits))
+    subtokens = all(split.subtokens for split in splits)
+    figure = Figure(figsize=(6.3, 1.15 + 0.36 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    axes.set_xscale("log", base=2)
+    for split in splits:
+        sizes = split.subtokens if subtokens and split.subtokens else split.words
+        _lane(axes, sizes, names.index(split.task.name) + LANES[split.split], split.split)
+    for row, name in enumerate(names):
+        limit = next(split.limit for split in splits if split.task.name == name)
+        if subtokens and limit:
+            axes.plot([limit, limit], [row - 0.42, row + 0.42], color="black", linewidth=1.2, label=LIMIT)
+        if subtokens and name in TABLE_8:
+            for value, marker, label in zip(TABLE_8[name], "Dd", PUBLISHED, strict=True):
+                axes.plot(
+                    value,
+                    row - 0.42,
+                    marker,
+                    color=PAPER,
+                    markersize=3.5,
+                    markerfacecolor="none",
+                    markeredgewidth=0.8,
+                    label=label,
+                )
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.45, -0.65)
+    axes.tick_params(axis="y", length=0)
+    for row in range(1, len(names)):
+        axes.axhline(row - 0.53, color=GRID, linewidth=0.6, zorder=0)
+    axes.grid(axis="x", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("sub-tokens per input, including special tokens" if subtokens else "words per input")
+    _legend(figure, axes)
+    return figure
+
+
+def _lane(axes: Axes, sizes: Lengths, place: float, split: str) -> None:
+    part, colour = sizes.quantiles, COLOURS[split]
+    axes.plot([part[5], part[95]], [place, place], color=colour, linewidth=0.9, solid_capstyle="butt")
+    axes.plot([part[25], part[75]], [place, place], color=colour, linewidth=3.6, solid_capstyle="butt", label=split)
+    axes.plot(part[50], place, "|", color="white", markersize=3.6, markeredgewidth=1.0)
+    axes.plot(sizes.mean, place, "o", color=colour, markersize=2.6, markeredgecolor="white", markeredgewidth=0.4)
+    axes.plot(sizes.longest, place, "|", color=colour, markersize=4, markeredgewidth=0.9)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    from matplotlib.lines import Line2D
+
+    handles, labels = axes.get_legend_handles_labels()
+    marks = dict(zip(reversed(labels), reversed(handles), strict=True))
+    shown = {label: marks[label] for label in (*SPLITS, LIMIT, *PUBLISHED) if label in marks}
+    grey = {"color": QUIET, "linestyle": "none"}
+    if LIMIT in shown:  # it stands upright in the picture
+        shown[LIMIT] = Line2D([], [], marker="|", markersize=8, markeredgewidth=1.2, color="black", linestyle="none")
+    shown |= {
+        "middle half, with the median": Line2D([], [], color=QUIET, linewidth=3.6),
+        "5 to 95 % of the inputs": Line2D([], [], color=QUIET, linewidth=0.9),
+        "mean": Line2D([], [], marker="o", markersize=2.6, **grey),  # type: ignore[arg-type]
+        "longest": Line2D([], [], marker="|", markersize=4, **grey),  # type: ignore[arg-type]
+    }
+    figure.legend(list(shown.values()), list(shown), loc="outside lower left", ncols=4, frameon=False, fontsize=7)

@@ -1,0 +1,104 @@
+"""The scores of rows: one line per dataset, one mark per row with its runs and their 95 % interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb import tasks
+from blurb.extensions.reports.plots import _style
+from blurb.extensions.reports.plots._style import GRID, QUIET, check
+from blurb.results.published import best_of_paper
+from blurb.statistics.student import half_width
+from blurb.store.figures import within
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    from blurb.results.row_scores import RowScores
+    from blurb.tasks import Split
+
+__all__ = ["check", "draw", "plot", "write"]
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Of Okabe and Ito, whom colour-blind readers can follow; with the `SHAPES` no two rows of the first 30 look alike."""
+SHAPES = "osD^v"
+EDGE = 0.25
+"""Of the range of all values: room beside them for intervals."""
+LANE, BAND = 0.2, 0.84
+"""Vertical distance of two rows on the line of a dataset, and at most of all of them; datasets are one apart."""
+HEIGHT, DENSE = 0.12, 0.085
+"""Inches of a row in print, and with more than five rows."""
+BEST = "best of the paper's Table 6"
+
+
+def plot(rows: Sequence[RowScores], path: Path | str | None = None, split: Split = "test") -> Figure | None:
+    """`Results.plot`."""
+    check(Path(path or "plot.png"))
+    if path is None:
+        return _style.drawn(lambda: draw(rows, split))
+    write(rows, Path(path), split)
+    return None
+
+
+def write(rows: Sequence[RowScores], path: Path, split: Split = "test") -> None:
+    """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
+    shown = [[row.name, {name: row.values(name, split) for name in row.datasets}] for row in rows]
+    _style.write(path, lambda: draw(rows, split), shown)
+
+
+def draw(rows: Sequence[RowScores], split: Split = "test") -> Figure:
+    """The plot, in print size. Datasets are in the paper's order, then those of one's own by name."""
+    from matplotlib.figure import Figure
+
+    present = {name for row in rows for name in row.means(split)}
+    known = [task.name for task in tasks.all() if task.paper_order and task.name in present]
+    names = [*known, *sorted(present - set(known))]
+    titles = {task.name: task.title for task in tasks.all()}
+    lanes = (1 + len(rows)) * (HEIGHT if len(rows) <= len(SHAPES) else DENSE)
+    height = 0.9 + len(names) * max(0.25, lanes) + 0.16 * len(rows)
+    figure = Figure(figsize=(5.2, height), layout="constrained")
+    axes = figure.subplots()
+    marks = [_row(axes, row, number, len(rows), names, split) for number, row in enumerate(rows)]
+    best = {place: best_of_paper()[name][0] for place, name in enumerate(names) if name in best_of_paper()}
+    if best and split == "test":
+        marks += axes.plot(list(best.values()), list(best), "|", markersize=11, color=QUIET, label=BEST)
+    _limit(axes, [*(value for row in rows for name in names for value in row.values(name, split)), *best.values()])
+    axes.set_yticks(range(len(names)), [titles.get(name, name) for name in names], parse_math=False)
+    axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel(f"{split} score × 100; small marks: single runs, lines: 95 % interval of their mean", fontsize=7)
+    labels = [str(mark.get_label()) for mark in marks]  # named here, as a legend hides those that begin with _
+    for text in figure.legend(marks, labels, loc="outside upper left", frameon=False, fontsize=7).get_texts():
+        text.set_parse_math(False)
+    return figure
+
+
+def _limit(axes: Axes, values: Sequence[float]) -> None:
+    """Cuts intervals off that go far beyond every value: those of two runs may be wider than the scale."""
+    if len(set(values)) > 1:
+        room = EDGE * (max(values) - min(values))
+        low, high = axes.get_xlim()
+        axes.set_xlim(max(low, min(values) - room), min(high, max(values) + room))
+
+
+def _row(axes: Axes, row: RowScores, number: int, rows: int, names: Sequence[str], split: Split) -> Line2D:
+    """Draws the row of a number; returns its marks, for the legend."""
+    colour, shape = COLOURS[number % len(COLOURS)], SHAPES[number % len(SHAPES)]
+    lane, means = min(LANE, BAND / rows) * (number - (rows - 1) / 2), row.means(split)
+    for place, name in enumerate(names):
+        runs = row.values(name, split)
+        half = half_width(runs)
+        if half is not None:
+            ends = within(means[name] - half, means[name] + half, name)
+            axes.plot(ends, (place + lane, place + lane), color=colour, linewidth=1.0)
+        if len(runs) > 1:
+            axes.plot(runs, [place + lane] * len(runs), "|", markersize=4, color=colour)
+    there = {place + lane: means[name] for place, name in enumerate(names) if name in means}
+    (marks,) = axes.plot(list(there.values()), list(there), shape, markersize=4, color=colour, label=row.name)
+    return marks

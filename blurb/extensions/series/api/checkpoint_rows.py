@@ -1,0 +1,209 @@
+"""How the checkpoints of a series get their rows: by running trials, or from the store."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb import names
+from blurb import tasks as tasks_
+from blurb.messages.errors import BlurbError, ModelError, SettingsError
+from blurb.names import by_number
+from blurb.protocols import protocol as protocols
+
+if TYPE_CHECKING:
+    from blurb.extensions.series.conduct import Score
+    from blurb.extensions.series.curves import Scored
+    from blurb.extensions.series.finding import Found
+    from blurb.extensions.series.series import Series
+    from blurb.extensions.series.steps import Step
+    from blurb.results.row_scores import RowScores
+    from blurb.tasks import Split
+
+
+PLAIN = frozenset({"data", "raw", "suite", "seeds", "tokenizer", "device", "precision", "jobs", "progress"})
+"""Options of `blurb.run` that set apart no trials, or by what a row says itself."""
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How checkpoints get their rows.
+
+    :param trials: options and settings of `blurb.run`
+    :param told: what failed
+    :param notes: what else is to be said
+    """
+
+    names: list[str]
+    protocol: str
+    split: Split
+    output: Path
+    trials: Mapping[str, Any]
+    told: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def score(self, steps: Sequence[Step], protocol: str, seeds: int | None = None) -> Mapping[str, RowScores]:
+        """Runs the trials that are missing; what failed is told, and the rest goes on."""
+        from blurb.api.keywords import NamedModel, run
+
+        models = [NamedModel(step.reference, step.name) for step in steps]
+        given = self.trials if seeds is None else {**self.trials, "seeds": seeds}
+        results = run(models, ",".join(self.names), protocol=protocol, output=self.output, **given)
+        self.told.extend(
+            f"{outcome.job.source.name} on {outcome.job.trial.task}, seed {outcome.job.trial.seed}: {outcome.message}"
+            for outcome in results.failed
+        )
+        asked = self._seeds(protocol, given.get("seeds"))
+        return {row.model: _of_seeds(row, asked) for row in results.rows}
+
+    def of_step(self, step: Step) -> RowScores | None:
+        """The row of one checkpoint; None if its trials failed, or if it is none that can be scored: both are told."""
+        try:
+            return self.score([step], self.protocol).get(step.name)
+        except BlurbError as error:
+            if not all(isinstance(each, ModelError) for each in getattr(error, "errors", (error,))):
+                raise  # of the options, and so of all checkpoints
+            self.told.append(f"{step.name}: {error}")
+            return None
+
+    @property
+    def read(self) -> Score:
+        """Reads the rows of the store: those that the trials of each checkpoint, as it is now, would have."""
+        rows = self._rows
+
+        def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+            asked, by_name = self._seeds(protocol, self.trials.get("seeds")), self._by_name(rows, protocol)
+            own_rows: dict[str, RowScores] = {}
+            kinds: dict[str, str] = {}
+            for step in steps:
+                own = self._current(step, by_name.get(step.name, []))
+                kinds |= {f"{row.configuration.text} {row.configuration.precision}": "" for row in own}
+                if own:
+                    own_rows[step.name] = _of_seeds(own[0], asked)
+            if len(kinds) > 1:
+                note = (
+                    f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first (--precision chooses)."
+                )
+                self.notes.append(note)
+            return own_rows
+
+        return score
+
+    @cached_property
+    def _rows(self) -> list[RowScores]:
+        """Those of the store when it is first asked."""
+        from blurb.results import from_store
+        from blurb.store.store import Store
+
+        return from_store.read(Store(self.output))
+
+    def _by_name(self, rows: Sequence[RowScores], protocol: str) -> dict[str, list[RowScores]]:
+        """The rows that this call would make, by their model names."""
+        wanted = protocols.load(protocol).name, self.trials.get("suite", "blurb")
+        precision = self.trials.get("precision", "auto")
+        by_name: dict[str, list[RowScores]] = {}
+        for row in rows:
+            configuration = row.configuration
+            if (configuration.protocol, row.suite) == wanted and precision in ("auto", configuration.precision):
+                by_name.setdefault(row.model, []).append(row)
+        return by_name
+
+    def past(self, steps: Sequence[Step]) -> list[Scored]:
+        """The checkpoints of the same runs whose folders are gone, as `save_total_limit` leaves it, with their rows.
+
+        They are older than those that are there; of two rows of one name nothing tells which is of this run.
+        """
+        from blurb.extensions.series.curves import Scored
+        from blurb.extensions.series.steps import numbers_beside
+
+        last = {step.run: step for step in sorted(steps, key=lambda step: step.step)}
+        there = {step.name for step in steps}
+        there |= {names.checkpoint(run, number) for run, step in last.items() for number in numbers_beside(step)}
+        asked = self._seeds(self.protocol, self.trials.get("seeds"))
+        gone = []
+        for name, rows in self._by_name(self._rows, self.protocol).items():
+            run, number = names.run_and_step(name) or ("", 0)
+            if name not in there and len(rows) == 1 and run in last and number < last[run].step:
+                gone.append(Scored(last[run].earlier(number), _of_seeds(rows[0], asked)))
+        return gone
+
+    def stored(self, steps: Sequence[Step]) -> Mapping[str, RowScores]:
+        """The rows that have all that this call would score already, in the precision of this machine."""
+        from blurb.training import hardware
+
+        trials = dict(self.trials)
+        asked = self._seeds(self.protocol, trials.get("seeds"))
+        if trials.keys() - PLAIN or not asked:
+            return {}  # the planning knows which trials are those of settings
+        if trials.get("precision", "auto") == "auto":
+            device = hardware.choose_device(trials.get("device", "auto"))
+            trials["precision"] = hardware.choose_precision("auto", device)
+        rows = replace(self, trials=trials, told=[], notes=[]).read(steps, self.protocol)
+        return {
+            name: row
+            for name, row in rows.items()
+            if not row.configuration.overrides
+            and all(task in row.datasets and seeds <= row.datasets[task].runs.keys() for task, seeds in asked.items())
+        }
+
+    def _current(self, step: Step, rows: Sequence[RowScores]) -> list[RowScores]:
+        """The rows of the weights that a checkpoint has now, those with the fewest settings of their own first."""
+        weights = _weights(step) if rows else None
+        own = [row for row in rows if weights in (None, row.weights)]
+        if rows and not own:
+            self.told.append(f"{step.name}: the store has the scores of other weights; without --read it is scored.")
+        return sorted(own, key=lambda row: len(row.configuration.overrides))
+
+    def _seeds(self, protocol: str, count: int | str | None) -> Mapping[str, frozenset[int]]:
+        """Dataset -> the seeds that are asked for; none with `auto`, where their number is not known before."""
+        if isinstance(count, str):
+            return {}
+        of = protocols.load(protocol)
+        return {task.name: frozenset(of.seeds(task, count)) for task in tasks_.load_selection(self.names)}
+
+    def value(self, row: RowScores) -> float | None:
+        """The mean over the datasets; None unless all are there."""
+        means = row.means(self.split)
+        return statistics.fmean(means[name] for name in self.names) if set(self.names) <= means.keys() else None
+
+    def series(self, scored: Sequence[Scored], found: Found) -> Series:
+        from blurb.extensions.series.series import Series
+
+        gone = self.past([one.step for one in scored])
+        order = {run: number for number, run in enumerate(dict.fromkeys(one.step.run for one in scored))}
+        whole = sorted([*scored, *gone], key=lambda one: (order[one.step.run], one.step.step))
+        listed = ", ".join(sorted((one.step.name for one in gone), key=by_number))
+        note = f"Gone since they were scored: {listed}; their scores are those of the store."
+        if gone and note not in self.notes:
+            self.notes.append(note)
+        notes, failed = self.all_notes(found), tuple(self.told)
+        return Series(tuple(whole), tuple(self.names), self.protocol, self.split, notes=notes, failed=failed)
+
+    def all_notes(self, found: Found) -> tuple[str, ...]:
+        """What is to be told: checkpoints left out, rows that are odd, and last the trials that failed."""
+        return (*found.left_out, *self.notes, *self.told)
+
+
+def names_of(tasks: str | Sequence[str], most: int | None = None) -> list[str]:
+    """The names of the chosen tasks, task files included."""
+    names = [task.name for task in tasks_.load_selection(tasks.split(",") if isinstance(tasks, str) else list(tasks))]
+    if most is not None and len(names) > most:
+        raise SettingsError(f"Choose one dataset (got {', '.join(names)}).")
+    return names
+
+
+def _of_seeds(row: RowScores, asked: Mapping[str, frozenset[int]]) -> RowScores:
+    """A row with the seeds that were asked for: others, as of a search, would be a mean beside single runs."""
+    kept = {name: one.of_seeds(asked[name]) for name, one in row.datasets.items() if name in asked}
+    return replace(row, datasets={**row.datasets, **kept})
+
+
+def _weights(step: Step) -> str | None:
+    """The hash of a checkpoint's weights; None for a revision on the Hub, whose name stays that of its weights."""
+    from blurb.checkpoints import Checkpoint
+
+    return Checkpoint(Path(step.reference)).weights_hash if Path(step.reference).is_dir() else None

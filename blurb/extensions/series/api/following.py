@@ -1,0 +1,239 @@
+"""`blurb.series`, `blurb.watch` and `blurb.bisect`: the checkpoints of pretraining runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from blurb.extensions.series.api.checkpoint_rows import Scoring, names_of
+from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.protocols import protocol as protocols
+
+if TYPE_CHECKING:
+    from blurb.extensions.series.bisecting import Bisection
+    from blurb.extensions.series.finding import Found
+    from blurb.extensions.series.series import Series
+    from blurb.extensions.series.steps import Step
+    from blurb.regression import Decision, Rules
+    from blurb.results.references import Row
+    from blurb.results.row_scores import RowScores
+    from blurb.tasks import Split
+
+Told = Callable[[str], None]
+Seen: TypeAlias = "Callable[[Series, RowScores | None, Decision | None], None]"
+
+
+def series(
+    runs: Path | str | Sequence[str],
+    tasks: str | Sequence[str] = "all",
+    *,
+    protocol: str = "sketch",
+    full: str | None = None,
+    budget: str | None = None,
+    pattern: str | None = None,
+    require: Sequence[int] = (),
+    split: Split = "dev",
+    beside: Sequence[Row] = (),
+    output: Path | str = "runs",
+    run: bool = True,
+    **trials: Any,
+) -> Series:
+    """Scores the checkpoints of runs, those that are not scored yet, and returns their curves.
+
+    :param runs: a folder with checkpoints or several, or `org/model@PATTERN` for revisions on the Hub
+    :param protocol: of all checkpoints
+    :param full: a dearer protocol, for the best checkpoint of each run and its last
+    :param budget: such as "30m": the first, the last, the geometric middle, then where the curve bends
+    :param pattern: names of the checkpoints; by default every folder that is one
+    :param require: steps that each run must have
+    :param split: of the scores; dev, so that a look at every checkpoint learns nothing of the test sets
+    :param beside: rows to draw as lines: baselines, published ones
+    :param output: store of the trials
+    :param run: False scores nothing, and reads the rows that are there
+    :param trials: options and settings of `blurb.run`, such as `data="data"`, `jobs=2`
+    :raises BlurbError: if there are no checkpoints, or the trials cannot be planned
+    """
+    from blurb.cost.budget import budget_seconds
+    from blurb.extensions.series import conduct, finding
+    from blurb.results.references import rows_of
+
+    wrong = ErrorCollector()
+    places = [runs] if isinstance(runs, str | Path) else list(runs)
+    checkpoints = wrong.tried(finding.find, places, pattern, not trials.get("tokenizer"))
+    names = wrong.tried(names_of, tasks)
+    for name in (protocol, full or protocol):
+        wrong.tried(protocols.load, name)
+    seconds = None if budget is None else wrong.tried(budget_seconds, budget)
+    lines = wrong.tried(rows_of, beside, output)
+    if checkpoints is not None:
+        wrong.tried(_check_required, checkpoints, require)
+    wrong.tell()
+    assert checkpoints is not None
+    assert names is not None
+    scoring = Scoring(names, protocol, split, Path(output), trials)
+    score = scoring.score if run else scoring.read
+    if seconds is not None and run:
+        stored = scoring.stored(checkpoints.steps)
+        scored = conduct.within(checkpoints.steps, score, protocol, scoring.value, seconds, there=stored)
+    else:
+        scored = conduct.everything(checkpoints.steps, score, protocol)
+    there = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
+    if full is not None:
+        there = replace(there, full={full: conduct.best_and_last(there, score, full)})
+    scoring.notes.extend(_without_line(there))
+    return replace(there, notes=scoring.all_notes(checkpoints), failed=tuple(scoring.told))
+
+
+def _without_line(series: Series) -> list[str]:
+    """What is to be told of the rows beside the curves of which no panel of the picture has a line."""
+    lost = [row for row in series.beside if not row.means(series.split).keys() & set(series.datasets)]
+    return [f"{row.name} has no score of {series.split} on these datasets, so it is not drawn." for row in lost]
+
+
+def watch(
+    runs: Path | str | Sequence[str],
+    tasks: str | Sequence[str] = "all",
+    *,
+    protocol: str = "sketch",
+    pattern: str | None = None,
+    split: Split = "dev",
+    pause: float | str = 30.0,
+    idle: str = "2h",
+    output: Path | str = "runs",
+    check: Row | None = None,
+    rules: Path | str | Rules | None = None,
+    state: Path | str | None = None,
+    looks: int | None = None,
+    sd: float | None = None,
+    seen: Seen | None = None,
+    told: Told | None = None,
+    **trials: Any,
+) -> Series:
+    """Scores each checkpoint of a training as it appears, until the run ends; returns all of them.
+
+    :param pause: time between two looks at the folders: seconds, or such as "30s"
+    :param idle: such as "2h": a run without a new checkpoint for so long has ended
+    :param check: a baseline, with which each checkpoint is compared; rules, state, looks and sd as of `blurb.check`
+    :param seen: called after each checkpoint with the series so far, the row of the new one (None if it failed) and the
+        decision of its check (None without one)
+    :param told: called with a sentence for each folder that stays left out, and for a place that cannot be read
+    :param trials: options and settings of `blurb.run`; other parameters as of `blurb.series`
+    :raises BlurbError: for options or tasks that cannot be
+    """
+    from blurb.cost.budget import budget_seconds
+    from blurb.extensions.series import finding, watching
+    from blurb.extensions.series.curves import Scored
+
+    wrong = ErrorCollector()
+    names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle, "--idle")
+    pause = f"{pause}s" if str(pause).replace(".", "", 1).isdecimal() else str(pause)
+    between = wrong.tried(budget_seconds, pause, "--pause") or 0.0
+    places = [runs] if isinstance(runs, str | Path) else list(runs)
+    wrong.tried(finding.check_places, places)
+    wrong.tried(protocols.load, protocol)
+    judge = wrong.tried(_judge, check, output, rules, state=state, looks=looks, sd=sd)
+    wrong.tell()
+    assert names is not None
+    assert seconds is not None
+    scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials})
+    scored: dict[str, Scored] = {}
+
+    def so_far(checkpoints: Found) -> Series:
+        return scoring.series([*({s.name: Scored(s) for s in checkpoints.steps} | scored).values()], checkpoints)
+
+    look = partial(finding.there, places, pattern, not trials.get("tokenizer"))
+
+    def score(step: Step) -> None:
+        scored[step.name] = Scored(step, row := scoring.of_step(step))
+        decision = None if row is None or judge is None else judge(row, split=split, tasks=names)
+        if seen is not None:
+            seen(so_far(look()), row, decision)
+
+    return so_far(watching.watch(look, score, watching.Pace(between, seconds), tell=told))
+
+
+def _judge(check: Row | None, output: Path | str, rules: Any, **shared: Any) -> Callable[..., Decision] | None:
+    """What compares a checkpoint with the baseline; None without one. All that it reads is read now.
+
+    :raises BlurbError: for a baseline or rules that cannot be read, and for options of a check without one
+    """
+    from blurb.api.comparing import check as gate
+    from blurb.regression.reading import read_rules
+    from blurb.results.references import row_of
+
+    wrong = ErrorCollector()
+    if check is None:
+        for name in (name for name, value in {"rules": rules, **shared}.items() if value is not None):
+            wrong.add(SettingsError(f"--{name} needs --check with the row to compare with."))
+        wrong.tell()
+        return None
+    baseline, chosen = wrong.tried(row_of, check, output), wrong.tried(read_rules, rules)
+    wrong.tell()
+    assert baseline is not None
+    return partial(gate, baseline=baseline, rules=chosen, output=output, **shared)
+
+
+def bisect(
+    run: Path | str,
+    task: str,
+    drop: float,
+    *,
+    protocol: str = "sketch",
+    pattern: str | None = None,
+    good: int | None = None,
+    bad: int | None = None,
+    error: float = 0.05,
+    seeds: int = 3,
+    output: Path | str = "runs",
+    told: Told | None = None,
+    **trials: Any,
+) -> Bisection:
+    """Finds the first bad checkpoint of a run in about log2(n) evaluations, if there is one change.
+
+    :param task: name of the dataset
+    :param drop: points of dev by which the last checkpoint is worse than the good one
+    :param good: step that is good; the first by default
+    :param bad: step that is bad; the last by default
+    :param error: of the whole search, held by as many fine-tunings of each checkpoint as it needs
+    :param seeds: fine-tunings of both ends, from which their number follows
+    :param told: called with a sentence for each checkpoint that was looked at
+    :param trials: options and settings of `blurb.run`
+    :raises BlurbError: for a run without checkpoints, or ends that cannot be scored
+    """
+    from blurb.extensions.series import bisecting, finding
+    from blurb.extensions.series.curves import losses
+
+    checkpoints = finding.find([run], pattern, not trials.get("tokenizer"))
+    say = told or (lambda text: None)
+    for note in checkpoints.left_out:
+        say(note)
+    (name,) = names_of(task, most=1)
+    steps = {step.step: step for step in checkpoints.steps}
+    for step in (good, bad):
+        if step is not None and step not in steps:
+            raise SettingsError(f"There is no step {step} in {run}", fix=f"choose one of {', '.join(map(str, steps))}.")
+    between = [step for step in steps if (good or 0) <= step <= (bad if bad is not None else max(steps))]
+    scoring = Scoring([name], protocol, "dev", Path(output), {"progress": False, **trials})
+
+    def evaluate(step: int, count: int) -> Mapping[str, Sequence[float]]:
+        before = len(scoring.told)
+        rows = scoring.score([steps[step]], protocol, seeds=count)
+        failed = scoring.told[before:]
+        say(f"Step {step}: {'; '.join(failed)}" if failed else f"Step {step}: scored with seeds 1 to {count}.")
+        row = rows.get(steps[step].name)
+        if row is None:
+            return {}
+        return {"score": row.values(name, "dev")[:count], "loss": losses(row, name)[:count]}
+
+    return bisecting.bisect(between, evaluate, drop, error, seeds)
+
+
+def _check_required(found: Found, required: Sequence[int]) -> None:
+    from blurb.extensions.series import finding
+
+    if lost := finding.missing(found, required):
+        text = "; ".join(f"{name} lacks step {', '.join(map(str, steps))}" for name, steps in lost.items())
+        raise SettingsError(f"Required checkpoints are missing: {text}", fix="wait for them, or change --require.")

@@ -1,0 +1,62 @@
+"""Scores one checkpoint in a process of its own: the training beside it keeps its random numbers and its memory.
+
+`python -m blurb.extensions.series.callback.queued` reads a request from its input and writes the
+scores as its last line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+
+def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
+    """The scores of a checkpoint: each dataset, its loss, and the mean over the datasets; and what failed.
+
+    :param request: reference, name, tasks, protocol, output, split and the process that asks; trials has options of
+        `blurb.run`
+    :raises BlurbError: if the trials cannot be planned, or none of them ends
+    """
+    import statistics
+
+    import blurb
+    from blurb.extensions.series.api.checkpoint_rows import names_of
+    from blurb.extensions.series.curves import losses
+    from blurb.messages.errors import DataError
+
+    results = blurb.run(
+        blurb.NamedModel(request["reference"], request["name"]), request["tasks"], protocol=request["protocol"],
+        output=request["output"], progress=False, **request["trials"],
+    )  # fmt: skip
+    failed = "; ".join(f"{outcome.job.trial.task}: {outcome.message}" for outcome in results.failed)
+    if not results.rows:
+        raise DataError(f"{request['name']}: {failed or 'no trial ended'}")
+    (row,) = results.rows
+    asked = names_of(request["tasks"])  # the row has whatever was scored under its name
+    scores = {name: mean for name, mean in row.means(request["split"]).items() if name in asked}
+    mean = statistics.fmean(scores.values()) if len(scores) == len(asked) else None
+    scores |= {f"{name}-loss": statistics.fmean(found) for name in asked if (found := losses(row, name))}
+    if mean is not None:
+        scores["mean"] = mean
+    return scores, failed
+
+
+def main() -> None:
+    """Reads a request, writes scores or an error."""
+    from blurb.messages.errors import BlurbError
+    from blurb.system.signals import end_with_parent
+
+    request = json.load(sys.stdin)
+    end_with_parent(request["parent"])
+    try:
+        scores, failed = score(request)
+        answer: dict[str, Any] = {"scores": scores, "failed": failed}
+    except BlurbError as error:
+        answer = {"error": str(error)}
+    print(f"\n{json.dumps(answer)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""`BlurbCallback`: the scores of checkpoints in the trackers of the training that makes them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import torch
+from transformers import TrainerCallback
+
+from blurb import names
+from blurb.extensions.series.callback import trackers
+from blurb.messages.errors import SettingsError
+from blurb.store.store import QUEUE
+from blurb.system import launchers
+from blurb.system.files import nearest
+
+log = logging.getLogger(__name__)
+LEFT = ("optimizer", "scheduler", "rng_state", "scaler", "training_args")
+"""Beginnings of the files of a checkpoint that no fine-tuning reads."""
+
+
+@dataclass
+class _Running:
+    step: int
+    process: subprocess.Popen[str]
+    answer: IO[str]
+    folder: Path
+
+
+class BlurbCallback(TrainerCallback):  # type: ignore[misc]
+    """Scores checkpoints as the Trainer saves them, and logs the scores to its trackers (`report_to`).
+
+    Each checkpoint is scored by another process, one at a time, so the training keeps its random numbers. Whatever
+    fails, a checkpoint or a tracker, is told in the log of this module, and the training goes on.
+
+    :param tasks: names or types
+    :param every: steps; checkpoints of other steps are left alone
+    :param where: "queue" scores while the training goes on, and waits for the last ones at its end; "now" stops it
+    :param most: checkpoints that may wait; more are not scored, as each keeps its files on the disk
+    :param output: store of the trials; the row of a checkpoint is `name@step`
+    :param name: of the run; by default that of the Trainer's output folder
+    :param trials: options and settings of `blurb.run`, such as `data="data"`, `device="cpu"`
+    """
+
+    def __init__(
+        self,
+        tasks: str | Sequence[str] = "all",
+        *,
+        every: int = 1,
+        protocol: str = "sketch",
+        where: Literal["queue", "now"] = "queue",
+        most: int = 8,
+        output: Path | str = "runs",
+        name: str = "",
+        split: Literal["dev", "test"] = "dev",
+        **trials: Any,
+    ) -> None:
+        if every < 1 or where not in ("queue", "now"):
+            raise SettingsError(f"every must be at least 1, and where 'queue' or 'now' (got {every} and {where!r}).")
+        self.every, self.where, self.name, self.output = every, where, name, Path(output).absolute()
+        self.most = most
+        if not nearest(self.output).is_dir():
+            raise SettingsError("a file is in the way of the store", where=self.output, fix="choose another output.")
+        self.request = {
+            "tasks": tasks if isinstance(tasks, str) else ",".join(tasks),
+            "protocol": protocol,
+            "split": split,
+            "output": str(self.output),
+            "parent": os.getpid(),
+            "trials": {key: _plain(value) for key, value in trials.items()},
+        }
+        try:
+            json.dumps(self.request)
+        except TypeError as error:
+            raise SettingsError(f"Options of BlurbCallback are texts, numbers, paths or lists: {error}.") from None
+        self.scores: dict[int, Mapping[str, float]] = {}
+        self._waiting: deque[tuple[int, Path]] = deque()
+        self._running: _Running | None = None
+        self._trackers: dict[str, trackers.Tracker | None] = {}
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Puts a checkpoint in the queue; files that are rotated away meanwhile are kept for it."""
+        if state.is_world_process_zero and state.global_step % self.every == 0:
+            if len(self._waiting) >= self.most:
+                log.warning(
+                    "Step %d is not scored: %d checkpoints wait already; raise `every`.", state.global_step, self.most
+                )
+                return
+            self.name = self.name or Path(os.path.abspath(args.output_dir)).name
+            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            with _sparing(state.global_step):
+                self._waiting.append((state.global_step, self._kept(folder, state.global_step)))
+            self._turn(args, wait=self.where == "now")
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Looks whether a score has come."""
+        self._turn(args, wait=False)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Opens the trackers while their runs are active."""
+        self._open(args)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Waits for the checkpoints that are still to score."""
+        left = len(self._waiting) + (self._running is not None)
+        if left:
+            log.warning("Waiting for the scores of %d checkpoints.", left)
+        self._turn(args, wait=True)
+
+    def _turn(self, args: Any, wait: bool) -> None:
+        while self._running is not None or self._waiting:
+            if self._running is None:
+                step, folder = self._waiting.popleft()
+                with _sparing(step):
+                    self._running = self._start(step, folder)
+            if self._running is None:
+                shutil.rmtree(folder, ignore_errors=True)
+                continue
+            if not wait and self._running.process.poll() is None:
+                return
+            running, self._running = self._running, None
+            with _sparing(running.step):
+                self._finish(args, running)
+
+    def _start(self, step: int, folder: Path) -> _Running:
+        request = {**self.request, "reference": str(folder), "name": names.checkpoint(self.name, step)}
+        answer = (folder.parent / f"{folder.name}.json").open("w+", encoding="utf-8")
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "blurb.extensions.series.callback.queued"],
+            stdin=subprocess.PIPE,
+            stdout=answer,
+            text=True,
+            env=launchers.alone(),
+        )
+        assert process.stdin is not None
+        with process.stdin:
+            process.stdin.write(json.dumps(request))
+        return _Running(step, process, answer, folder)
+
+    def _finish(self, args: Any, running: _Running) -> None:
+        running.process.wait()
+        with running.answer as file:
+            file.seek(0)
+            lines = file.read().splitlines()
+        Path(running.answer.name).unlink(missing_ok=True)
+        shutil.rmtree(running.folder, ignore_errors=True)
+        answer = _parsed(lines[-1] if lines else "")
+        if "scores" not in answer:
+            log.warning("Step %d has no score: %s", running.step, answer.get("error", "its process ended early."))
+            return
+        if answer.get("failed"):
+            log.warning("Step %d has no mean: %s", running.step, answer["failed"])
+        self.scores[running.step] = answer["scores"]
+        for name, tracker in self._open(args).items():
+            if tracker is not None:
+                try:
+                    tracker.log(answer["scores"], running.step)
+                except Exception as error:  # noqa: BLE001 - a tracker that is down costs nobody a training
+                    log.warning("%s did not take the scores of step %d: %s", name, running.step, error)
+
+    def _open(self, args: Any) -> Mapping[str, trackers.Tracker | None]:
+        for name in args.report_to or ():
+            if name not in self._trackers:
+                self._trackers[name] = None
+                if name not in trackers.KNOWN:
+                    log.warning("%s gets no scores: blurb writes to %s.", name, ", ".join(trackers.KNOWN))
+                    continue
+                try:
+                    self._trackers[name] = trackers.KNOWN[name](args)
+                except Exception as error:  # noqa: BLE001
+                    log.warning("%s gets no scores: %s", name, error)
+        return self._trackers
+
+    def _kept(self, folder: Path, step: int) -> Path:
+        """The files of a checkpoint that a fine-tuning reads, as links where the disk has them."""
+        queue = self.output / QUEUE
+        queue.mkdir(parents=True, exist_ok=True)
+        # A folder of its own: two trainings whose output folders have one name may share a store.
+        name = names.checkpoint(self.name, step).replace(os.sep, "-")
+        kept = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=queue))
+        for path in folder.iterdir():
+            if path.is_file() and not path.name.startswith(LEFT):
+                try:
+                    os.link(path, kept / path.name)
+                except OSError:
+                    shutil.copy2(path, kept / path.name)
+        return kept
+
+
+@contextlib.contextmanager
+def _sparing(step: int) -> Iterator[None]:
+    """Whatever fails within it is told, and the training goes on: hours of it are worth more than a score."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001
+        log.warning("Step %d has no score: %s: %s", step, type(error).__name__, error)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value.absolute())
+    return str(value) if isinstance(value, torch.device) else value
+
+
+def _parsed(line: str) -> Mapping[str, Any]:
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}

@@ -1,0 +1,214 @@
+"""The curves of a series: a measure on a dataset over the steps of a run, with its trend and its noise."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from blurb.extensions.series.steps import Step
+from blurb.metrics._metric import LOSSES
+from blurb.results.constants import equals_a_constant
+from blurb.results.measures import Measure
+from blurb.results.row_scores import RowScores
+from blurb.statistics import smoothing
+from blurb.statistics.smoothing import Best, Floats, Noise
+from blurb.statistics.student import half_width
+from blurb.store.figures import within
+from blurb.tasks import Split
+
+MEAN = "mean"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A checkpoint with its row; None while it has none, or where its trials failed."""
+
+    step: Step
+    row: RowScores | None = None
+
+    def lacks(self, datasets: Sequence[str]) -> list[str]:
+        """The datasets that its row has no run of, as a trial failed; none without a row."""
+        if self.row is None:
+            return []
+        there = self.row.datasets
+        return [name for name in datasets if name not in there or not there[name].runs]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value at a step: the mean over fine-tunings, half of its 95 % interval (None for one), and their number.
+
+    :param constant: whether it is the score of a constant answer
+    """
+
+    step: Step
+    value: float
+    half: float | None
+    runs: int
+    constant: bool = False
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A measure of one run over its steps.
+
+    :param dataset: name, `mean` over the datasets of the series, or name of a figure of the pretraining
+    :param holes: steps without a value
+    """
+
+    run: str
+    dataset: str
+    measure: Measure
+    points: tuple[Point, ...]
+    holes: tuple[Step, ...] = ()
+
+    @property
+    def sign(self) -> int:
+        """1 if higher is better, or if nobody knows; -1 if lower is."""
+        return self.measure.direction(self.dataset) or 1
+
+    def place_and_value(self, logarithmic: bool) -> tuple[Floats, Floats]:
+        """Places and values, upwards where better."""
+        places = smoothing.places([point.step.step for point in self.points], logarithmic)
+        return places, self.sign * np.asarray([point.value for point in self.points])
+
+
+@dataclass(frozen=True)
+class Family:
+    """The curves of all runs for one measure of one dataset: their noise is pooled within the runs.
+
+    :param logarithmic: whether the steps are drawn and smoothed on a logarithmic axis
+    """
+
+    dataset: str
+    measure: Measure
+    curves: tuple[Curve, ...]
+    logarithmic: bool
+
+    def ends(self, value: float, half: float) -> tuple[float, float]:
+        """The ends of an interval, within what the measure can be."""
+        if self.measure is Measure.LOSS:
+            return max(0.0, value - half), value + half
+        is_score = self.measure is Measure.SCORE
+        return within(value - half, value + half, self.dataset) if is_score else (value - half, value + half)
+
+    @cached_property
+    def _pairs(self) -> list[tuple[Floats, Floats]]:
+        return [curve.place_and_value(self.logarithmic) for curve in self.curves]
+
+    @cached_property
+    def noise(self) -> Noise | None:
+        """The noise within runs; None with too few checkpoints."""
+        return smoothing.noise(self._pairs)
+
+    @property
+    def signal_to_noise(self) -> float | None:
+        """The range of the trend in standard deviations of the noise."""
+        return smoothing.signal_to_noise(self._pairs, self.noise)
+
+    @cached_property
+    def by_chance(self) -> float | None:
+        """The ratio that runs without any trend exceed in a twentieth of cases."""
+        return smoothing.ratio_by_chance(self._pairs, self.noise)
+
+    @property
+    def seen(self) -> bool | None:
+        """Whether the trend is more than noise, at 5 %; None with too few checkpoints."""
+        ratio, chance = self.signal_to_noise, self.by_chance
+        return None if ratio is None or chance is None else ratio > chance
+
+    def falls(self, level: float) -> Iterator[tuple[Curve, int, float, float]]:
+        """Curve, place before it and size of each fall beyond noise, and the size that noise alone exceeds at a level.
+
+        A jump counts as noise of the checkpoints beside it, too, so it has to be the larger the shorter the curves are.
+        None for figures of which nobody knows whether higher or lower is better.
+        """
+        chance = smoothing.fall_by_chance(self._pairs, level)
+        if self.noise is None or chance is None or self.measure.direction(self.dataset) is None:
+            return
+        limit = max(chance * self.noise.deviation, smoothing.ROUNDING)
+        for curve, (_, values) in zip(self.curves, self._pairs, strict=True):
+            if len(values) < smoothing.LEAST:
+                continue  # no noise was drawn for so short a curve
+            for place in np.flatnonzero(values[:-1] - values[1:] > limit):
+                yield curve, int(place), float(values[place] - values[place + 1]), limit
+
+    def best(self, curve: Curve) -> Best:
+        """Where the trend of a curve is best."""
+        return smoothing.best(*curve.place_and_value(self.logarithmic), self.noise)
+
+    def trend(self, curve: Curve) -> tuple[Floats, Floats | None]:
+        """The trend at the points of a curve, in the units of the measure, and half of its 95 % interval."""
+        from blurb.statistics.student import t_critical
+
+        places, values = curve.place_and_value(self.logarithmic)
+        weights = smoothing.smoother(places)
+        trend = curve.sign * (weights @ values)
+        if self.noise is None:
+            return trend, None
+        length = np.linalg.norm(weights, axis=1)
+        return trend, t_critical(self.noise.freedom) * self.noise.deviation * length
+
+
+def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) -> Iterator[Family]:
+    """All curves: the mean and each dataset by score, each dataset by loss, then the figures of the pretraining."""
+    figures = dict.fromkeys(key for checkpoint in scored for key in checkpoint.step.figures)
+    wanted = [(MEAN, Measure.SCORE)] if len(datasets) > 1 else []
+    wanted += [(name, Measure.SCORE) for name in datasets] + [(name, Measure.LOSS) for name in datasets]
+    wanted += [(name, Measure.FIGURE) for name in figures]
+    runs = list(dict.fromkeys(checkpoint.step.run for checkpoint in scored))
+    spaced = smoothing.logarithmic(*([each.step.step for each in scored if each.step.run == run] for run in runs))
+    for dataset, measure in wanted:
+        curves = []
+        for run in runs:
+            own = [checkpoint for checkpoint in scored if checkpoint.step.run == run]
+            values = [(checkpoint, _values(checkpoint, dataset, measure, datasets, split)) for checkpoint in own]
+            points = [
+                _point(
+                    checkpoint, there, measure is Measure.SCORE and equals_a_constant(checkpoint.row, dataset, split)
+                )
+                for checkpoint, there in values
+                if there
+            ]
+            if points:
+                holes = tuple(checkpoint.step for checkpoint, there in values if not there)
+                curves.append(Curve(run, dataset, measure, tuple(points), holes))
+        if curves:
+            yield Family(dataset, measure, tuple(curves), spaced)
+
+
+def _values(checkpoint: Scored, dataset: str, measure: Measure, datasets: Sequence[str], split: Split) -> list[float]:
+    """The values of all fine-tunings of a checkpoint."""
+    if measure is Measure.FIGURE:
+        return [checkpoint.step.figures[dataset]] if dataset in checkpoint.step.figures else []
+    if checkpoint.row is None:
+        return []
+    if dataset == MEAN:
+        there = checkpoint.row.datasets
+        by_name = [there[name].scores(split) for name in datasets if name in there]
+        if len(by_name) < len(datasets):
+            return []
+        seeds = set.intersection(*map(set, by_name))
+        return [statistics.fmean(scores[seed] for scores in by_name) for seed in sorted(seeds)]
+    if measure is Measure.SCORE:
+        return checkpoint.row.values(dataset, split)
+    return losses(checkpoint.row, dataset)
+
+
+def _point(checkpoint: Scored, values: Sequence[float], constant: bool) -> Point:
+    return Point(checkpoint.step, statistics.fmean(values), half_width(values), len(values), constant)
+
+
+def losses(row: RowScores, task: str) -> list[float]:
+    """The loss of the head on dev of each fine-tuning, by seed; empty for learners that give none."""
+    runs = row.datasets[task].runs if task in row.datasets else {}
+    return [
+        figure.value
+        for _, run in sorted(runs.items())
+        for name, figure in run.figures.get("dev", {}).items()
+        if name in LOSSES
+    ]

@@ -1,0 +1,223 @@
+"""Finds the checkpoints of runs: folders of the Trainer, folders by a pattern, revisions on the Hub.
+
+Whatever is no checkpoint to score is told with its reason, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blurb.checkpoints.checkpoint import CONFIG, Checkpoint
+from blurb.checkpoints.references import default_name
+from blurb.extensions.series import steps
+from blurb.extensions.series.steps import Step
+from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
+from blurb.system.files import SEAL, damage
+
+INSIDE = "checkpoints"
+"""Where `blurb pretrain` has them."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The checkpoints of some runs, run by run, by step; why others are left out, and what is odd about these."""
+
+    steps: tuple[Step, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of the runs."""
+        return list(dict.fromkeys(step.run for step in self.steps))
+
+
+def find(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> Found:
+    """The checkpoints of runs.
+
+    :param places: folders of runs; `org/model@PATTERN` for the revisions of a repository
+    :param pattern: names of the checkpoints, such as `step-*`; None takes every folder that is a checkpoint
+    :param with_tokenizer: whether each needs a tokenizer of its own
+    :raises DataError: if there is none at all, or a folder is not there
+    :raises ModelError: if the Hub does not answer
+    """
+    checkpoints = _joined(
+        _of(place, run, pattern, with_tokenizer) for place, run in zip(places, _names(places), strict=True)
+    )
+    if not checkpoints.steps:
+        why = f" {' '.join(checkpoints.left_out)}" if checkpoints.left_out else ""
+        raise DataError(
+            f"No checkpoint in {', '.join(map(str, places))}.{why}",
+            fix="Name the folder that has checkpoint-N folders, or their pattern with --pattern.",
+        )
+    return checkpoints
+
+
+def there(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> Found:
+    """The checkpoints that are there by now, of runs that may not have begun or cannot be reached for a while."""
+
+    def look(place: str | Path, run: str) -> Found:
+        try:
+            return _of(place, run, pattern, with_tokenizer)
+        except (DataError, ModelError, OSError) as error:
+            return Found((), (str(error),))
+
+    return _joined(look(place, run) for place, run in zip(places, _names(places), strict=True))
+
+
+def _joined(runs: Iterable[Found]) -> Found:
+    each = list(runs)
+    return Found(
+        tuple(step for run in each for step in run.steps), tuple(note for run in each for note in run.left_out)
+    )
+
+
+def _of(place: str | Path, run: str, pattern: str | None, with_tokenizer: bool) -> Found:
+    return _of_hub(str(place), run) if _is_remote(place) else _of_folder(Path(place), run, pattern, with_tokenizer)
+
+
+def check_places(places: Sequence[str | Path]) -> None:
+    """Raises a DataError for a folder that is not there: a run that has not begun has an empty one."""
+    for place in places:
+        if not _is_remote(place) and not Path(place).is_dir():
+            raise DataError("there is no such folder.", Path(place))
+
+
+def _is_remote(place: str | Path) -> bool:
+    return isinstance(place, str) and "@" in place and not Path(place).exists()
+
+
+def _names(places: Sequence[str | Path]) -> list[str]:
+    """A name for each run: that of its folder, with the folder above where two are alike."""
+    paths = [os.path.abspath(place) if not _is_remote(place) else str(place).partition("@")[0] for place in places]
+    for place, count in Counter(paths).items():
+        if count > 1:
+            raise SettingsError(f"{place} is named twice", fix="name each run once.")
+    last = [default_name(path) for path in paths]
+    alike = Counter(last)
+    for depth in range(2, 6):
+        if all(count == 1 for count in alike.values()):
+            break
+        parts = [Path(path).parts for path in paths]
+        last = [name if alike[name] == 1 else "-".join(own[-depth:]) for name, own in zip(last, parts, strict=True)]
+        alike = Counter(last)
+    return last
+
+
+def _of_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool) -> Found:
+    if not folder.is_dir():
+        raise DataError("there is no such folder.", folder)
+    if (folder / INSIDE).is_dir() and not (pattern and _matching(folder, pattern)):
+        folder = folder / INSIDE
+    there = [path for path in _matching(folder, pattern or "*") if path.is_dir() and not path.name.startswith(".")]
+    left_out: list[str] = []
+    whole: dict[int, list[Path]] = {}
+    for path in there:
+        step = steps.number(path.name)
+        if pattern is None and not (path / CONFIG).is_file() and step is None:
+            continue  # a folder of something else
+        if step is None:
+            left_out.append(f"{path}: no step in its name, so it is left out.")
+        elif why := incomplete(path, with_tokenizer):
+            left_out.append(f"{path}: {why}, so it is left out.")
+        else:
+            whole.setdefault(step, []).append(path)
+    for step, paths in list(whole.items()):
+        if len(paths) > 1:
+            names = " and ".join(path.name for path in paths)
+            left_out.append(f"{folder}: {names} are both of step {step}; both are left out, --pattern chooses one.")
+            del whole[step]
+    states = {step: steps.state_of(paths[0]) for step, paths in whole.items()}
+    left_out += _of_another_attempt(whole, states)
+    left_out += [note for step in whole if (note := _without_loss(whole[step][0], states[step]))]
+    return Found(tuple(steps.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out))
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    try:
+        return sorted(folder.glob(pattern))
+    except (ValueError, NotImplementedError) as error:
+        raise SettingsError(
+            f"'{pattern}' is no pattern of names: {error}",
+            fix="write --pattern such as 'step-*', below the run's folder.",
+        ) from error
+
+
+def incomplete(folder: Path, with_tokenizer: bool = False) -> str:
+    """Why a folder is no whole checkpoint: files that are missing or cut, or that differ from its seal; "" if it is."""
+    try:
+        if (folder / SEAL).is_file() and (bad := damage(folder)):
+            return f"{', '.join(bad)} is not as it was sealed"
+        Checkpoint(folder).check_files(with_tokenizer)
+    except (BlurbError, OSError) as error:
+        return error.what.rstrip(".") if isinstance(error, BlurbError) else str(error)
+    return ""
+
+
+def _without_loss(folder: Path, state: Mapping[str, Any]) -> str:
+    """What is to be told of a training whose loss became infinite or no number; "" if it did not."""
+    lost = [step for step, loss in steps.logged_losses(state).items() if not steps.is_number(loss)]
+    return (
+        f"{folder}: its training loss is no number from step {lost[0]} on; it is scored all the same." if lost else ""
+    )
+
+
+def _of_another_attempt(whole: dict[int, list[Path]], states: Mapping[int, Mapping[str, Any]]) -> list[str]:
+    """Takes out checkpoints of an attempt that was given up, if the run began again from an earlier step.
+
+    A Trainer that goes on takes the log of its checkpoint with it, so all checkpoints of one attempt agree on the
+    losses of the steps that they have in common. Copying changes the times of files, and not these; the times decide
+    only which of two attempts is the one that went on.
+    """
+    logs = {step: _losses(state) for step, state in states.items()}
+    known = [step for step in logs if logs[step]]
+    if not known:
+        return []
+    newest = max(known, key=lambda step: ((whole[step][0] / steps.STATE).stat().st_mtime, step))
+    left_out = []
+    for step in sorted(known):
+        differing = [at for at in logs[step] if at in logs[newest] and logs[step][at] != logs[newest][at]]
+        ahead = step > newest and any(at not in logs[step] for at in logs[newest])
+        if differing or ahead:
+            at = f"from step {min(differing)} on" if differing else f"beyond step {newest}"
+            left_out.append(
+                f"{whole[step][0]}: the run began again, and this is of another attempt than {whole[newest][0].name} "
+                f"({at} their logs differ), so it is left out."
+            )
+            del whole[step]
+    return left_out
+
+
+def _losses(state: Mapping[str, Any]) -> dict[int, str]:
+    return {step: repr(loss) for step, loss in steps.logged_losses(state).items()}
+
+
+def _of_hub(place: str, run: str) -> Found:
+    from blurb.checkpoints import hub
+
+    repository, _, pattern = place.partition("@")
+    names = [name for name in hub.revisions(repository) if fnmatch.fnmatchcase(name, pattern)]
+    numbered = {name: steps.number(name) for name in names}
+    left_out = [
+        f"{repository}@{name}: no step in its name, so it is left out." for name in names if numbered[name] is None
+    ]
+    alike = Counter(numbered.values())
+    there = []
+    for name, step in numbered.items():
+        if step is not None and alike[step] > 1:
+            left_out.append(f"{repository}@{name}: another revision has step {step}, too; both are left out.")
+        elif step is not None:
+            there.append(Step(run, step, f"{repository}@{name}"))
+    return Found(tuple(sorted(there, key=lambda step: step.step)), tuple(left_out))
+
+
+def missing(found: Found, required: Sequence[int]) -> dict[str, list[int]]:
+    """Run -> required steps that it does not have."""
+    there = {run: {step.step for step in found.steps if step.run == run} for run in found.runs}
+    lost = {run: [step for step in required if step not in own] for run, own in there.items()}
+    return {run: steps_ for run, steps_ in lost.items() if steps_}

@@ -1,8 +1,0 @@
-"""The weights of attention as a page and a picture (docs/attention.md)."""
-
-from __future__ import annotations
-
-from blurb.lab.attention.attend import attention
-from blurb.lab.attention.result import Attention, ModelWeights
-
-__all__ = ["Attention", "ModelWeights", "attention"]

@@ -1,8 +1,0 @@
-"""The leaderboard as one HTML file that needs no server, network or library (docs/leaderboard.md)."""
-
-from __future__ import annotations
-
-from blurb.leaderboard.html.collect import collect
-from blurb.leaderboard.html.render import render
-
-__all__ = ["collect", "render"]

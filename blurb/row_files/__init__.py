@@ -1,0 +1,1 @@
+"""A row as files: ids, labels and a manifest, written and read again."""

@@ -1,0 +1,268 @@
+"""Reads the files of a row of a stranger, which may be anything: nothing of them is believed or run."""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import hashlib
+import io
+import math
+import os
+import re
+import stat
+import typing
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, get_args, get_origin
+
+from blurb import formulations, learners, metrics, tasks
+from blurb.messages.errors import BlurbError, DataError, UnknownName
+from blurb.names import HASH
+from blurb.results.dataset_scores import LIMITS
+from blurb.row_files.writing import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowFile, RunFile
+from blurb.store.record import LOSS
+from blurb.system import parquet
+from blurb.system.files import check_types, read_bytes, read_json
+from blurb.tasks import SCORED
+
+ROWS = "rows"
+"""Folder of the rows of a board."""
+MOST_BYTES = 50_000_000
+"""Of a file; those of thirteen datasets and five seeds have five million together."""
+MOST_RUNS = 13 * 100
+MOST_EXAMPLES, MOST_ROWS = 100_000, 1_000_000
+"""Of a run, dev and test together; and of a file."""
+MOST_UNPACKED = 500_000_000
+"""Bytes of a file of predictions as it comes out."""
+NAME = re.compile(r"(?![=+@-])[^\x00-\x1f\x7f<>\"`]{1,200}")
+"""What a model may be called: no control characters, and nothing that is markup or begins a formula."""
+TEXT = re.compile(r"[^\x00-\x1f\x7f<>\"`]{0,1000}")
+"""What any text of a row may be, as tables and pages show many of them."""
+EXPORT = "blurb export row ROW --out FOLDER writes the files of a row, and blurb leaderboard init a board."
+Columns = Mapping[str, list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """The content of the files; two are the same row if they are one object.
+
+    :param predictions: dataset -> `seed`, `split`, `id`, `prediction`, and where it is known `loss`
+    :param manifest: SHA-256 of the `MANIFEST.json` by which all of this was read
+    """
+
+    folder: Path
+    about: RowFile
+    predictions: Mapping[str, Columns]
+    manifest: str = ""
+
+    @property
+    def varies(self) -> bool:
+        """Whether runs of its recipe differ by their seeds; those of a deterministic kind are equal."""
+        if learners.is_named(self.about["weights"]):
+            with contextlib.suppress(UnknownName):
+                return not learners.get_named(self.about["weights"]).deterministic
+        return not learners.row_kind(self.about["learner"]).paired
+
+
+def read(folder: Path) -> Row:
+    """The row in a folder.
+
+    :raises DataError: (file) if it is not what `blurb export row` writes; whatever is wrong, nothing was run
+    """
+    _check_folder(folder)
+    if not os.path.lexists(folder / ABOUT):
+        raise DataError(f"has no {ABOUT}, so it is no row.", folder, fix=EXPORT)
+    names = _names(folder)
+    manifest = manifest_of(folder)
+    about = _about(folder / ABOUT)
+    wanted = {ABOUT, MANIFEST, *(f"{run['task']}{ENDING}" for run in about["runs"])}
+    if names != wanted:
+        odd = sorted(names ^ wanted)[0]
+        raise DataError("is not a file of this row." if odd in names else "the file is missing.", folder / odd)
+    hashes = _hashes(folder, names - {MANIFEST})
+    _checked(folder / ABOUT, hashes)
+    tables = {}
+    for task, runs in Counter(run["task"] for run in about["runs"]).items():
+        path = folder / f"{task}{ENDING}"
+        tables[task] = _predictions(path, _checked(path, hashes), runs)
+    return Row(folder, about, tables, manifest)
+
+
+def rows_in(folder: Path) -> list[Row]:
+    """The rows in the folders of a folder, by name; DataError if one of them is none."""
+    _check_folder(folder)
+    return [read(path) for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
+
+
+def rows_on(board: Path) -> list[Row]:
+    """The rows of a board; none of one that has no folder for them yet."""
+    return rows_in(board / ROWS) if os.path.lexists(board / ROWS) else []
+
+
+def manifest_of(row: Path) -> str:
+    """The hash by which all files of a row are known; DataError for what can be no manifest."""
+    path = row / MANIFEST
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
+        raise DataError("is no manifest.", path)
+    return hashlib.sha256(read_bytes(path)).hexdigest()
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.is_symlink() or not folder.is_dir():
+        raise DataError(
+            "is a link, and no folder." if folder.is_symlink() else "there is no such folder.", folder, fix=EXPORT
+        )
+
+
+def _names(folder: Path) -> set[str]:
+    """The names in a folder that has nothing but files of ordinary size."""
+    names = set()
+    for entry in os.scandir(folder):
+        state = entry.stat(follow_symlinks=False)
+        if not stat.S_ISREG(state.st_mode):
+            raise DataError("is no ordinary file.", Path(entry.path))
+        if state.st_size > MOST_BYTES:
+            raise DataError(f"has {state.st_size:,} bytes; files of a row have a few million.", Path(entry.path))
+        names.add(entry.name)
+    return names
+
+
+def _types(kind: Any) -> dict[str, type]:
+    """What the fields of a typed record are in JSON."""
+    in_json = {collections.abc.Mapping: dict, collections.abc.Sequence: list}
+    hints = typing.get_type_hints(kind)
+    return {
+        name: in_json.get(get_origin(hint), str if get_origin(hint) is Literal else hint)
+        for name, hint in hints.items()
+    }
+
+
+TYPES, RUN_TYPES = _types(RowFile), _types(RunFile)
+
+
+def _about(path: Path) -> RowFile:
+    content = read_json(path)
+    check_types(content, TYPES, path)
+    missing = [name for name in TYPES if name not in content]
+    if missing or content["schema"] != SCHEMA:
+        what = f"{missing[0]} is missing." if missing else f"schema {content['schema']}; this blurb reads {SCHEMA}."
+        raise DataError(what, path)
+    for name in ("model", "learner", "protocol", *(["measured_by"] if content["measured_by"] else [])):
+        if not NAME.fullmatch(content[name]):
+            raise DataError(f"{name} must be 1 to 200 ordinary characters, without markup.", path)
+    _check_texts(content, path)
+    if content["party"] not in get_args(Party):
+        raise DataError("party must be first, third, or nothing.", path)
+    runs = content["runs"]
+    if not 0 < len(runs) <= MOST_RUNS:
+        raise DataError(f"has {len(runs):,} runs; expected 1 to {MOST_RUNS:,}.", path)
+    seen = set()
+    for run in runs:
+        _check_run(run, path)
+        if (run["task"], run["seed"]) in seen:
+            raise DataError(f"{run['task']}, seed {run['seed']}: listed twice.", path)
+        seen.add((run["task"], run["seed"]))
+    for seeds in content["planned"].values():
+        if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds):
+            raise DataError("planned must be lists of seeds.", path)
+    return cast(RowFile, content)
+
+
+def _check_texts(content: Any, path: Path) -> None:
+    """Raises a DataError for a text, wherever it is, that is no ordinary one."""
+    parts = [content]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str) and not TEXT.fullmatch(part):
+            raise DataError(f"a text is too long, or has control characters or markup: {part[:40]!r}.", path)
+        parts += [*part, *part.values()] if isinstance(part, dict) else part if isinstance(part, list) else []
+
+
+def _check_run(run: Any, path: Path) -> None:
+    if not isinstance(run, dict) or any(name not in run for name in RUN_TYPES):
+        raise DataError("a run lacks a field.", path)
+    check_types(run, RUN_TYPES, path)
+    task = tasks.known(run["task"])
+    if task is None:
+        raise DataError(f"{run['task'][:40]!r} is no dataset of blurb.", path)
+    if not HASH.fullmatch(run["trial"]):
+        raise DataError("trial must be a hash.", path)
+    if not set(map(type, run["plugins"].values())) <= {str}:
+        raise DataError("plugins must have hashes.", path)
+    if not all(type(run["settings"].get(name) or 0) is int for name in LIMITS):
+        raise DataError(f"{', '.join(LIMITS)} must be whole numbers.", path)
+    if run["metric"] != metrics.get(task.metric).main or not run["test"]:
+        raise DataError(f"{run['task']}, seed {run['seed']}: no {metrics.get(task.metric).main} on test.", path)
+    try:
+        formulations.bind(task, run["settings"])
+    except BlurbError as error:
+        raise DataError(f"{run['task']}, seed {run['seed']}: {error}", path) from None
+    for split in SCORED:
+        figures = run[split]
+        check_types(figures, dict.fromkeys(figures, (int, float)), path)
+        if figures and run["metric"] not in figures:
+            raise DataError(f"{run['task']}, seed {run['seed']}: no {run['metric'][:40]!r} on {split}.", path)
+        if not all(metrics.get(task.metric).admits(*figure) for figure in figures.items()):
+            raise DataError(f"{run['task']}, seed {run['seed']}: a figure that cannot be, on {split}.", path)
+
+
+def _hashes(folder: Path, names: set[str]) -> dict[str, str]:
+    """Name -> SHA-256 of each file, as the manifest has them."""
+    path = folder / MANIFEST
+    hashes = read_json(path).get("sha256")
+    if not isinstance(hashes, dict) or set(hashes) != names:
+        raise DataError("does not list the files of the row.", path)
+    return hashes
+
+
+def _checked(path: Path, hashes: Mapping[str, str]) -> bytes:
+    """The content of a file, which is that of the manifest."""
+    content = read_bytes(path)
+    if hashlib.sha256(content).hexdigest() != hashes[path.name]:
+        raise DataError(f"the file is not the one whose hash is in {MANIFEST}.", path)
+    return content
+
+
+def _predictions(path: Path, content: bytes, runs: int) -> Columns:
+    try:
+        columns = parquet.columns(io.BytesIO(content), rows=min(runs * MOST_EXAMPLES, MOST_ROWS), size=MOST_UNPACKED)
+    except parquet.UNREADABLE as error:
+        raise DataError(f"cannot be read as Parquet: {parquet.first_line(error)}.", path) from None
+    kinds: Mapping[str, type] = {"seed": int, "split": str, "id": str}
+    if list(columns) not in ([*kinds, "prediction"], [*kinds, "prediction", LOSS]):
+        raise DataError(f"expected the columns {', '.join(kinds)}, prediction, and perhaps {LOSS}.", path)
+    for name, kind in kinds.items():
+        if not set(map(type, columns[name])) <= {kind}:
+            raise DataError(f"{name} must be of type {kind.__name__} everywhere.", path)
+    if not all(map(_is_answer, columns["prediction"])):
+        raise DataError("a prediction must be a text, a number, or a list of texts.", path)
+    if not all(loss is None or (type(loss) is float and 0 <= loss < math.inf) for loss in columns.get(LOSS, ())):
+        raise DataError(f"{LOSS} must be a number of at least 0, or nothing.", path)
+    return columns
+
+
+def _is_answer(value: Any) -> bool:
+    if isinstance(value, list):
+        return set(map(type, value)) <= {str}
+    return isinstance(value, str) or (type(value) in (int, float) and math.isfinite(value))
+
+
+def of_run(row: Row, run: RunFile, split: str) -> list[tuple[str, Any]]:
+    """Ids and predictions of a run on a split, in stored order."""
+    return list(zip(*(_of_run(row, run, split, name) for name in ("id", "prediction")), strict=True))
+
+
+def losses_of_run(row: Row, run: RunFile, split: str) -> list[float] | None:
+    """The losses of a run on a split, in stored order; None if they are not known."""
+    if LOSS not in row.predictions[run["task"]]:
+        return None
+    losses = _of_run(row, run, split, LOSS)
+    return None if None in losses else losses
+
+
+def _of_run(row: Row, run: RunFile, split: str, name: str) -> list[Any]:
+    columns = row.predictions[run["task"]]
+    every = zip(columns["seed"], columns["split"], columns[name], strict=True)
+    return [cell for seed, part, cell in every if (seed, part) == (run["seed"], split)]

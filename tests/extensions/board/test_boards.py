@@ -1,0 +1,302 @@
+"""A board from its first row to a withdrawn one, by the commands; what was done behind the ledger's back is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import blurb
+from blurb import tasks
+from blurb.corpora import demo
+from blurb.data.splits import read_split
+from blurb.extensions.board import boards, ledger, rescoring
+from blurb.extensions.board.ledger import Entry, Event, append, today
+from blurb.messages.errors import SettingsError
+from blurb.row_files.reading import manifest_of
+from tests.cli.in_process import blurb as command
+from tests.extensions.board.test_listing import edit, of_an_older_version
+from tests.extensions.board.test_verification import seal
+from tests.scoring.test_forms import answers
+
+VERIFY = ("leaderboard", "verify", "board", "--suite", "demo")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A board with two rows of predictions, verified; and the files of the rows beside it."""
+    folder = tmp_path_factory.mktemp("board")
+    (folder / "board" / "rows").mkdir(parents=True)
+    (folder / "board" / ledger.FILE).touch()
+    units = read_split(tasks.get("gad"), demo.prepare(), "test")
+    for name in ("one", "other"):
+        found = answers("gad", units)
+        blurb.score("gad", found if name == "one" else found[::-1], suite="demo", add=name, output=folder / "runs")
+        code, _, err = command(["export", "row", name, "--output", "runs", "--out", name], folder)
+        assert code == 0, err
+        submit = ["leaderboard", "submit", "board", name, "--as", f"row-{name}", "--by", "a group"]
+        code, out, err = command(submit, folder)
+        assert (code, out) == (0, f"Added: board/rows/row-{name}\n"), err
+    code, _, err = command([*VERIFY, "--record", "the board"], folder)
+    assert (code, err) == (0, "New entries in the ledger: 2\n")
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "copy"))
+
+
+def events(folder: Path) -> list[tuple[str, str]]:
+    return [(entry.event.value, entry.row) for entry in ledger.read(folder / "board" / ledger.FILE)]
+
+
+def test_rows_are_added_and_verified(folder: Path) -> None:
+    names = ("row-one", "row-other")
+    assert events(folder) == [*(("added", name) for name in names), *(("verified", name) for name in names)]
+    code, out, _ = command([*VERIFY, "--format", "json"], folder)
+    assert code == 0
+    _, schema, _ = command(["schema", "leaderboard", "verify"], folder)
+    jsonschema.validate(json.loads(out), json.loads(schema))
+    content = json.loads(out)
+    assert [(row["row"], row["level"], row["recorded"]) for row in content["rows"]] == [
+        (name, "recomputed", "recomputed") for name in names
+    ]
+    assert content["problems"] == []
+    code, _, err = command([*VERIFY, "--record", "the board"], folder)
+    assert (code, err) == (0, "New entries in the ledger: 0\n")
+
+
+def test_nothing_is_recorded_of_files_that_nobody_looked_at(folder: Path) -> None:
+    """A row that is replaced while the board is verified: the ledger would say *recomputed* of an edited figure."""
+    board = folder / "board"
+    verified = boards.verify_board(board, demo.prepare())
+    edited = Path(shutil.copytree(board / "rows" / "row-one", folder / "edited"))
+    content = json.loads((edited / "row.json").read_text())
+    content["runs"][0]["test"]["f1"] = 0.99
+    (edited / "row.json").write_text(json.dumps(content))
+    seal(edited)
+    boards.withdraw(board, "row-one", "me", "a typo", today())
+    boards.submit(board, edited, "row-one", "me", today())
+    boards.withdraw(board, "row-other", "me", "gone", today())
+    before = events(folder)
+    assert boards.record(board, verified, "the board", today()) == (0, ["row-one", "row-other"])
+    assert events(folder) == before
+
+
+def test_what_is_hidden_among_the_rows_is_told(folder: Path) -> None:
+    hidden = folder / "board" / "rows" / ".hid"
+    hidden.mkdir()
+    (hidden / "x.html").write_text("<script>")
+    (folder / "board" / "rows" / ".gitkeep").touch()
+    code, out, _ = command(VERIFY, folder)
+    assert (code, "Problem: rows/.hid: is hidden, and no row; remove it." in out) == (1, True)
+    assert "gitkeep" not in out
+
+
+@pytest.mark.parametrize("name", ["con", "NUL", "com1.txt", "a.", "ROW-One"])
+def test_names_are_folders_on_every_system(name: str, folder: Path) -> None:
+    boards.withdraw(folder / "board", "row-other", "me", "to be added again", today())
+    with pytest.raises(SettingsError, match=r"on every system|are one folder on macOS and Windows"):
+        boards.submit(folder / "board", folder / "other", name, "me", today())
+    assert sorted(path.name for path in (folder / "board" / "rows").iterdir()) == ["row-one"]
+
+
+def test_twins_by_case_are_told(folder: Path) -> None:
+    board = folder / "board"
+    shutil.copytree(board / "rows" / "row-one", board / "rows" / "Row-One")
+    append(board, Entry(today(), Event.ADDED, "Row-One", "me", manifest_of(board / "rows" / "row-one")))
+    code, out, _ = command(VERIFY, folder)
+    assert code == 1
+    assert "Row-One and row-one: are one folder on macOS and Windows; withdraw all but one" in out
+
+
+def test_an_entry_dated_tomorrow_is_told(folder: Path) -> None:
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+    append(folder / "board", Entry(tomorrow, Event.WITHDRAWN, "row-one", "me", reason="why"))
+    shutil.rmtree(folder / "board" / "rows" / "row-one")
+    code, out, _ = command(VERIFY, folder)
+    assert (code, f"row-one: withdrawn on {tomorrow}, which is still to come" in out) == (1, True)
+
+
+def test_a_rescoring_that_was_killed_at_its_end_leaves_nothing(folder: Path) -> None:
+    rows = folder / "board" / "rows"
+    shutil.copytree(rows / "row-one", rows / ".row-one.before")
+    with pytest.raises(SettingsError, match="which this blurb has"):
+        rescoring.rescore(folder / "board", "row-one", demo.prepare(), "me", today())
+    assert not (rows / ".row-one.before").exists()
+
+
+def test_a_withdrawn_row_leaves_its_entry(folder: Path) -> None:
+    released = shutil.copy(folder / "board" / ledger.FILE, folder / "released.jsonl")
+    withdraw = ["leaderboard", "withdraw", "board", "row-one", "--by", "a group", "--reason", "test was in pretraining"]
+    assert command(withdraw, folder)[0] == 0
+    assert not (folder / "board" / "rows" / "row-one").exists()
+    assert events(folder)[-1] == ("withdrawn", "row-one")
+    assert command([*VERIFY, "--since", released], folder)[0] == 0
+    code, _, err = command(withdraw, folder)
+    assert (code, "there is no row 'row-one'" in err) == (2, True)
+
+
+def test_a_row_that_is_gone_without_an_entry(folder: Path) -> None:
+    shutil.rmtree(folder / "board" / "rows" / "row-one")
+    code, out, _ = command(VERIFY, folder)
+    assert code == 1
+    assert "Problem: row-one: the row is gone, and no entry says that it was withdrawn." in out
+
+
+def test_an_entry_that_is_gone_with_its_row(folder: Path) -> None:
+    released = shutil.copy(folder / "board" / ledger.FILE, folder / "released.jsonl")
+    lines = (folder / "board" / ledger.FILE).read_text().splitlines(keepends=True)
+    (folder / "board" / ledger.FILE).write_text("".join(line for line in lines if "row-one" not in line))
+    shutil.rmtree(folder / "board" / "rows" / "row-one")
+    assert command(VERIFY, folder)[0] == 0
+    code, out, _ = command([*VERIFY, "--since", released], folder)
+    assert code == 1
+    assert "Problem: ledger.jsonl:1: the entry of row-one" in out
+
+
+def test_figures_edited_on_the_board(folder: Path) -> None:
+    row = folder / "board" / "rows" / "row-one"
+    content = json.loads((row / "row.json").read_text())
+    content["runs"][0]["test"]["f1"] = 0.99
+    (row / "row.json").write_text(json.dumps(content))
+    seal(row)
+    before = events(folder)
+    code, out, _ = command([*VERIFY, "--record", "the board"], folder)
+    assert code == 1
+    assert "Problem: row-one: its files are not those of its last entry." in out
+    assert "Problem: row-one: was recomputed when it was verified, and is only claimed now." in out
+    assert events(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["submit", "board", "one", "--as", "row-one", "--by", "me"], "is on the board already"),
+        (["submit", "board", "one", "--as", "../out", "--by", "me"], "must be letters, digits"),
+        (["submit", "board", "runs", "--as", "new", "--by", "me"], "runs"),
+        (["submit", "nowhere", "one", "--as", "new", "--by", "me"], "is no board, as it has no ledger.jsonl"),
+        (["verify", "board", "--suite", "demo", "--rerun", "one"], "--beside and --rerun are for a single row"),
+        (
+            ["verify", "one", "--suite", "demo", "--record", "me"],
+            "--since, --submitted, --reproduced and --record are for a board",
+        ),
+    ],
+)
+def test_bad_input_changes_nothing(words: list[str], told: str, folder: Path) -> None:
+    before = sorted(path.relative_to(folder) for path in folder.rglob("*"))
+    code, out, err = command(["leaderboard", *words], folder)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert sorted(path.relative_to(folder) for path in folder.rglob("*")) == before
+
+
+class Killed(BaseException):
+    """What a kill leaves: whatever came after it did not happen."""
+
+
+def _killed(*arguments: object) -> None:
+    raise Killed
+
+
+def test_a_submission_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = folder / "board"
+    boards.withdraw(board, "row-one", "me", "to be added again", today())
+    rename = Path.rename
+    monkeypatch.setattr(
+        Path, "rename", lambda path, target: _killed() if path.name == ".again" else rename(path, target)
+    )
+    with pytest.raises(Killed):
+        boards.submit(board, folder / "one", "again", "me", today())
+    monkeypatch.undo()
+    assert list(ledger.problems(board)) == ["again: the row is gone, and no entry says that it was withdrawn"]
+    with pytest.raises(SettingsError, match="the ledger has a row 'again' of other files, which are gone"):
+        boards.submit(board, folder / "other", "again", "me", today())
+    boards.submit(board, folder / "one", "again", "me", today())
+    assert list(ledger.problems(board)) == []
+    assert events(folder)[-2:] == [("withdrawn", "row-one"), ("added", "again")]
+
+
+def test_a_withdrawal_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = folder / "board"
+    monkeypatch.setattr(shutil, "rmtree", _killed)
+    with pytest.raises(Killed):
+        boards.withdraw(board, "row-one", "me", "why", today())
+    monkeypatch.undo()
+    boards.withdraw(board, "row-one", "me", "why", today())
+    assert list(ledger.problems(board)) == []
+    assert events(folder).count(("withdrawn", "row-one")) == 1
+
+
+@pytest.mark.parametrize("rename", [1, 2])
+def test_a_rescoring_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch, rename: int) -> None:
+    board, place = folder / "board", folder / "board" / "rows" / "row-one"
+    edit(place, of_an_older_version)
+    append(board, Entry(today(), Event.RESCORED, "row-one", "me", manifest_of(place), old=1.0, new=1.0))
+    left = board / "rows" / ".row-one.before"
+    left.mkdir()
+    (left / "row.json").write_text("{}")  # of an earlier kill
+    count, rename_of = [0], os.rename
+
+    def dies(source: Path, target: Path) -> None:
+        count[0] += 1
+        if count[0] == rename:
+            raise Killed
+        rename_of(source, target)
+
+    monkeypatch.setattr(os, "rename", dies)
+    with pytest.raises(Killed):
+        rescoring.rescore(board, "row-one", demo.prepare(), "me", today())
+    monkeypatch.undo()
+    entry = rescoring.rescore(board, "row-one", demo.prepare(), "me", today())
+    assert list(ledger.problems(board)) == []
+    assert ledger.read(board / ledger.FILE)[-1] == entry
+    assert events(folder).count(("rescored", "row-one")) == 2
+    assert not left.exists()
+
+
+def test_two_submissions_of_one_name_are_one(folder: Path) -> None:
+    board = folder / "board"
+    for name in ("row-one", "row-other"):
+        boards.withdraw(board, name, "me", "to be added again", today())
+    tried = [
+        subprocess.Popen(
+            [sys.executable, "-m", "blurb", "leaderboard", "submit", "board", row, "--as", "new", "--by", "me"],
+            cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for row in ("one", "other")
+    ]  # fmt: skip
+    outputs = [process.communicate() for process in tried]
+    assert sorted(process.returncode for process in tried) == [0, 2]
+    assert any("the name is on the board already" in err for _, err in outputs)
+    assert list(ledger.problems(board)) == []
+
+
+def test_a_row_that_no_entry_knows_is_no_reason_to_stop(folder: Path) -> None:
+    shutil.copytree(folder / "board" / "rows" / "row-one", folder / "board" / "rows" / "stray")
+    code, out, err = command([*VERIFY, "--record", "the board"], folder)
+    assert (code, "stray: no entry says that the row was added" in out) == (1, True), err
+
+
+def test_no_row_is_scored_again_outside_of_the_board(folder: Path) -> None:
+    shutil.copytree(folder / "board" / "rows" / "row-one", folder / "elsewhere" / "row-one")
+    before = events(folder)
+    with pytest.raises(SettingsError, match="there is no row"):
+        rescoring.rescore(folder / "board", "../../elsewhere/row-one", demo.prepare(), "me", today())
+    assert events(folder) == before
+
+
+def test_a_withdrawal_takes_what_a_kill_left(folder: Path) -> None:
+    rows = folder / "board" / "rows"
+    (rows / "row-one").rename(rows / ".row-one.before")
+    boards.withdraw(folder / "board", "row-one", "me", "why", today())
+    assert not (rows / ".row-one.before").exists()
+    assert list(ledger.problems(folder / "board")) == []

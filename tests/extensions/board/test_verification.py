@@ -1,0 +1,426 @@
+"""Rows that are sent in: honest ones are recomputed, planted frauds are told, hostile files are refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import blurb
+from blurb import tasks
+from blurb.corpora import demo
+from blurb.data.splits import read_split
+from blurb.extensions.board.signals import FATAL, SignalKind
+from blurb.extensions.board.verification import Level, verify
+from blurb.row_files.writing import MANIFEST
+from tests.cli.in_process import blurb as command
+from tests.scoring.test_forms import answers
+
+NAMES = ("ncbi-disease", "gad", "biosses", "hoc")
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows of three kinds: another tool with two seeds, a baseline, and one on a part of the examples."""
+    folder = tmp_path_factory.mktemp("rows")
+    for seed in (1, 2):
+        for name in NAMES:
+            units = read_split(tasks.get(name), demo.prepare(), "test")
+            found = answers(name, units)
+            found[seed] = found[seed - 1] if name != "ncbi-disease" else ["O"] * len(units[seed]["tokens"])
+            blurb.score(name, found, suite="demo", add="tool", seed=seed, output=folder / "runs")
+    common = {"tasks": ",".join(NAMES), "suite": "demo", "output": folder / "runs", "progress": False}
+    blurb.run("baseline:majority", **common)
+    blurb.run("baseline:constant", protocol="smoke", **common)
+    blurb.run("baseline:bigrams", **{**common, "tasks": "gad,biosses,hoc"})
+    named = {
+        "tool": "tool",
+        "majority": "baseline:majority",
+        "capped": "baseline:constant",
+        "losses": "baseline:bigrams",
+    }
+    for name, model in named.items():
+        code, _, err = command(["export", "row", model, "--output", "runs", "--out", name], folder)
+        assert code == 0, err
+    return folder
+
+
+def forge(
+    rows: Path,
+    folder: Path,
+    about: Callable[[dict[str, Any]], None] = lambda about: None,
+    of: str = "tool",
+    **tables: Any,
+) -> Path:
+    """A copy of a row with something changed, and hashes that fit again."""
+    row = Path(shutil.copytree(rows / of, folder / "row"))
+    content = json.loads((row / "row.json").read_text())
+    about(content)
+    (row / "row.json").write_text(json.dumps(content))
+    for name, change in tables.items():
+        path = row / f"{name.replace('_', '-')}.parquet"
+        lines = pyarrow.parquet.read_table(path).to_pylist()
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(change(lines)), path)
+    seal(row)
+    return row
+
+
+def seal(row: Path) -> None:
+    hashes = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in row.iterdir() if path.name != MANIFEST
+    }
+    (row / MANIFEST).write_text(json.dumps({"sha256": hashes}))
+
+
+@pytest.mark.parametrize("name", ["tool", "majority", "capped", "losses"])
+def test_an_honest_row_is_recomputed(name: str, rows: Path) -> None:
+    found = verify(rows / name, demo.prepare())
+    assert found.level is Level.RECOMPUTED
+    assert [signal for signal in found.signals if signal.kind is not SignalKind.CAPPED] == []
+    assert bool(found.signals) == (name == "capped")
+    for figure in found.figures:
+        assert figure["recomputed"] == pytest.approx(figure["claimed"], abs=1e-9)
+    assert sum(path.stat().st_size for path in (rows / name).iterdir()) < 100_000
+
+
+def edited(about: dict[str, Any]) -> None:
+    about["runs"][0]["test"][about["runs"][0]["metric"]] += 0.02
+
+
+def on_other_data(about: dict[str, Any]) -> None:
+    about["runs"][0]["data"] = "0" * 64
+
+
+def of_other_metrics(about: dict[str, Any]) -> None:
+    about["runs"][0]["metrics_version"] = 99
+
+
+def with_more_planned(about: dict[str, Any]) -> None:
+    about["planned"]["gad"] = [1, 2, 3, 4, 5]
+
+
+def without_an_example(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return lines[1:]
+
+
+def twice(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [*lines, lines[0]]
+
+
+def shuffled(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    keys = [line["id"] for line in lines]
+    return [{**line, "id": key} for line, key in zip(lines, keys[1:] + keys[:1], strict=True)]
+
+
+def another_model(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**line, "prediction": "1"} for line in lines]
+
+
+def some_gold(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    gold = {row["id"]: row["label"] for row in read_split(tasks.get("gad"), demo.prepare(), "test")}
+    return [{**line, "prediction": gold[line["id"]]} for line in lines]
+
+
+def dev_as_test(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    dev = [row["id"] for row in read_split(tasks.get("gad"), demo.prepare(), "dev")]
+    return [{**line, "id": key} for line, key in zip(lines, dev * 9, strict=False)]
+
+
+def one_seed_twice(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    first = [line for line in lines if line["seed"] == 1]
+    return [*first, *({**line, "seed": 2} for line in first)]
+
+
+def with_a_better_loss(about: dict[str, Any]) -> None:
+    about["runs"][0]["dev"]["log_loss"] /= 2
+
+
+def without_losses(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: cell for name, cell in line.items() if name != "loss"} for line in lines]
+
+
+def half_a_file(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return lines[: len(lines) // 2]
+
+
+def with_seeds_swapped(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**line, "seed": 3 - line["seed"]} for line in lines]
+
+
+def with_ends_as_beginnings(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As IOBES read by whoever knows BIO alone: every tag begins an entity."""
+    return [{**line, "prediction": [tag.replace("I-", "B-") for tag in line["prediction"]]} for line in lines]
+
+
+def with_its_cap_hidden(about: dict[str, Any]) -> None:
+    for run in about["runs"]:
+        run["settings"] = {**run["settings"], "max_eval": 0}
+
+
+def of_train(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    train = [row["id"] for row in read_split(tasks.get("gad"), demo.prepare(), "train")]
+    return [{**line, "id": key} for line, key in zip(lines, train * 9, strict=False)]
+
+
+def without_a_label(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**lines[0], "prediction": "2"}, *lines[1:]]
+
+
+FRAUDS: dict[str, tuple[SignalKind, dict[str, Any]]] = {
+    "an edited figure": (SignalKind.FIGURE, {"about": edited}),
+    "examples in another order": (SignalKind.FIGURE, {"gad": shuffled}),
+    "predictions of another model": (SignalKind.FIGURE, {"gad": another_model}),
+    "gold answers under old figures": (SignalKind.FIGURE, {"gad": some_gold}),
+    "an example dropped": (SignalKind.EXAMPLES, {"gad": without_an_example}),
+    "an example twice": (SignalKind.EXAMPLES, {"biosses": twice}),
+    "dev sent as test": (SignalKind.EXAMPLES, {"gad": dev_as_test}),
+    "other data": (SignalKind.DATA, {"about": on_other_data}),
+    "other metrics": (SignalKind.METRICS, {"about": of_other_metrics}),
+    "fewer seeds than planned": (SignalKind.SEEDS, {"about": with_more_planned}),
+    "a loss edited": (SignalKind.FIGURE, {"of": "losses", "about": with_a_better_loss}),
+    "a loss without its examples": (SignalKind.FIGURE, {"of": "losses", "gad": without_losses}),
+    "a truncated file": (SignalKind.EXAMPLES, {"hoc": half_a_file}),
+    "seeds swapped": (SignalKind.FIGURE, {"gad": with_seeds_swapped}),
+    "a tag scheme misread": (SignalKind.FIGURE, {"ncbi_disease": with_ends_as_beginnings}),
+    "a cap hidden": (SignalKind.EXAMPLES, {"of": "capped", "about": with_its_cap_hidden}),
+    "train sent as test": (SignalKind.EXAMPLES, {"gad": of_train}),
+    "a label that there is not": (SignalKind.EXAMPLES, {"gad": without_a_label}),
+    "one run as two": (SignalKind.SAME_RUNS, {"ncbi_disease": one_seed_twice}),
+}
+
+
+@pytest.mark.parametrize("fraud", FRAUDS)
+def test_a_planted_fraud_is_told(fraud: str, rows: Path, tmp_path: Path) -> None:
+    kind, changes = FRAUDS[fraud]
+    found = verify(forge(rows, tmp_path, **changes), demo.prepare())
+    assert kind in {signal.kind for signal in found.signals}
+    if kind in FATAL:
+        assert found.level is Level.CLAIMED
+
+
+def test_who_says_that_other_data_are_the_release_is_told(rows: Path, tmp_path: Path) -> None:
+    def about(content: dict[str, Any]) -> None:
+        content["suite"] = "blurb"
+        for run in content["runs"]:
+            run["verdict"] = "identical"
+
+    found = verify(forge(rows, tmp_path, about), demo.prepare())
+    assert found.level is Level.CLAIMED
+    assert any("says that its data are identical, and they are" in str(signal) for signal in found.signals)
+
+
+def test_the_best_part_of_the_examples_is_not_the_part_that_is_drawn(rows: Path, tmp_path: Path) -> None:
+    row = Path(shutil.copytree(rows / "capped", tmp_path / "row"))
+    path = row / "hoc.parquet"
+    lines = pyarrow.parquet.read_table(path).to_pylist()
+    there = {line["id"] for line in lines}
+    other = next(each["id"] for each in read_split(tasks.get("hoc"), demo.prepare(), "test") if each["id"] not in there)
+    place = next(place for place, line in enumerate(lines) if line["split"] == "test")
+    lines[place]["id"] = other
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(lines), path)
+    seal(row)
+    assert SignalKind.EXAMPLES in {signal.kind for signal in verify(row, demo.prepare()).signals}
+
+
+def test_the_command_says_the_level_with_its_exit_code(rows: Path, tmp_path: Path) -> None:
+    import jsonschema
+
+    asked = ["leaderboard", "verify", "--suite", "demo"]
+    code, out, _ = command([*asked, str(rows / "tool")], tmp_path)
+    assert (code, out.splitlines()[-1]) == (0, "tool: recomputed")
+    row = forge(rows, tmp_path, edited)
+    code, out, _ = command([*asked, str(row)], tmp_path)
+    assert (code, out.splitlines()[-1]) == (1, "tool: claimed")
+    run = json.loads((row / "row.json").read_text())["runs"][0]
+    assert f"{run['task']}, seed {run['seed']}, {run['metric']} on test: figure edited: claimed" in out
+    code, out, _ = command([*asked, str(row), "--format", "json"], tmp_path)
+    _, schema, _ = command(["schema", "leaderboard", "verify"], tmp_path)
+    jsonschema.validate(json.loads(out), json.loads(schema))
+    assert json.loads(out)["level"] == "claimed"
+
+
+def hostile_name(about: dict[str, Any]) -> None:
+    about["model"] = "<script>alert(1)</script>"
+
+
+def markup_in_an_override(about: dict[str, Any]) -> None:
+    about["overrides"] = {"lr": ["<b onload=1>"]}
+
+
+def a_formula(about: dict[str, Any]) -> None:
+    about["model"] = "=cmd|' /C calc'!A0"
+
+
+def by_another_metric(about: dict[str, Any]) -> None:
+    about["runs"][0]["metric"] = "precision"
+
+
+def without_figures(about: dict[str, Any]) -> None:
+    about["runs"][0] |= {"dev": {}, "test": {}}
+
+
+def above_a_hundred(about: dict[str, Any]) -> None:
+    about["runs"][0]["test"][about["runs"][0]["metric"]] = 1.5
+
+
+def a_text_as_limit(about: dict[str, Any]) -> None:
+    about["runs"][0]["settings"]["max_eval"] = "ten"
+
+
+def of_a_setting_that_is_none(about: dict[str, Any]) -> None:
+    about["runs"][0]["settings"]["epochs"] = "many"
+
+
+def no_number(about: dict[str, Any]) -> None:
+    about["runs"][0]["test"]["f1"] = float("inf")
+
+
+def hostile_task(about: dict[str, Any]) -> None:
+    about["runs"][0]["task"] = "../../etc/passwd"
+
+
+def a_run_twice(about: dict[str, Any]) -> None:
+    about["runs"].append(about["runs"][0])
+
+
+def a_text_as_figure(about: dict[str, Any]) -> None:
+    about["runs"][0]["test"] = {"f1": "=1+1"}
+
+
+def of_a_later_schema(about: dict[str, Any]) -> None:
+    about["schema"] = 2
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (hostile_name, "row.json: model must be 1 to 200 ordinary characters"),
+        (markup_in_an_override, "has control characters or markup: '<b onload=1>'"),
+        (a_formula, "row.json: model must be 1 to 200 ordinary characters"),
+        (by_another_metric, "no f1 on test"),
+        (without_figures, "no f1 on test"),
+        (above_a_hundred, "a figure that cannot be, on test"),
+        (a_text_as_limit, "must be whole numbers"),
+        (of_a_setting_that_is_none, "row.json: ncbi-disease, seed 1: settings: epochs must be"),
+        (no_number, "has the number Infinity"),
+        (hostile_task, "is no dataset of blurb"),
+        (a_run_twice, "listed twice"),
+        (a_text_as_figure, "row.json"),
+        (of_a_later_schema, "schema 2; this blurb reads 1"),
+    ],
+)
+def test_a_hostile_description_is_refused(
+    change: Callable[[dict[str, Any]], None], told: str, rows: Path, tmp_path: Path
+) -> None:
+    code, out, err = command(
+        ["leaderboard", "verify", "--suite", "demo", str(forge(rows, tmp_path, change))], tmp_path / "empty"
+    )
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def linked(row: Path) -> None:
+    (row / "gad.parquet").unlink()
+    (row / "gad.parquet").symlink_to("/etc/passwd")
+
+
+def with_a_stranger(row: Path) -> None:
+    (row / "setup.py").write_text("raise SystemExit")
+
+
+def without_a_file(row: Path) -> None:
+    (row / "gad.parquet").unlink()
+
+
+def changed_by_a_bit(row: Path) -> None:
+    (row / "gad.parquet").write_bytes((row / "gad.parquet").read_bytes() + b" ")
+
+
+def no_parquet(row: Path) -> None:
+    (row / "gad.parquet").write_bytes(b"PAR1")
+    seal(row)
+
+
+def no_json(row: Path) -> None:
+    (row / "row.json").write_text("{")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (linked, "gad.parquet: is no ordinary file"),
+        (with_a_stranger, "setup.py: is not a file of this row"),
+        (without_a_file, "gad.parquet: the file is missing"),
+        (changed_by_a_bit, f"gad.parquet: the file is not the one whose hash is in {MANIFEST}"),
+        (no_parquet, "gad.parquet: cannot be read as Parquet"),
+        (no_json, "row.json"),
+    ],
+)
+def test_hostile_files_are_refused(change: Callable[[Path], None], told: str, rows: Path, tmp_path: Path) -> None:
+    row = forge(rows, tmp_path)
+    change(row)
+    code, out, err = command(["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty")
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def many_rows(path: Path) -> pyarrow.Table:
+    """Rows of one id and one label: five million in some kilobytes."""
+    cells = {"seed": 1, "split": "test", "id": "x", "prediction": "1"}
+    return pyarrow.table({name: pyarrow.repeat(value, 5_000_000) for name, value in cells.items()})
+
+
+def long_texts(path: Path) -> pyarrow.Table:
+    """Thirty rows with a text of fifty megabytes, which the file has once."""
+    text = "y" * 50_000_000
+    cells = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 30), pyarrow.array([text]))
+    columns = {"seed": [1] * 30, "split": ["test"] * 30, "id": list(map(str, range(30)))}
+    return pyarrow.table({**columns, "prediction": cells})
+
+
+def dates(path: Path) -> pyarrow.Table:
+    table = pyarrow.parquet.read_table(path)
+    cells = pyarrow.array([2**60] * len(table), pyarrow.timestamp("ms"))
+    return table.set_column(table.schema.get_field_index("prediction"), "prediction", cells)
+
+
+def doubled(path: Path) -> pyarrow.Table:
+    table = pyarrow.parquet.read_table(path)
+    return table.append_column("prediction", table["prediction"])
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (many_rows, "it has 5,000,000 rows; at most"),
+        (long_texts, "it holds more than 500,000,000 bytes when it is unpacked"),
+        (dates, "gad.parquet: cannot be read as Parquet"),
+        (doubled, "the column 'prediction' is doubled"),
+    ],
+)
+def test_what_unpacks_to_more_than_a_row_has_is_refused(
+    make: Callable[[Path], pyarrow.Table], told: str, rows: Path, tmp_path: Path
+) -> None:
+    row = forge(rows, tmp_path)
+    pyarrow.parquet.write_table(make(row / "gad.parquet"), row / "gad.parquet", compression="zstd")
+    assert (row / "gad.parquet").stat().st_size < 1_000_000
+    seal(row)
+    before = pyarrow.total_allocated_bytes()
+    code, out, err = command(["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty")
+    assert (code, out, told in err, "bug" in err) == (2, "", True, False), err
+    assert pyarrow.total_allocated_bytes() - before < 200_000_000
+
+
+def test_nothing_but_ids_and_answers_is_in_the_files(rows: Path) -> None:
+    for path in (rows / "tool").glob("*.parquet"):
+        assert pyarrow.parquet.read_schema(path).names == ["seed", "split", "id", "prediction"]
+    text = (rows / "tool" / "row.json").read_text()
+    sentence = read_split(tasks.get("gad"), demo.prepare(), "test")[0]["text"]
+    assert sentence not in text

@@ -1,0 +1,221 @@
+"""Weights against transformers' own and against softmax(QK'/sqrt(d)) by hand, on tiny random checkpoints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from blurb.checkpoints import scratch
+from blurb.corpora import demo
+from blurb.extensions.lab.attention import attention
+from blurb.extensions.lab.attention.projections import NOT_ALONE, NOT_APART, Projections
+from blurb.messages.errors import DataError, ModelError, SettingsError, UnknownName
+
+TEXT = "Aspirin lowered the fever, but two patients (both old) had gastric reflux."
+WORDS = [*"Aspirin lowered the fever , but two patients ( both old ) had gastric reflux .".split(" ")]  # noqa: SIM905
+PLAIN = ("bert_uncased", "bert_cased", "roberta", "xlm_roberta", "albert", "electra", "distilbert")
+OTHER = {
+    "modernbert": NOT_APART,  # one layer makes queries, keys and values
+    "deberta_v1": NOT_APART,
+    "deberta": NOT_ALONE,  # relative positions
+    "mpnet": NOT_ALONE,
+    "t5": NOT_ALONE,
+    "nomic_bert": NOT_ALONE,  # rotary positions
+    "eurobert": NOT_ALONE,
+    "xlnet": NOT_APART,
+}
+Checkpoint = Callable[[str], Path]
+
+
+def of_transformers(folder: Path) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """(layers, heads, pieces, pieces) as transformers itself gives them, and the characters of each sub-token."""
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+    inputs = tokenizer(TEXT, return_tensors="pt", return_offsets_mapping=True, return_special_tokens_mask=True)
+    offsets, special = inputs.pop("offset_mapping")[0].tolist(), inputs.pop("special_tokens_mask")[0].tolist()
+    with torch.no_grad():
+        layers = model(**inputs, output_attentions=True).attentions
+    places = [(-1, -1) if mask else (start, end) for (start, end), mask in zip(offsets, special, strict=True)]
+    return torch.stack([layer[0] for layer in layers]).numpy(), places
+
+
+@pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "distilbert", "electra", "modernbert", "deberta"])
+def test_weights_are_those_of_transformers(kind: str, checkpoint: Checkpoint) -> None:
+    """Oracle: `output_attentions` of the model by itself, its sub-tokens joined here by loops over the characters."""
+    expected, places = of_transformers(checkpoint(kind))
+    result = attention(checkpoint(kind), TEXT)
+    assert list(result.words) == WORDS
+    model = result.models[0]
+    members: list[list[int]] = [[] for _ in result.words]
+    for at, (start, _) in enumerate(places):
+        if start >= 0:
+            while TEXT[start] == " ":  # a blank is of the word behind it
+                start += 1
+            members[next(word for word, (_, after) in enumerate(result.places) if start < after)].append(at)
+    for layer in range(expected.shape[0]):
+        for head in range(expected.shape[1]):
+            for row, queries in enumerate(members):
+                for column, keys in enumerate(members):
+                    weight = expected[layer, head][np.ix_(queries, keys)].sum(1).mean()
+                    assert result.weights[layer, head, row, column] == pytest.approx(weight, abs=1e-5)
+    special = [at for at, (start, _) in enumerate(places) if start < 0]
+    mass = [expected[:, :, queries][..., special].sum(-1).mean(-1) for queries in members]  # of each word
+    np.testing.assert_allclose(model.special_mass.sum(-1), np.stack(mass, -1), atol=1e-5)
+
+
+def test_weights_are_the_softmax_of_scaled_products(checkpoint: Checkpoint) -> None:
+    """Oracle: queries and keys of the first layer computed by hand from the embeddings of a tiny BERT."""
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = checkpoint("bert_uncased")
+    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    inputs = tokenizer(TEXT, return_tensors="pt")
+    layer = model.encoder.layer[0].attention.self
+    heads, size = layer.num_attention_heads, layer.attention_head_size
+    with torch.no_grad():
+        hidden = model.embeddings(inputs["input_ids"], inputs["token_type_ids"])[0]  # (pieces, width)
+        query = hidden @ layer.query.weight.T + layer.query.bias
+        key = hidden @ layer.key.weight.T + layer.key.bias
+    projections = attention(folder, TEXT).models[0].projections
+    assert isinstance(projections, Projections)
+    for head in range(heads):
+        q, k = query[:, head * size : (head + 1) * size], key[:, head * size : (head + 1) * size]
+        np.testing.assert_allclose(projections.queries[0, head], q, atol=1e-5)
+        np.testing.assert_allclose(projections.keys[0, head], k, atol=1e-5)
+        scores = q @ k.T / math.sqrt(size)
+        np.testing.assert_allclose(projections.scores[0, head], scores, atol=1e-5)
+        expected = scores.exp() / scores.exp().sum(-1, keepdim=True)
+        np.testing.assert_allclose(of_transformers(folder)[0][0, head], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [*PLAIN, *OTHER, "bertweet"])
+def test_rows_sum_to_1_with_the_special_tokens(kind: str, checkpoint: Checkpoint) -> None:
+    model = attention(checkpoint(kind), TEXT).models[0]
+    np.testing.assert_allclose(model.matrix.sum(-1), 1, atol=1e-5)
+    np.testing.assert_allclose(model.weights.sum(-1) + model.special_mass.sum(-1), 1, atol=1e-5)
+    assert len(model.special) == (1 if kind == "t5" else 2)
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_encoders_with_plain_queries_and_keys(kind: str, checkpoint: Checkpoint) -> None:
+    assert isinstance(attention(checkpoint(kind), TEXT).models[0].projections, Projections)
+
+
+@pytest.mark.parametrize(("kind", "why"), OTHER.items())
+def test_others_say_why_there_are_no_scores(kind: str, why: str, checkpoint: Checkpoint) -> None:
+    assert attention(checkpoint(kind), TEXT).models[0].projections == why
+
+
+@pytest.mark.parametrize("kind", ["longformer", "big_bird", "funnel"])
+def test_attention_that_is_not_over_all_words_is_refused(kind: str, checkpoint: Checkpoint) -> None:
+    with pytest.raises(ModelError, match="not those of every sub-token over all others"):
+        attention(checkpoint(kind), TEXT)
+
+
+@pytest.mark.parametrize("kind", ["bert_uncased", "bertweet", "deberta"])
+@pytest.mark.parametrize("text", ["\ufeffword here", "\u200bword here", "\u0301word here", "\ufeff \u200b word here"])
+def test_a_text_whose_first_character_is_dropped_has_numbers(text: str, kind: str, checkpoint: Checkpoint) -> None:
+    result = attention(checkpoint(kind), text)
+    (model,) = result.models
+    assert model.matrix.sum(-1) == pytest.approx(np.ones(model.matrix.shape[:-1]), abs=1e-5)
+    assert result.places[0][0] == next(place for place, sign in enumerate(text) if not sign.isspace())
+
+
+def test_it_says_that_attention_was_switched(checkpoint: Checkpoint) -> None:
+    assert "'eager'" in attention(checkpoint("bert_uncased"), TEXT).notes[0]
+    assert attention(checkpoint("deberta"), TEXT).notes == ()  # DeBERTa has no other
+
+
+def test_what_one_tokenizer_cannot_keep_apart_is_one_word_for_both(checkpoint: Checkpoint) -> None:
+    """BERTweet's tokenizer gives no places within a word and the sign behind it."""
+    alone = attention(checkpoint("bert_uncased"), TEXT)
+    both = attention([checkpoint("bert_uncased"), checkpoint("bertweet")], TEXT)
+    assert list(alone.words) == WORDS
+    assert "reflux." in both.words
+    assert both.models[0].weights.shape == both.models[1].weights.shape
+    at, last = alone.words.index("reflux"), both.words.index("reflux.")
+    apart = alone.weights[:, :, 0, at] + alone.weights[:, :, 0, at + 1]
+    np.testing.assert_allclose(both.weights[:, :, 0, last], apart, atol=1e-5)
+
+
+def test_a_table_has_every_weight(checkpoint: Checkpoint) -> None:
+    result = attention(checkpoint("bert_uncased"), TEXT)
+    table = result.to_pandas()
+    model = result.models[0]
+    assert len(table) == model.matrix.size
+    line = table[(table["layer"] == 2) & (table["head"] == 1) & (table["from"] == "gastric") & (table["to"] == "fever")]
+    assert line["weight"].tolist() == [result.weights[1, 0, WORDS.index("gastric"), WORDS.index("fever")]]
+
+
+def test_the_head_that_looks_least_at_special_tokens_is_shown_first(checkpoint: Checkpoint) -> None:
+    result = attention(checkpoint("bert_uncased"), TEXT)
+    assert result.models[0].mean_special[result.head] == result.models[0].mean_special.min()
+    assert attention(checkpoint("bert_uncased"), TEXT, head="2.1").head == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"text": "  "}, "the text has no words; give a sentence"),
+        ({"text": "fever " * 600}, r"has 600 words, which are 3,002 sub-tokens .* reads at most \d+; give a shorter"),
+        ({"entity": "ibuprofen"}, "'ibuprofen' is not in the text"),
+        ({"word": "ibuprofen"}, "'ibuprofen' is not in the text"),
+        ({"head": "3.1"}, "has no head 3.1: it has 2 layers of 2 heads"),
+        ({"head": "0.1"}, "has no head 0.1"),
+        ({"head": "first"}, r"a head is written LAYER.HEAD, as 5.3 \(got 'first'\)"),
+    ],
+)
+def test_bad_input(options: dict[str, str], message: str, checkpoint: Checkpoint, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=message):
+        attention(checkpoint("distilbert"), **{"text": TEXT, "output": tmp_path / "a.html", **options})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_than_two_models_are_refused() -> None:
+    with pytest.raises(SettingsError, match=r"one model or two \(got 3\); name two at most"):
+        attention(["a", "b", "c"], TEXT)
+
+
+def test_a_bare_baseline_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"baseline:bilstm: .* run it with --keep-model best"):
+        attention("baseline:bilstm", TEXT)
+
+
+def test_a_model_without_attention_is_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    """FNet mixes the words by Fourier transforms."""
+    import shutil
+
+    from transformers import FNetConfig, FNetModel
+
+    folder = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "fnet")
+    (folder / "model.safetensors").unlink()
+    config = FNetConfig(vocab_size=2_000, hidden_size=16, num_hidden_layers=1, intermediate_size=16)
+    FNetModel(config).save_pretrained(folder)
+    with pytest.raises(ModelError, match="attention"):
+        attention(folder, TEXT)
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="cannot be written"):
+        attention(checkpoint("distilbert"), TEXT, output=tmp_path / "file" / "a.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_an_encoder_from_scratch_is_that_of_a_run() -> None:
+    """It is built from the data folder, as `blurb run` builds it; without one the error says what to add."""
+    data = demo.prepare()
+    result = attention("scratch:tiny", TEXT, data=data)
+    assert result.models[0].name == "scratch:tiny"
+    assert np.array_equal(result.weights, attention(scratch.build("scratch:tiny", data), TEXT).weights)
+    with pytest.raises(SettingsError, match="add --data"):
+        attention("scratch:tiny", TEXT)
+    with pytest.raises(UnknownName, match="tiny"):
+        attention("scratch:huge", TEXT, data=data)

@@ -1,0 +1,17 @@
+"""A small pretraining on the texts of the demo suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from blurb.corpora import demo
+from blurb.extensions.lab.pretraining.corpus import Corpus, collect
+from blurb.extensions.lab.pretraining.recipe import Recipe
+from blurb.extensions.lab.text import train_texts
+
+SMALL = Recipe(vocabulary=500, words=3_000, length=32, batch=8)
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Corpus:
+    return collect(train_texts.read(demo.prepare()).documents, None)

@@ -1,0 +1,162 @@
+"""The vocabulary report: the paper's Table 1, lengths as in training, mentions by the spans of the gold answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blurb import formulations, tasks
+from blurb.checkpoints import Checkpoint
+from blurb.checkpoints.lengths import NO_LIMIT
+from blurb.cli import cli
+from blurb.corpora import demo
+from blurb.data import read_split
+from blurb.extensions.lab.api.vocabulary import vocabulary
+from blurb.extensions.lab.vocabulary import count, report, terms, vocabulary_hash
+from blurb.inputs.tagging import spans
+from blurb.inputs.words import word_pieces
+from blurb.messages.errors import DataError, ModelError, SettingsError
+from tests.checkpoints import KINDS
+
+Builder = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("vocabulary")
+    demo.write(folder)
+    return folder
+
+
+def test_the_vocabulary_of_bert_splits_the_terms_of_table_1_as_printed(minilm: Path) -> None:
+    found = terms.split(Checkpoint(minilm).tokenizer, list(terms.published()))
+    assert {term: "-".join(pieces) for term, pieces in found.items()} == {
+        term: vocabularies["BERT"] for term, vocabularies in terms.published().items()
+    }
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("task", "mean"), [("ncbi-disease", 34.6), ("gad", 42.6), ("biosses", 78.2), ("pubmedqa", 330)]
+)
+def test_lengths_of_the_real_files_with_the_vocabulary_of_bert(
+    task: str, mean: float, minilm: Path, real_data: Path
+) -> None:
+    """As counted before on the same files (docs/benchmark.md, Table 8)."""
+    examples = [row for split in tasks.SPLITS for row in read_split(tasks.get(task), real_data, split)]
+    found = count(Checkpoint(minilm).tokenizer, formulations.bind(tasks.get(task)), examples, 512)
+    assert found.mean_length == pytest.approx(mean, abs=0.05 if mean < 100 else 0.5)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_are_those_of_the_features_of_training(kind: str, checkpoint: Builder, data: Path) -> None:
+    tokenizer = Checkpoint(checkpoint(kind)).tokenizer
+    for task in (one for one in tasks.all() if one.paper_order):
+        examples = list(read_split(task, data, "test"))
+        formulation = formulations.bind(task)
+        features = formulation.features(formulation.units(examples), tokenizer, NO_LIMIT)
+        limit = int(features.ids.lengths.mean())
+        found = count(tokenizer, formulation, examples, limit)
+        assert found.inputs == len(features)
+        assert found.length == len(features.ids.values)
+        assert found.longer == (features.ids.lengths > limit).sum()
+        assert (found.length - found.pieces) % found.inputs == 0, "every input has the same special tokens"
+
+
+@pytest.mark.parametrize("kind", ["minilm", "bert_uncased", "roberta", "t5"])
+def test_mentions_are_the_spans_of_the_gold_answers(kind: str, checkpoint: Builder, minilm: Path, data: Path) -> None:
+    tokenizer = Checkpoint(minilm if kind == "minilm" else checkpoint(kind)).tokenizer
+    known = {"tokens": ["insulin", "or", "lithium", "naloxone"], "tags": ["B-Drug", "O", "B-Drug", "I-Drug"]}
+    examples = [*read_split(tasks.get("bc5-chem"), data, "test"), known]
+    mentions = whole = words = pieces = 0
+    for row in examples:
+        found = tokenizer.subtokens([" ".join(row["tokens"])])[0]
+        # A word's own sub-tokens: those that begin in it; blanks alone belong to the word behind them.
+        places, starts = word_pieces(row["tokens"], found), [0]
+        for word in row["tokens"]:
+            starts.append(starts[-1] + len(word) + 1)
+        for span in spans(row["tags"]):
+            own = [
+                sum(starts[at] <= start < starts[at + 1] for start in found.starts)
+                for at in range(span.start, span.end)
+            ]
+            assert all(place[0] >= 0 for place in places[span.start : span.end])
+            mentions, whole = mentions + 1, whole + all(number == 1 for number in own)
+            words, pieces = words + len(own), pieces + sum(own)
+    counted = count(tokenizer, formulations.bind(tasks.get("bc5-chem")), examples, 512)
+    assert (counted.mentions, counted.whole) == (mentions, whole)
+    assert (counted.mention_words, counted.mention_pieces) == (words, pieces)
+    assert whole < mentions
+    assert whole == (kind == "minilm"), "insulin, of all mentions; the tiny vocabularies keep none whole"
+
+
+def test_unknown_tokens_are_counted_and_shown(checkpoint: Builder, data: Path) -> None:
+    tokenizer = Checkpoint(checkpoint("bert_uncased")).tokenizer
+    assert terms.split(tokenizer, ["ꙮ"]) == {"ꙮ": ["[UNK]"]}
+    task = tasks.get("hoc")
+    examples = [{"id": "1", "doc_id": None, "text": "ꙮ the ꙮ", "labels": []}]
+    assert count(tokenizer, formulations.bind(task), examples, 512).unknown == 2
+
+
+@pytest.mark.costly
+def test_a_tokenizer_alone_is_enough_and_equal_vocabularies_are_told(
+    checkpoint: Builder, data: Path, tmp_path: Path
+) -> None:
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    for path in checkpoint("bert_uncased").glob("*token*"):
+        shutil.copy(path, alone)
+    arguments = ["vocab", str(checkpoint("bert_uncased")), str(alone), str(checkpoint("roberta")), "--data", str(data)]
+    result = CliRunner().invoke(cli, [*arguments, "--tasks", "gad,ncbi-disease", "--plot", str(tmp_path / "v.png")])
+    assert result.exit_code == 0, result.output
+    assert "is also that of alone, entry by entry." in result.output
+    assert (tmp_path / "v.png").is_file()
+    found = json.loads(CliRunner().invoke(cli, [*arguments, "--tasks", "gad", "--format", "json"]).stdout)
+    first, second, third = found["models"]
+    assert first["vocabulary"] == second["vocabulary"] != third["vocabulary"]
+    assert first["subtokens_per_word"] == second["subtokens_per_word"]
+    assert first["whole_mentions"] is None
+    tokenizer = Checkpoint(alone).tokenizer
+    assert report("x", tokenizer, ["DNA"]).hash == vocabulary_hash(tokenizer) == first["vocabulary"]
+
+
+def test_terms_of_ones_own_are_read_and_a_file_that_is_no_text_is_refused(checkpoint: Builder, tmp_path: Path) -> None:
+    path = tmp_path / "terms.txt"
+    path.write_bytes(b"\xef\xbb\xbfaspirin\r\n\r\nthe DNA\naspirin\n")
+    (one,), _ = vocabulary([str(checkpoint("bert_uncased"))], terms=path)
+    assert list(one.terms) == ["aspirin", "the DNA"]
+    for content, message in (
+        (
+            "fine\ncaf\u00e9\n".encode("latin-1"),
+            "terms.txt:2: the line is not UTF-8; save the terms as UTF-8, one a line",
+        ),
+        ("aspirin\n".encode("utf-16"), "terms.txt:1: the line is not UTF-8; save the terms as UTF-8, one a line"),
+        ("aspirin\n".encode("utf-16-le"), "terms.txt:1: the line is not text; save the terms as UTF-8, one a line"),
+        (b"fine\n" + "caf\u00e9".encode("utf-16"), "terms.txt:2: the line is not"),
+        (b"\n \n", "has no terms"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=message):
+            vocabulary([str(checkpoint("bert_uncased"))], terms=path)
+    with pytest.raises(DataError, match="cannot be read"):
+        terms.read(tmp_path / "nowhere.txt")
+
+
+def test_what_has_no_tokenizer_is_refused(checkpoint: Builder, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="a baseline has no tokenizer"):
+        vocabulary(["baseline:majority"])
+    with pytest.raises(SettingsError, match="add --data"):
+        vocabulary(["scratch:tiny"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match="tokenizer"):
+        vocabulary([str(tmp_path / "empty")])
+    with pytest.raises(DataError, match="none of the data files exists"):
+        vocabulary([str(checkpoint("bert_uncased"))], tmp_path, "gad")
+    with pytest.raises(DataError, match="does not exist"):
+        vocabulary([str(checkpoint("bert_uncased"))], tmp_path / "nowhere")

@@ -1,0 +1,93 @@
+"""`blurb leaderboard html`: one file, whole or not at all."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from blurb.cli import cli
+from blurb.results import published, tables
+from blurb.store.store import Store
+from tests.extensions.reports.html import reading
+from tests.results.played import play
+
+
+def run(*arguments: str) -> tuple[int, str, BaseException | None]:
+    result = CliRunner().invoke(cli, ["leaderboard", "html", "--out", *arguments])
+    return result.exit_code, result.output, result.exception
+
+
+def rows(path: Path) -> list[str]:
+    page = reading.Page(path.read_text(encoding="utf-8"))
+    (main,) = page.all("table", class_="main")
+    return [one.text for one in main.children if one.attributes.get("scope") == "row"]
+
+
+def test_writes_store_files_and_published_rows(tmp_path: Path) -> None:
+    play(Store(tmp_path / "runs"), "mine", {"gad": 0.9}, seeds=(1, 2))
+    play(Store(tmp_path / "other"), "theirs", {"gad": 0.8}, seeds=(1, 2))
+    tables.rebuild(Store(tmp_path / "other"), tmp_path / "other.csv" / "leaderboard.csv")
+    out = tmp_path / "new" / "page.html"
+    given = ["--output", str(tmp_path / "runs"), "--results", str(tmp_path / "other.csv" / "results.csv")]
+    code, output, _ = run(str(out), *given, "--title", "Ours & theirs")
+    assert code == 0, output
+    assert output == f"{out}: 2 own rows, {len(published.shipped())} published.\n"
+    found = rows(out)
+    assert len(found) == 2 + len(published.shipped())
+    assert {"minequick", "theirsquick"} <= set(found)
+    assert "<title>Ours &amp; theirs</title>" in out.read_text(encoding="utf-8")
+    assert run(str(out), *given, "--no-published")[0] == 0
+    assert sorted(rows(out)) == ["minequick", "theirsquick"]
+    assert str(tmp_path) not in out.read_text(encoding="utf-8")
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Path) -> None:
+    play(Store(tmp_path / "runs"), "mine", {"gad": 0.9}, seeds=(1,))
+    code, _, error = run("/proc/x.html", "--output", str(tmp_path / "runs"), "--no-published")
+    assert code == 1
+    assert str(error).startswith("/proc/x.html: cannot be written: ")
+    assert ".x.html" not in str(error)
+    assert run(str(tmp_path / "x.html"), "--output", str(tmp_path / "runs"), "--no-published")[1].endswith(
+        "x.html: 1 own row.\n"
+    )
+
+
+def test_the_same_rows_give_the_same_file(tmp_path: Path) -> None:
+    play(Store(tmp_path / "runs"), "mine", {"gad": 0.9, "hoc": 0.8}, seeds=(1, 2))
+    for name in ("a.html", "b.html"):
+        assert run(str(tmp_path / name), "--output", str(tmp_path / "runs"))[0] == 0
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_nothing_is_written_if_a_file_is_wrong_or_nothing_is_there(tmp_path: Path) -> None:
+    wrong, out = tmp_path / "results.csv", tmp_path / "page.html"
+    wrong.write_text("schema,metric\n2,f1\n")
+    code, _, error = run(str(out), "--output", str(tmp_path / "none"), "--results", str(wrong))
+    assert code == 1
+    assert "schema version 2" in str(error)
+    code, _, error = run(str(out), "--output", str(tmp_path / "none"), "--no-published")
+    assert "Nothing to show" in str(error)
+    assert not out.exists()
+
+
+def test_the_templates_are_in_the_package() -> None:
+    folder = files("blurb.extensions.reports.html") / "templates"
+    assert {one.name for one in folder.iterdir()} >= {"page.html", "parts.html", "style.css", "script.js"}
+
+
+def test_the_page_of_the_repository_is_sound() -> None:
+    path = Path(__file__).parents[2] / "docs" / "results" / "leaderboard.html"
+    text = path.read_text(encoding="utf-8")
+    ranked, probes = (
+        [one.text for one in table.children if one.attributes.get("scope") == "row"]
+        for table in reading.Page(text).all("table", class_="main")
+    )
+    own = [one for one in ranked if one.startswith(("all-MiniLM-L6-v2", "baseline:"))]
+    assert {f"all-MiniLM-L6-v2{name}" for name in ("quick@2", "sketch", "standard")} <= set(own)
+    assert len(ranked) == len(own) + len(published.shipped())
+    assert probes == ["all-MiniLM-L6-v2probe"]
+    here = f"/{Path(__file__).resolve().parts[1]}/"  # of whoever draws it
+    for place in ("/home/", "/root/", "/tmp/", "/Users/", here):
+        assert place not in text

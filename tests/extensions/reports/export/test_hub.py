@@ -1,0 +1,176 @@
+"""Model cards, read back by huggingface_hub; references, read back by a small parser."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from huggingface_hub import ModelCard, parse_eval_result_entries
+from huggingface_hub.repocard import metadata_load
+
+from blurb import tasks
+from blurb.extensions.reports.export.formats.bibtex import key
+from blurb.store.store import Store
+from tests.extensions.reports.export.stores import bioasq, export, finish, gad
+from tests.extensions.reports.export.test_tables import NAMES, fill
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    store = Store(tmp_path / "runs")
+    for seed in (1, 2):
+        finish(store, "gad", gad(), seed=seed)
+    finish(store, "bioasq", bioasq(), verdict="counts only")
+    return tmp_path
+
+
+def shown(folder: Path) -> dict[str, str]:
+    """Dataset -> mean as the Markdown table has it."""
+    lines = [line.split(" | ") for line in export("markdown", folder=folder)[1].splitlines() if line.startswith("| ")]
+    return {cells[0].strip("| "): cells[1].strip("| ") for cells in lines[2:]}
+
+
+def test_a_new_card(folder: Path) -> None:
+    out = folder / "README.md"
+    assert export("model-index", "--out", str(out), folder=folder)[0] == 0
+    assert out.read_text() == export("model-index", "--dataset-id", "EMBO/BLURB", folder=folder)[1]
+    card = ModelCard.load(out)
+    assert card.data.model_name == "m"
+    gad_, bioasq_ = card.data.eval_results
+    assert (gad_.task_type, gad_.dataset_type, gad_.dataset_config) == ("text-classification", "EMBO/BLURB", "gad")
+    assert (gad_.metric_type, f"{gad_.metric_value:.2f}") == ("f1", shown(folder)["GAD"])
+    assert gad_.metric_args["seeds"] == 2
+    assert gad_.metric_args["sd"] > 0
+    assert gad_.dataset_args is None
+    assert (bioasq_.task_type, bioasq_.metric_type) == ("question-answering", "accuracy")
+    assert bioasq_.dataset_args == {"data": "counts only"}
+    assert "sd" not in bioasq_.metric_args
+
+
+def test_a_card_that_is_there_keeps_the_rest(folder: Path) -> None:
+    out = folder / "README.md"
+    out.write_bytes(
+        b"---\r\nlicense: mit\r\nmodel-index:\r\n- name: old-name\r\n  results:\r\n  - task: {type: summarization}\r\n"
+        b"    dataset: {type: x/y, name: Other}\r\n    metrics: [{type: rouge, value: 7.0}]\r\ntags: [bio]\r\n---\r\n"
+        b"# Title\r\n\r\nText --- with dashes.\r\n"
+    )
+    for _ in range(2):  # ours are replaced, not added again
+        assert export("model-index", "--out", str(out), folder=folder)[0] == 0
+        card = ModelCard.load(out)
+        assert (card.data.license, card.data.tags, card.data.model_name) == ("mit", ["bio"], "old-name")
+        assert [result.dataset_name for result in card.data.eval_results] == ["Other", "BLURB GAD", "BLURB BioASQ"]
+        assert out.read_bytes().endswith(b"# Title\r\n\r\nText --- with dashes.\r\n")
+
+
+def test_a_run_has_one_card_of_its_last_checkpoint(tmp_path: Path) -> None:
+    store, out = Store(tmp_path / "runs"), tmp_path / "README.md"
+    finish(store, "gad", gad(), seed=1, model="mine@90")
+    finish(store, "gad", gad(), seed=2, model="mine@1000")
+    finish(store, "bioasq", bioasq(), model="other@7")
+    code, told = export("model-index", "--out", str(out), folder=tmp_path)
+    assert (code, "There are 3 such rows" in told) == (2, True)
+    for _ in range(2):  # a later checkpoint replaces an earlier one
+        assert export("model-index", "mine", "--out", str(out), folder=tmp_path)[0] == 0
+        (result,) = ModelCard.load(out).data.eval_results
+        assert (ModelCard.load(out).data.model_name, result.metric_args["step"]) == ("mine", 1000)
+        finish(store, "gad", gad(), seed=3, model="mine@200")
+    assert "mine@90, mine@200, mine@1000: quick" in export("latex", "mine", folder=tmp_path)[1]
+
+
+def test_another_metric_of_the_same_dataset_stays_on_the_card(folder: Path) -> None:
+    out = folder / "README.md"
+    assert export("model-index", "--out", str(out), folder=folder)[0] == 0
+    card = ModelCard.load(out)
+    first = card.data.eval_results[0]
+    card.data.eval_results.append(replace(first, metric_type="my_metric", metric_name="Mine", metric_value=12.5))
+    card.save(out)
+    assert export("model-index", "--out", str(out), folder=folder)[0] == 0
+    found = ModelCard.load(out).data.eval_results
+    assert len(found) == 3
+    assert [result.metric_value for result in found if result.metric_type == "my_metric"] == [12.5]
+
+
+@pytest.mark.parametrize("content", ["---\n- a\n---\n", "---\na: [\n---\n", "---\nmodel-index: [{name: x}]\n---\n"])
+def test_a_broken_card_is_left_as_it_is(folder: Path, content: str) -> None:
+    out = folder / "README.md"
+    out.write_text(content)
+    code, text = export("model-index", "--out", str(out), folder=folder)
+    assert code == 2
+    assert "README.md" in text
+    assert out.read_text() == content
+
+
+@pytest.mark.costly
+def test_the_score_is_on_the_card_when_all_thirteen_are_there(tmp_path: Path) -> None:
+    fill(tmp_path)
+    out = tmp_path / "README.md"
+    export("model-index", "--out", str(out), folder=tmp_path)
+    results = ModelCard.load(out).data.eval_results
+    assert [result.dataset_config for result in results] == [*NAMES, "all"]
+    assert f"{results[-1].metric_value:.2f}" == shown(tmp_path)["BLURB score"]
+    assert metadata_load(out)["model-index"][0]["name"] == "my_model"
+    export("model-index", "--tasks", "ner", "--out", str(tmp_path / "ner.md"), folder=tmp_path)
+    assert len(ModelCard.load(tmp_path / "ner.md").data.eval_results) == 5
+
+
+def test_eval_results(folder: Path) -> None:
+    out = folder / ".eval_results"
+    assert export("eval-results", "--dataset-id", "us/blurb", "--out", str(out), folder=folder)[0] == 0
+    (path,) = out.iterdir()
+    entries = parse_eval_result_entries(yaml.safe_load(path.read_text()))
+    assert [(entry.dataset_id, entry.task_id) for entry in entries] == [("us/blurb", "gad"), ("us/blurb", "bioasq")]
+    assert f"{entries[0].value:.2f}" == shown(folder)["GAD"]
+    assert entries[0].date == "2024-05-02T10:00:00Z"  # of the last seed
+    assert "protocol quick lr=0.001" in entries[0].notes
+    assert "seeds 2" in entries[0].notes
+    assert "data counts only" in entries[1].notes
+
+
+def test_eval_results_name_their_source(folder: Path) -> None:
+    """The oracle is the Hub's own reader."""
+    source = {"url": "https://example.org/run", "name": "Our runs", "org": "us"}
+    words = [word for name, value in source.items() for word in (f"--source-{name}", value)]
+    code, _ = export("eval-results", *words, "--dataset-revision", "abc", "--out", str(folder / "r"), folder=folder)
+    assert code == 0
+    for entry in parse_eval_result_entries(yaml.safe_load((folder / "r" / "blurb.yaml").read_text())):
+        assert (entry.source_url, entry.source_name, entry.source_org) == tuple(source.values())
+        assert entry.dataset_revision == "abc"
+    code, told = export("eval-results", "--source-name", "x", "--out", str(folder / "s"), folder=folder)
+    assert (code, "add --source-url" in told) == (2, True)
+
+
+def keys(text: str) -> list[str]:
+    """Keys of all entries; AssertionError if braces are not balanced, or anything stands between entries."""
+    found, depth, start = [], 0, 0
+    for place, character in enumerate(text):
+        if character == "{" and text[place - 1] != "\\":
+            depth += 1
+        elif character == "}" and text[place - 1] != "\\":
+            depth -= 1
+            assert depth >= 0
+            if depth == 0:
+                found.append(re.fullmatch(r"\s*@\w+\{([\w:-]+),\s.*", text[start : place + 1], re.DOTALL))
+                start = place + 1
+    assert depth == 0
+    assert not text[start:].strip()
+    assert all(found)
+    return [match.group(1) for match in found if match]
+
+
+def test_references(folder: Path) -> None:
+    text = export("bibtex", folder=folder)[1]
+    found = keys(text)
+    assert len(found) == len(set(found)) == 13  # thirteen datasets, of which BC5's are one reference; and BLURB
+    assert found[:2] == ["gu2021blurb", "li2016bc5cdr"]
+    assert keys(export("bibtex", "m", folder=folder)[1]) == ["gu2021blurb", "bravo2015gad", "nentidis2019bioasq"]
+    assert keys(export("bibtex", "--tasks", "hoc", folder=folder)[1]) == ["gu2021blurb", "baker2016hoc"]
+
+
+def test_references_of_one_key_are_one_text() -> None:
+    texts: dict[str, set[str]] = {}
+    for task in tasks.all():
+        texts.setdefault(key(task.citation), set()).add(task.citation)
+    assert all(len(found) == 1 for found in texts.values())

@@ -1,0 +1,219 @@
+"""What a trial gets wrong: every entity in one kind, counts against scikit-learn and the metric, no text unasked."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+from sklearn.metrics import confusion_matrix
+
+from blurb import metrics, tasks
+from blurb.cli import cli
+from blurb.corpora import demo
+from blurb.data import read_split
+from blurb.extensions.reports import errors
+from blurb.extensions.reports.cli import _texts
+from blurb.extensions.reports.errors.entities import pairs
+from blurb.inputs.tagging import Span, spans, tags
+from blurb.store.record import read_predictions
+from blurb.store.store import Store
+from tests.results.played import NAMES, play
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    store = Store(tmp_path_factory.mktemp("errors") / "runs")
+    play(store, "m", dict.fromkeys(NAMES, 0.7), (1, 2))
+    return store
+
+
+def record(store: Store, name: str) -> object:
+    (path, _) = sorted(path for path in store.trial_folders() if path.parent.name == name)
+    return store.read(path)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "kinds"),
+    [
+        ([(0, 2, "X")], [(0, 2, "X")], ["correct"]),
+        ([(0, 2, "X")], [(0, 3, "X")], ["boundary"]),
+        ([(0, 2, "X")], [(0, 2, "Y")], ["type"]),
+        ([(0, 2, "X")], [(1, 3, "Y")], ["boundary and type"]),
+        ([(0, 2, "X")], [(3, 4, "X")], ["missed", "spurious"]),
+        ([(0, 4, "X")], [(0, 1, "X"), (1, 4, "X")], ["boundary", "spurious"]),
+        ([(0, 1, "X"), (1, 4, "X")], [(0, 4, "X")], ["boundary", "missed"]),
+        ([(0, 4, "X"), (4, 5, "X")], [(0, 4, "X")], ["correct", "missed"]),
+    ],
+)
+def test_kinds(gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, str]], kinds: list[str]) -> None:
+    found = pairs([Span(*one) for one in gold], [Span(*one) for one in predicted])
+    assert [kind for kind, _, _ in found] == kinds
+
+
+def test_every_entity_of_both_sides_is_in_one_kind() -> None:
+    rng = random.Random(0)
+    for _ in range(300):
+        sides = [spans(rng.choices(["O", "O", "B-X", "I-X", "B-Y", "I-Y"], k=15)) for _ in range(2)]
+        found = list(pairs(*sides))
+        assert sorted(one for _, one, _ in found if one) == sorted(sides[0])
+        assert sorted(one for _, _, one in found if one) == sorted(sides[1])
+        rows = [[tags(side, 15, "bio")] for side in sides]
+        counts = metrics.entity_counts(*rows)[0]
+        assert [kind for kind, _, _ in found].count("correct") == counts[0]
+
+
+@pytest.mark.parametrize("name", ["chemprot", "gad", "pubmedqa"])
+def test_the_confusion_table(store: Store, name: str) -> None:
+    one = record(store, name)
+    report = errors.analyse(one, "test")  # type: ignore[arg-type]
+    columns = read_predictions(one.path / "predictions.parquet", ("gold", "prediction"), "test")  # type: ignore[attr-defined]
+    labels = list(tasks.get(name).labels)
+    expected = confusion_matrix(columns["gold"], columns["prediction"], labels=labels)
+    assert [list(row[1:]) for row in report.tables[0].rows] == expected.tolist()
+    assert len(report.examples) == expected.sum() - expected.trace()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_task_has_an_analysis_without_any_text(store: Store, name: str) -> None:
+    report = errors.analyse(record(store, name), "test")  # type: ignore[arg-type]
+    assert report.tables
+    assert report.examples
+    assert not any(example.text for example in report.examples)
+
+
+def test_documents_are_counted_as_they_are_scored(store: Store) -> None:
+    one = record(store, "hoc")
+    rows = errors.analyse(one, "test").tables[0].rows  # type: ignore[arg-type]
+    gold, predicted, right = (sum(int(str(row[place])) for row in rows) for place in (1, 2, 3))
+    assert one.metrics["test"]["micro_f1"] == pytest.approx(2 * right / (gold + predicted))  # type: ignore[attr-defined]
+
+
+def run(tmp_path: Path, *arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, ["errors", *arguments, "--output", str(tmp_path / "runs")])
+    return result.exit_code, result.output + str(result.exception or "")
+
+
+@pytest.mark.costly
+def test_text_only_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("gad", "ncbi-disease", "pubmedqa"):
+        arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", name]
+        assert CliRunner().invoke(cli, arguments).exit_code == 0
+    folder = demo.prepare()
+    common = ("baseline:constant", "--task", "gad", "--limit", "1000")
+    mistake = next(csv.DictReader(run(tmp_path, *common, "--format", "csv")[1].splitlines()))["id"]
+    texts = {row["id"]: row["text"] for row in read_split(tasks.get("gad"), folder, "test")}
+    word = max(texts[mistake].split(), key=len)
+    assert word not in run(tmp_path, *common)[1]
+    assert word not in run(tmp_path, *common, "--data", str(folder))[1]  # a pipe
+    assert "The text is left out" in run(tmp_path, *common, "--data", str(folder))[1]
+    assert word in run(tmp_path, *common, "--data", str(folder), "--with-text")[1]
+    plain = run(tmp_path, *common, "--data", str(folder), "--format", "csv")[1]
+    assert "text" not in plain.splitlines()[0]
+    assert word not in plain
+    assert "text" in run(tmp_path, *common, "--data", str(folder), "--format", "csv", "--with-text")[1].splitlines()[0]
+    assert "reads the text from the data; add --data" in run(tmp_path, *common, "--with-text")[1]
+    with monkeypatch.context() as patch:
+        patch.setattr(_texts, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+        assert word in run(tmp_path, *common, "--data", str(folder))[1]
+        assert word not in run(tmp_path, *common, "--data", str(folder), "--format", "csv")[1]
+    seen = run(tmp_path, "baseline:constant", "--task", "ncbi-disease", "--data", str(folder))[1]
+    assert "seen in train" in seen
+    assert (
+        "questions by their first word"
+        in run(tmp_path, "baseline:constant", "--task", "pubmedqa", "--data", str(folder))[1]
+    )
+
+
+def test_a_limit_holds_in_every_format(store: Store) -> None:
+    arguments = ["errors", "m", "--task", "gad", "--output", str(store.root), "--format"]
+    for limit, expected in (([], None), (["--limit", "2"], 2)):
+        of_json = json.loads(CliRunner().invoke(cli, [*arguments, "json", *limit]).output)
+        of_csv = list(csv.DictReader(CliRunner().invoke(cli, [*arguments, "csv", *limit]).output.splitlines()))
+        assert len(of_json) == len(of_csv)
+        assert len(of_csv) == expected if expected else len(of_csv) > 10
+    assert "the first 10:" in CliRunner().invoke(cli, [*arguments, "table"]).output
+
+
+def test_which_trial(store: Store, tmp_path: Path) -> None:
+    def of(*arguments: str) -> str:
+        result = CliRunner().invoke(cli, ["errors", *arguments, "--output", str(store.root)])
+        return result.output + str(result.exception or "")
+
+    assert "Choose a dataset: --task" in of("m")
+    assert "seed 2" in of("m", "--task", "gad", "--seed", "2")
+    assert "no finished run of gad with seed 9; finished seeds: " in of("m", "--task", "gad", "--seed", "9")
+    assert "has no predictions" in of("published:PubMedBERT (gu2021)", "--task", "gad")
+    folder = next(path for path in store.trial_folders() if path.parent.name == "gad")
+    listed = list(csv.DictReader(of(str(folder), "--format", "csv").splitlines()))
+    assert Counter(row["kind"] for row in listed).keys() == {"1 as 0", "0 as 1"}
+    assert json.loads(of(str(folder), "--format", "json", "--kind", "1 as 0"))[0]["gold"] == "1"
+    assert "Did you mean '1 as 0'" in of(str(folder), "--kind", "1 as  0")
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("inputs", ["original", "dummies"])
+def test_a_trial_shows_the_originals_if_it_ran_on_them(
+    inputs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", "chemprot"]
+    done = CliRunner().invoke(cli, [*arguments, *(["--relation-input", "original"] if inputs == "original" else [])])
+    assert done.exit_code == 0, done.output
+    folder = str(demo.prepare())  # holds both
+    common = ("baseline:constant", "--task", "chemprot", "--limit", "1000", "--with-text")
+    output = run(tmp_path, *common, "--data", folder, "--raw", folder)[1]
+    assert "other data" not in output
+    assert ("@CHEMICAL$" in output) == (inputs == "dummies")
+    data, raw = (run(tmp_path, *common, option, folder)[1] for option in ("--data", "--raw"))
+    right, other = (raw, data) if inputs == "original" else (data, raw)
+    assert "used other data" not in right
+    assert "used other data" in other
+    assert "@CHEMICAL$" in data
+    assert "@CHEMICAL$" not in raw
+    assert ("used the original releases, add --raw" in data) == (inputs == "original")
+
+
+def test_data_that_are_neither_and_no_originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", "chemprot,gad"]
+    assert CliRunner().invoke(cli, arguments).exit_code == 0
+    demo.write(tmp_path / "other")
+    path = tmp_path / "other" / tasks.get("chemprot").files["dev"]
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    common = ("baseline:constant", "--data", str(tmp_path / "other"), "--raw", str(tmp_path / "other"))
+    output = run(tmp_path, *common, "--task", "chemprot", "--with-text")[1]
+    assert "used other data" in output
+    assert "@CHEMICAL$" in output  # the layout's, of which there is no better
+    assert (
+        "gad has no originals to read" in run(tmp_path, "baseline:constant", "--task", "gad", "--raw", str(tmp_path))[1]
+    )
+
+
+def test_a_task_file_that_is_not_at_hand_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "my-qa.toml"
+    path.write_text(
+        'name = "my-qa"\ntype = "qa"\nlabels = ["yes", "no"]\nformat = { kind = "jsonl" }\n'
+        'files = { train = "train.jsonl", dev = "train.jsonl", test = "train.jsonl" }\n'
+    )
+    rows = [
+        {"id": str(n), "question": "is kalo mi ?", "context": "tra .", "label": "no" if n % 3 else "yes"}
+        for n in range(9)
+    ]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["run", "baseline:majority", "--tasks", str(path), "--protocol", "smoke"]
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 0, done.output
+    name = tasks.load(str(path)).name
+    assert f"baseline:majority: {name}, seed 1, test" in run(tmp_path, "baseline:majority", "--task", str(path))[1]
+    monkeypatch.setattr(tasks, "_files", {})  # as in another process, which did not read the file
+    assert f"baseline:majority: {name}, seed 1, test" in run(tmp_path, "baseline:majority", "--task", name)[1]
+    output = run(tmp_path, "baseline:majority", "--task", f"{name}x")[1]
+    assert f"Did you mean '{name}'" in output

@@ -1,0 +1,291 @@
+"""A series from made-up rows: curves, table, page, picture and what is scored in a limited time."""
+
+from __future__ import annotations
+
+import csv
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blurb.cli._written import list_written
+from blurb.extensions.series import conduct
+from blurb.extensions.series.curves import Curve, Family, Point, Scored
+from blurb.extensions.series.series import PICTURE, Series
+from blurb.extensions.series.steps import Step
+from blurb.messages.errors import BlurbError
+from blurb.results.dataset_scores import DatasetScores, Figure, Run
+from blurb.results.measures import Measure
+from blurb.results.row_scores import Origin, RowScores
+from blurb.statistics import smoothing
+from blurb.statistics.smoothing import logarithmic
+from blurb.store.trial import Configuration
+
+DATASETS = ("gad", "hoc")
+
+
+def made_row(
+    name: str, scores: Mapping[str, Sequence[float]], losses: Mapping[str, float] | None = None, split: str = "dev"
+) -> RowScores:
+    """A row with some scores on a split, and the losses of its heads on dev."""
+    datasets = {}
+    for task, values in scores.items():
+        loss = {"log_loss": Figure((losses or {}).get(task, 0.5))}
+        runs = {
+            seed: Run({"dev": loss, split: {"f1": Figure(value), **(loss if split == "dev" else {})}})  # type: ignore[dict-item]
+            for seed, value in enumerate(values, 1)
+        }
+        datasets[task] = DatasetScores(task, metric="f1", runs=runs, planned=len(runs))
+    return RowScores(name, datasets, Origin.STORE, Configuration("sketch", "0" * 64, {}, "fp32", "blurb", ""))
+
+
+def _series(holes: Sequence[int] = (), runs: Sequence[str] = ("a", "b")) -> Series:
+    generator = np.random.default_rng(0)
+    scored = []
+    for run in runs:
+        for place in range(12):
+            step = Step(run, 100 * (place + 1), "", 1_000 * (place + 1), figures={"bits per byte": 2 - 0.05 * place})
+            gad = [60 + place + generator.normal(), 60 + place + generator.normal()]
+            row = made_row(step.name, {"gad": gad, "hoc": [50.0, 50.2]}, {"gad": 0.7 - 0.02 * place})
+            scored.append(Scored(step, None if place in holes else row))
+    return Series(tuple(scored), DATASETS, "sketch")
+
+
+def test_the_mean_is_over_the_datasets_of_each_fine_tuning() -> None:
+    series = _series()
+    family = series.family("mean")
+    assert family is not None
+    first = family.curves[0].points[0]
+    row = series.scored[0].row
+    assert row is not None
+    pairs = zip(row.values("gad", "dev"), row.values("hoc", "dev"), strict=True)
+    assert first.value == pytest.approx(statistics.fmean(statistics.fmean(pair) for pair in pairs))
+    assert first.runs == 2
+    assert first.half is not None
+
+
+def test_sets_that_see_the_runs_improve_are_named_and_others_too() -> None:
+    text = "\n".join(_series().reading())
+    assert "By score, the change is more than noise on mean, gad; no change is told from noise on hoc." in text
+    assert "a: the trend of mean is highest at step 1200" in text
+
+
+def test_a_falling_loss_is_an_improvement() -> None:
+    family = _series().family("gad", "loss")
+    assert family is not None
+    assert family.best(family.curves[0]).place == 11
+
+
+def test_a_sudden_fall_is_told_with_its_steps_and_nothing_else_is() -> None:
+    sound = _series()
+    assert not [sentence for sentence in sound.reading() if "becomes worse" in sentence]
+    broken = [
+        replace(one, row=made_row(one.step.name, {"gad": [40.0, 40.4], "hoc": [50.0, 50.2]}, {"gad": 0.7}))
+        if one.step.run == "b" and one.step.step >= 900
+        else one
+        for one in sound.scored
+    ]
+    (told,) = [text for text in replace(sound, scored=tuple(broken)).reading() if "becomes worse" in text]
+    assert told.startswith("b becomes worse from step 800 to 900: ")
+    assert [" gad by 2" in told, "the loss on gad by 0.1" in told, "hoc by" in told, "bits" in told] == [
+        True, True, False, False,
+    ]  # fmt: skip
+
+
+def test_a_point_whose_runs_fell_apart_does_not_flatten_the_picture() -> None:
+    from matplotlib.figure import Figure as Picture
+
+    sound = _series()
+    torn = made_row("a@500", {"gad": [20.0, 110.0], "hoc": [50.0, 50.2]}, {"gad": 0.5})
+    scored = [replace(one, row=torn) if one.step.name == "a@500" else one for one in sound.scored]
+    picture = replace(sound, scored=tuple(scored)).plot()
+    assert isinstance(picture, Picture)
+    (panel,) = [axes for axes in picture.axes if axes.get_title("left") == "gad, dev × 100"]
+    low, high = panel.get_ylim()
+    assert 50 < low < high < 80
+    assert "gad, loss on dev" in [axes.get_title("left") for axes in picture.axes]
+
+
+def test_the_table_has_a_line_for_every_value(tmp_path: Path) -> None:
+    series = _series(holes=[3])
+    series.write(tmp_path, picture=False)
+    with (tmp_path / "series.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 2 * (11 * (1 + 2 + 2) + 12)  # mean, scores and losses of 11 steps, a figure of all 12
+    gad = [line for line in lines if (line["run"], line["dataset"], line["measure"]) == ("a", "gad", "score")]
+    assert [line["step"] for line in gad] == [str(100 * (place + 1)) for place in range(12) if place != 3]
+    assert gad[0]["words"] == "1000"
+    assert {line["split"] for line in lines if line["measure"] == "figure"} == {""}
+
+
+def test_the_page_says_what_has_no_score(tmp_path: Path) -> None:
+    page = _series(holes=[3, 4]).markdown()
+    assert "24 checkpoints of 2 runs, 20 of them scored by `sketch`" in page
+    assert "a: 2 checkpoints of 12 without scores: step 400, 500." in page
+    assert "| a | 400 | 4,000 | – | – | – | 1.850 |" in page
+
+
+def test_the_page_has_no_link_to_a_picture_that_was_not_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for picture, said in ((True, ""), (False, "No series.png: it needs Matplotlib (pip install matplotlib).\n")):
+        folder = tmp_path / str(picture)
+        list_written(_series().write(folder, picture), PICTURE)
+        assert ("](series.png)" in (folder / "README.md").read_text()) is picture is (folder / PICTURE).is_file()
+        assert capsys.readouterr().err.partition("series.csv\n")[2] == (
+            f"Wrote {folder / PICTURE}\n" if picture else said
+        )
+
+
+def test_the_picture_breaks_at_holes(tmp_path: Path) -> None:
+    figure = _series(holes=[5], runs=["a"]).plot()
+    assert figure is not None
+    mean = figure.axes[0]
+    pieces = [line for line in mean.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 2]
+    assert [len(line.get_xdata()) for line in pieces] == [5, 6]
+    crosses = [line for line in mean.lines if line.get_marker() == "x"]
+    assert [list(line.get_xdata()) for line in crosses] == [[600]]
+    _series().plot(tmp_path / "series.png")
+    assert (tmp_path / "series.png").stat().st_size > 10_000
+
+
+def test_a_checkpoint_that_lacks_a_dataset_is_a_hole_of_its_curve_and_of_the_mean() -> None:
+    series = _series(runs=["a"])
+    own = list(series.scored)
+    row = own[5].row
+    assert row is not None
+    own[5] = Scored(own[5].step, replace(row, datasets={"gad": row.datasets["gad"]}))
+    partly = replace(series, scored=tuple(own))
+    lines = [line for line in partly.reading() if "no score of" in line]
+    (other,) = (name for name in DATASETS if name != "gad")
+    assert lines == [f"a: step 600 has no score of {other}, and no mean."]
+    assert "11 of them scored" in partly.markdown()
+    figure = partly.plot()
+    assert figure is not None
+    panels = {axes.get_title("left"): axes for axes in figure.axes if "dev × 100" in axes.get_title("left")}
+    crosses = {
+        title.partition(",")[0]: [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"]
+        for title, axes in panels.items()
+    }
+    assert crosses == {"mean": [[600]], "gad": [], other: [[600]]}
+
+
+def test_an_axis_is_logarithmic_where_the_first_gap_is_small() -> None:
+    assert logarithmic([0, 1, 2, 5, 10, 1_000])
+    assert not logarithmic([100, 200, 300, 1_000])
+    assert not logarithmic([5])
+
+
+def test_a_series_without_scores_writes_nothing(tmp_path: Path) -> None:
+    empty = Series((Scored(Step("a", 1, "")),), DATASETS, "sketch")
+    with pytest.raises(BlurbError, match="No checkpoint has a score by 'sketch'; check --protocol"):
+        empty.write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert empty.reading() == ["No checkpoint has a score yet."]
+
+
+def test_the_best_and_the_last_get_the_dearer_protocol() -> None:
+    series = _series()
+    asked: list[str] = []
+
+    def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+        asked.extend(f"{protocol} {step.name}" for step in steps)
+        return {}
+
+    best = [series.best(run) for run in ("a", "b")]
+    conduct.best_and_last(series, score, "quick")
+    expected = [f"quick {one.step.name}" for one in best if one is not None] + ["quick a@1200", "quick b@1200"]
+    assert sorted(set(asked)) == sorted(set(expected))
+    assert len(asked) == len(set(asked))
+
+
+def test_a_budget_scores_as_many_as_fit_and_goes_round_failures() -> None:
+    steps = [Step("a", round(100 * 1.5**place), "") for place in range(20)]
+    clock = [0.0]
+    looked: list[int] = []
+
+    def score(asked: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+        clock[0] += 60
+        looked.extend(step.step for step in asked)
+        ok = [step for step in asked if step != steps[19]]
+        return {step.name: made_row(step.name, {"gad": [60 + math.log(step.step)]}) for step in ok}
+
+    scored = conduct.within(steps, score, "sketch", lambda row: row.means("dev")["gad"], 600, lambda: clock[0])
+    assert len(looked) == 10  # 600 seconds of 60
+    assert len(set(looked)) == 10
+    assert looked[:3] == [steps[0].step, steps[19].step, steps[18].step]  # the last failed, the one before is the end
+    assert [one.step for one in scored] == steps
+    assert sum(one.row is not None for one in scored) == 9
+
+
+def test_what_is_scored_already_takes_no_time() -> None:
+    steps = [Step("a", 100 * place, "") for place in range(1, 6)]
+    there = {step.name: made_row(step.name, {"gad": [60.0]}) for step in steps}
+
+    def score(asked: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+        raise AssertionError("nothing is left to score")
+
+    scored = conduct.within(steps, score, "sketch", lambda row: row.means("dev")["gad"], 1, there=there)
+    assert all(one.row is not None for one in scored)
+
+
+def _curve(run: str, name: str, measure: Measure, values: Sequence[float]) -> Curve:
+    points = [Point(Step(run, 1_000 * place, ""), value, None, 1) for place, value in enumerate(values, 1)]
+    return Curve(run, name, measure, tuple(points))
+
+
+@pytest.mark.parametrize("sizes", [[8, 8, 8], [12, 3, 3], [8, 3, 3, 3, 3, 3, 3, 3, 3, 3]])
+def test_noise_alone_falls_in_a_twentieth_of_series(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Curves too short to know their noise are not searched: no fall of theirs was drawn by chance."""
+    families = []
+    generator = np.random.default_rng(3)
+    for _ in range(600):
+        curves = [
+            _curve(f"r{number}", "gad", Measure.SCORE, 80 + generator.standard_normal(size))
+            for number, size in enumerate(sizes)
+        ]
+        families.append(Family("gad", Measure.SCORE, tuple(curves), False))
+    chance = smoothing.fall_by_chance([curve.place_and_value(False) for curve in families[0].curves])
+    monkeypatch.setattr(smoothing, "fall_by_chance", lambda curves, level: chance)  # the same for all, and slow
+    alarms = sum(any(family.falls(0.05)) for family in families)
+    assert 0.02 <= alarms / len(families) <= 0.08
+
+
+@pytest.mark.parametrize(("name", "told"), [("masked accuracy", False), ("perplexity", True), ("bits per byte", True)])
+def test_a_figure_falls_only_if_its_name_tells_what_is_better(name: str, told: bool) -> None:
+    rising = [0.30, 0.31, 0.32, 0.325, 0.33, 0.335, 0.60, 0.61, 0.612, 0.615]
+    family = Family(name, Measure.FIGURE, (_curve("a", name, Measure.FIGURE, rising),), False)
+    assert [place for _, place, _, _ in family.falls(0.05)] == ([5] if told else [])
+    trend, _ = family.trend(family.curves[0])
+    assert trend[0] == pytest.approx(0.3, abs=0.02)
+
+
+def test_equal_values_are_all_alike() -> None:
+    """A deviation of zero must not let rounding choose the best step."""
+    curve = _curve("a", "gad", Measure.SCORE, [100 * (8 / 13)] * 6)
+    best = Family("gad", Measure.SCORE, (curve,), False).best(curve)
+    assert (best.place, best.alike) == (0, (0, 1, 2, 3, 4, 5))
+
+
+def test_an_axis_is_logarithmic_by_the_gaps_within_a_run() -> None:
+    plain = list(range(5_000, 100_001, 5_000))
+    assert not logarithmic(plain, [step + 100 for step in plain])
+    assert logarithmic(plain, [1, 2, 5, 100_000])
+
+
+def test_scores_of_some_datasets_are_no_mean_and_are_told() -> None:
+    scored = [Scored(Step("a", at, ""), made_row(f"a@{at}", {"gad": [60.0 + at]})) for at in range(1, 7)]
+    sentences = Series(tuple(scored), DATASETS, "sketch").reading()
+    assert sentences[0].startswith("No checkpoint has all 2 datasets, so there is no mean")
+    assert "scores of gad (--tasks chooses)" in sentences[0]
+
+
+def test_no_spreadsheet_executes_the_name_of_a_run(tmp_path: Path) -> None:
+    scored = [Scored(Step("=1+1", at, ""), made_row(f"=1+1@{at}", {"gad": [60.0 + at]})) for at in range(1, 6)]
+    Series(tuple(scored), ("gad",), "sketch").write(tmp_path, picture=False)
+    with (tmp_path / "series.csv").open(newline="") as file:
+        assert {line["run"] for line in csv.DictReader(file)} == {"'=1+1"}

@@ -1,0 +1,106 @@
+"""The table of an ablation. Oracle: NumPy and SciPy on the runs, and the published scores of `ablations.csv`."""
+
+from __future__ import annotations
+
+import csv
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from blurb.extensions.reports.html.ablations import read
+from blurb.planning import ablation_tables, ablations
+from blurb.results.row_scores import RowScores
+from tests.planning.test_ablations import GRIDS
+from tests.results import invented
+
+TAGGING = ablations.grid("tagging")
+DATASET = TAGGING.datasets[0]
+SCORES = [[79.0, 79.6, 79.3], [80.2, 80.9, 80.4], [78.8]]
+ROWS: list[RowScores | None] = [invented.row("m", {DATASET: values}) for values in SCORES]
+
+
+def published(axis: str) -> dict[tuple[str, str], float]:
+    """(settings, dataset) -> score, as the shipped file has it."""
+    text = (files("blurb.analysis") / "ablations.csv").read_text(encoding="utf-8")
+    return {
+        (line["settings"], line["dataset"]): float(line["score"])
+        for line in csv.DictReader(text.splitlines())
+        if line["axis"] == axis
+    }
+
+
+def test_a_line_has_our_figures_beside_the_published_ones() -> None:
+    lines = ablation_tables.lines(TAGGING, ROWS, [DATASET])
+    assert [line["cell"] for line in lines] == [cell.text for cell in TAGGING.cells]
+    printed = published("tagging")
+    default = printed[TAGGING.cells[0].text, DATASET]
+    for line, values in zip(lines, SCORES, strict=True):
+        assert (line["mean"], line["seeds"]) == (f"{np.mean(values):.2f}", str(len(values)))
+        assert line.get("sd") == (f"{np.std(values, ddof=1):.2f}" if len(values) > 1 else None)
+        assert float(line["published"]) == printed[line["cell"], DATASET]
+    assert lines[0]["verdict"] == "default"
+    assert {"difference", "p", "published_difference"} & set(lines[0]) == set()
+    expected = stats.ttest_ind(SCORES[1], SCORES[0], equal_var=False)
+    assert float(lines[1]["p"]) == pytest.approx(expected.pvalue, abs=5e-5)
+    assert (lines[1]["difference"], lines[1]["verdict"]) == ("+1.20", "significant")
+    assert float(lines[1]["published_difference"]) == pytest.approx(float(lines[1]["published"]) - default, abs=0.005)
+    pooled = stats.ttest_ind(SCORES[2], SCORES[0], equal_var=True)  # one run has the variance of the others
+    assert float(lines[2]["p"]) == pytest.approx(pooled.pvalue, abs=5e-5)
+    assert lines[2]["verdict"] == "not significant"
+
+
+def test_cells_without_runs_have_no_figures_and_no_verdict() -> None:
+    lines = ablation_tables.lines(TAGGING, [ROWS[0], None, invented.row("m", {"gad": [1.0]})], [DATASET])
+    for line in lines[1:]:
+        assert (line["seeds"], line["verdict"]) == ("0", "cannot judge")
+        assert {"mean", "sd", "difference", "p"} & set(line) == set()
+    without_default = ablation_tables.lines(TAGGING, [None, *ROWS[1:]], [DATASET])
+    assert [line["verdict"] for line in without_default] == ["default", "cannot judge", "cannot judge"]
+
+
+@pytest.mark.parametrize("axis", GRIDS)
+def test_every_grid_has_a_line_a_cell_and_dataset(axis: str) -> None:
+    """All that the paper prints, and a dataset that it does not."""
+    grid = ablations.grid(axis)
+    names = [*grid.datasets, "bioasq"]
+    lines = ablation_tables.lines(grid, [None] * len(grid.cells), names)
+    assert [(line["cell"], line["task"]) for line in lines] == [
+        (cell.text, name) for cell in grid.cells for name in names
+    ]
+    printed = published("relation" if axis == "pooling" else axis)
+    assert {(line["cell"], line["task"]): float(line["published"]) for line in lines if "published" in line} == {
+        key: score for key, score in printed.items() if key[0] in {cell.text for cell in grid.cells}
+    }
+    bare = ablation_tables.lines(grid.unpublished(), [None] * len(grid.cells), names)
+    assert not any("published" in line or "published_difference" in line for line in bare)
+
+
+def test_what_was_written_is_what_the_page_reads(tmp_path: Path) -> None:
+    found = ablation_tables.lines(TAGGING, ROWS, [DATASET])
+    table, page = ablation_tables.write(TAGGING, found, tmp_path / "deep", "A caption.")
+    assert (table.name, page.name) == ("tagging.csv", "tagging.md")
+    with table.open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert tuple(lines[0]) == ablation_tables.COLUMNS
+    said = [[{key: cell for key, cell in line.items() if cell} for line in side] for side in (lines, found)]
+    assert said[0] == said[1]
+    (shown,) = read(table.parent)
+    assert (shown.axis, shown.model) == ("tagging", "m")
+    text = page.read_text(encoding="utf-8").splitlines()
+    rows = [line for line in text if line.startswith("|")]
+    assert len(rows) == 2 + len(found)
+    assert {row.count("|") for row in rows} == {len(ablation_tables.SHOWN) + 1}
+    assert "A caption." in text
+    again = ablation_tables.lines(TAGGING.unpublished(), ROWS, [DATASET])
+    ablation_tables.write(TAGGING.unpublished(), again, tmp_path / "deep", "Another.")
+    assert "PubMedBERT" not in page.read_text(encoding="utf-8")
+
+
+def test_p_is_shown_as_everywhere() -> None:
+    shown = dict(zip(ablation_tables.titles(), ablation_tables.readable({"p": "0.0312", "cell": "x"}), strict=True))
+    assert (shown["p"], shown["cell"], shown["mean"]) == ("0.031", "x", "")
+    assert "published difference" in shown
+    assert ablation_tables.readable({"p": "0.0000"})[ablation_tables.SHOWN.index("p")] == "<0.001"
