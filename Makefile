@@ -8,11 +8,12 @@ STAMP := $(VENV)/.installed
 # Byte code is kept whatever the shell says: without it each process compiles the tests anew, ten seconds of each worker.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo docs quick test test-costly test-all mutants wheel chaos bench lint clean
+.PHONY: help install demo docs quick core test test-costly test-all mutants wheel chaos bench lint clean
 
 help:
 	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
 	@echo "make quick ROOM=metrics  linter and quick tests of one folder below blurb/ (half a minute)"
+	@echo "make core      the core alone: a copy without blurb/extensions installs, passes its tests and does its job"
 	@echo "make test      set up, then linters, type checks and the tests of parts (under 8 minutes on two cores)"
 	@echo "make test-costly  the tests that start processes or train, which CI runs after these (a quarter of an hour)"
 	@echo "make test-all  everything, with the slow tests that CI runs every night"
@@ -52,8 +53,12 @@ quick: $(STAMP)
 mutants: $(STAMP)
 	$(BIN)/python -m benchmarks.mutants
 
-test: lint
-	$(BIN)/python -m pytest $(PARALLEL) --durations=15 -m "not slow and not costly"
+# The tests of the core run in a copy without the extensions, all others here: none runs twice.
+test: core
+	$(BIN)/python -m pytest $(PARALLEL) --durations=15 -m "extensions and not slow and not costly"
+
+core: lint
+	VENV=$(VENV) .ci/core $(PARALLEL)
 
 test-costly: $(STAMP)
 	$(BIN)/python -m pytest $(PARALLEL) --durations=15 -m "costly and not slow"

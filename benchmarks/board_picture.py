@@ -19,6 +19,7 @@ from blurb import formulations, tasks
 from blurb.corpora import demo
 from blurb.data.splits import read_split
 from blurb.extensions.board import boards, founding
+from blurb.extensions.board.listing import BoardFolder
 from blurb.extensions.reports.html import collect, render
 from blurb.results import from_store
 from blurb.row_files import writing as row_files
@@ -45,7 +46,9 @@ def main() -> None:
         checked = boards.verify_board(folder / "board", demo.prepare())
         boards.record(folder / "board", checked, "The board", DATE)
         page = folder / "page.html"
-        page.write_text(render(collect(folder / "none", title="A board", board_folder=folder / "board")), "utf-8")
+        page.write_text(
+            render(collect(folder / "none", title="A board", listed=BoardFolder(folder / "board"))), "utf-8"
+        )
         photograph(page, PICTURE, {"width": 1280, "height": 575})
 
 

@@ -87,7 +87,7 @@ def of_two_seeds(table: Path) -> tuple[Grid, list[dict[str, list[float]]], list[
 def main() -> None:
     for table in TWO_SEEDS:
         grid, scores, names, title = of_two_seeds(table)
-        ablation.write(grid, scores, names, table.with_suffix(".png"), title)
+        ablation.write(grid, scores, names, title, table.with_suffix(".png"))
     write_whole(PAGE, page().encode())
     photograph(PAGE, PICTURE)
 

@@ -94,7 +94,9 @@ def weigh(source: str) -> Weight:
 def room_of(file: Path) -> str:
     """The room of a file of the package: its first folder, or `extensions/NAME`."""
     parts = file.parts[:-1]
-    return "/".join(parts[:2] if parts[:1] == ("extensions",) else parts[:1]) or "blurb"
+    if parts[:1] == ("extensions",):
+        return "/".join((*parts[:2], *([] if parts[1:] else ["__init__"])))
+    return "/".join(parts[:1]) or "blurb"
 
 
 def by_room(package: Path) -> dict[str, Weight]:

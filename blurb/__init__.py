@@ -65,7 +65,7 @@ def __getattr__(name: str) -> Any:
     elif name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}") is not None:  # a room
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
-        value = importlib.import_module("blurb.registry").front_door(name)
+        value = importlib.import_module("blurb.api.additions").front_door(name)
     if not isinstance(value, type):
         value = importlib.import_module("blurb.api.argument_checks").spoken(value)
     globals()[name] = value
@@ -73,5 +73,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    others = [name for name in importlib.import_module("blurb.registry").names.names() if "." not in name]
+    others = [name for name in importlib.import_module("blurb.api.additions").names.names() if "." not in name]
     return sorted([*__all__, *others, "__version__"])

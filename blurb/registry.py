@@ -289,20 +289,6 @@ class Registry(Generic[T]):
         return str(module.__file__)
 
 
-names: Registry[Any] = Registry("name", "", "", "blurb.names")
-"""What extensions and other packages add to `import blurb`: functions, and methods as `Results.plot`."""
-
-
-def front_door(name: str) -> Any:
-    """What others add to `import blurb` under a name; AttributeError if nobody does, or it cannot be loaded."""
-    try:
-        return names.get(name)
-    except SettingsError as error:
-        raise AttributeError(f"blurb.{name}: {error}") from error
-    except UnknownName as error:
-        raise AttributeError(f"module 'blurb' has no attribute {name!r}") from error
-
-
 def _installed(group: str) -> Iterable[EntryPoint]:
     """The entry points of a group; none, with a note, if a package has a file of them that cannot be read."""
     try:

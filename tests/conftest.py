@@ -28,6 +28,16 @@ if profile := os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("C
     hypothesis.settings.load_profile(profile)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is in tests/extensions needs the extensions; where they were deleted, what needs them is skipped."""
+    gone = not (ROOT / "blurb" / "extensions").is_dir()
+    for item in items:
+        if ROOT / "tests" / "extensions" in item.path.parents:
+            item.add_marker(pytest.mark.extensions)
+        if gone and item.get_closest_marker("extensions"):
+            item.add_marker(pytest.mark.skip("the extensions are not here"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Features and scratch encoders go to a temporary folder, never to the user's cache."""

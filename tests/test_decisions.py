@@ -34,6 +34,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_quoted_files_exist(page: Path) -> None:
     quoted = QUOTED.findall(page.read_text(encoding="utf-8"))
@@ -42,6 +43,7 @@ def test_quoted_files_exist(page: Path) -> None:
     assert [text for text in paths if not any((root / text).exists() for root in roots)] == []
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_quoted_options_and_commands_exist(page: Path) -> None:
     quoted = QUOTED.findall(page.read_text(encoding="utf-8"))

@@ -57,6 +57,7 @@ def test_nothing_outside_the_project_is_cited() -> None:
     assert found(ELSEWHERE) == []
 
 
+@pytest.mark.extensions
 def test_headings_that_are_cited_exist() -> None:
     page = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
     headings = set(re.findall(r"^#{2,} (.+)$", page, flags=re.MULTILINE))

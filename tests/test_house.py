@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from benchmarks import weight
 
 ROOT = weight.ROOT / "blurb"
@@ -31,6 +33,7 @@ def test_a_counted_line_bears_code() -> None:
     assert counted.imports == 2
 
 
+@pytest.mark.extensions
 def test_the_weight_only_goes_down() -> None:
     """`python -m benchmarks.weight --write` commits what was saved; a rise needs a reason in docs/decisions."""
     measured, allowed = weight.table(), weight.committed()

@@ -200,6 +200,7 @@ def test_origin_is_the_file_and_the_line_of_a_class(plugins: Path) -> None:
     assert toys.origin("red-ball") == str(plugins / "red_ball.py")
 
 
+@pytest.mark.extensions
 def test_an_object_that_is_something_else_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a head and an export format, whose entry points name a number."""
     from blurb.extensions.reports.export import formats

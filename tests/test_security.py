@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(("file", "test"), NAMED, ids=[test for _, test in NAMED])
 def test_every_test_that_is_named_is_there(file: str, test: str) -> None:
     assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8")

@@ -85,7 +85,7 @@ class Results:
         :param path: a file to write (.png, .svg, .pdf); None returns the figure, which a notebook shows
         :raises SettingsError: without Matplotlib, or for another kind of file
         """
-        from blurb.registry import names
+        from blurb.api.additions import names
 
         figure: Figure | None = names.get("Results.plot")(self.rows, path, split)
         return figure

@@ -136,7 +136,7 @@ class Group(click.Group):
         if command is None or isinstance(command, click.Group):
             return resolved
         own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-        words = [word.partition("=")[0] for word in rest if word.startswith("-")]
+        words = [word.partition("=")[0] for word in map(str, rest) if word.startswith("-")]
         others = [word for word in words if word not in own]
         if not others:
             return resolved

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from blurb import tasks
 from blurb.data import verify
+from blurb.data.examples import leaks
 from blurb.data.splits import elsewhere
 from blurb.doctor._base import Fact, Problem, Report, few, of_error
 from blurb.messages.errors import BlurbError, DataError
 from blurb.messages.text import option
 from blurb.system import toml
-from blurb.tasks import SPLITS, Task
+from blurb.tasks import SPLITS, Split, Task
 
+AUDIT = "blurb data audit"
 PREPARE = "Make it with blurb data prepare from the original release"
 
 
@@ -25,7 +28,7 @@ def examine(folder: Path) -> Report:
         "datasets": len(findings),
         "whole": sum(not each.missing for each in findings),
         "identical_to_blurb": sum(each.verdict == "identical" for each in findings),
-        "leaks_and_copies": f"blurb data audit{option('--data', folder)}",
+        "leaks_and_copies": f"{AUDIT}{option('--data', folder)}",
     }
     if all(len(each.missing) == len(SPLITS) for each in findings):
         hint = elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
@@ -97,7 +100,8 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
     if same := alike(task.labels):
         what = f"These labels differ by blanks or case only: {', '.join(same)}."
         yield Problem(str(task.file), what, "If they mean the same, spell them alike in the file and in the corpus.")
-    facts["leaks_and_copies"] = f"blurb data audit{option('--tasks', task.file)}"
+    facts["leaks_and_copies"] = f"{AUDIT}{option('--tasks', task.file)}"
+    examples: dict[Split, list[Any]] = {}
     for split in SPLITS:
         path = Path(task.files[split])
         if not path.is_file():
@@ -111,3 +115,7 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
         )
         if not problems:
             yield Problem(str(path), "The file contains no examples.", "Check [format] and the file.")
+        examples[split] = rows
+    if leaked := sorted(leaks(examples)):
+        what = f"Inputs of test that occur in train, a leak: {len(leaked):,}, such as {', '.join(leaked[:3])}."
+        yield Problem(str(task.file), what, f"{AUDIT}{option('--tasks', task.file)} has all ids.")

@@ -23,6 +23,8 @@ OTHER = "blurb"
 """CPython's news tool, whose package and command have the same names."""
 ENOUGH = 1e9
 """Bytes that the cache should have left: a probe's vectors alone take up to that."""
+OF_EXTENSIONS = ("blurb.commands", "blurb.exports", "blurb.names")
+"""Groups of plug-ins that the core adds to by extensions alone."""
 DRIVER = Path("/proc/driver/nvidia")
 
 
@@ -163,7 +165,7 @@ def _as_what_it_is(registry: Registry[Any], name: str) -> None:
 
 
 def _registries() -> list[Registry[Any]]:
-    """All that take plug-ins: those of the core, and one of each other group whose name begins with `blurb.`."""
+    """All that take plug-ins."""
     from blurb import heads, metrics, tasks
     from blurb.execution.engines import engines
     from blurb.learners import kinds
@@ -172,6 +174,4 @@ def _registries() -> list[Registry[Any]]:
 
     known: list[Registry[Any]]
     known = [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, engines, kinds]
-    groups = {group for group in metadata.entry_points().groups if group.startswith("blurb.")}
-    others = groups - {registry.group for registry in known}
-    return [*known, *(Registry[Any](group.partition(".")[2], "", "", group) for group in sorted(others))]
+    return [*known, *(Registry[Any](group.partition(".")[2], "", "", group) for group in OF_EXTENSIONS)]

@@ -1,5 +1,5 @@
 """Former place of `blurb.extensions.series.callback.trainer`."""
 
-from blurb.extensions.series.callback.trainer import BlurbCallback
+from blurb.api.additions import forward
 
-__all__ = ["BlurbCallback"]
+__getattr__ = forward("blurb.extensions.series.callback.trainer")

@@ -1,5 +1,5 @@
 """Former place of `blurb.extensions.lab.attention`."""
 
-from blurb.extensions.lab.attention import Attention, ModelWeights, attention
+from blurb.api.additions import forward
 
-__all__ = ["Attention", "ModelWeights", "attention"]
+__getattr__ = forward("blurb.extensions.lab.attention")

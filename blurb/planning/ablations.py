@@ -68,5 +68,5 @@ def grid(axis: str) -> Grid:
 
 @cache
 def _lines() -> list[dict[str, str]]:
-    text = (files("blurb.analysis") / "ablations.csv").read_text(encoding="utf-8")
+    text = (files("blurb.planning") / "ablations.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))

@@ -87,6 +87,7 @@ def test_the_plan_is_no_part_of_an_identity(tmp_path: Path) -> None:
     assert planned_rows.read(store)[0].design == ""  # as in stores of before
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -136,6 +136,7 @@ def test_the_commands_that_train_take_the_word(spoilt: Path, command: list[str],
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("command", ["stats", "audit"])
 def test_the_commands_that_look_take_the_word(spoilt: Path, command: str) -> None:
     from blurb.corpora import demo

@@ -161,6 +161,7 @@ def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -
         assert [line["seeds"] for line in csv.DictReader(file)] == ["0", "0"]
 
 
+@pytest.mark.extensions
 def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("blurb.extensions.reports.plots._style.find_spec", lambda name: None)
     result = ablate("head", tmp_path, "--tasks", "gad", "--plot", str(tmp_path / "head.png"))
@@ -168,6 +169,7 @@ def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, mo
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     ("axis", "arguments", "message"),
     [

@@ -41,6 +41,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return found.root
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     ("line", "typed", "values"),
     [
@@ -77,6 +78,7 @@ def test_values(line: str, typed: str, values: list[str]) -> None:
     assert sorted(found) == sorted(values)
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     "line",
     [
@@ -116,6 +118,7 @@ def test_a_store_that_is_missing_or_damaged_completes_nothing_and_says_nothing(
     assert not recwarn.list
 
 
+@pytest.mark.extensions
 def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
     """Free texts are listed here, so that a new option is not forgotten."""
     free = {

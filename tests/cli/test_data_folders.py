@@ -24,6 +24,7 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     return demo.prepare() / "GAD", demo.prepare()
 
 
+@pytest.mark.extensions
 def test_a_folder_near_the_data_is_told(places: tuple[Path, Path]) -> None:
     near, meant = places
     hint = f"Did you mean --data {meant}?"
@@ -44,6 +45,7 @@ def test_nothing_is_guessed_where_nothing_is_near(tmp_path: Path) -> None:
     assert "Did you mean" not in str(caught.value)
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("command", ["stats", "audit"])
 def test_no_option_is_named_that_is_not_there(command: str) -> None:
     error = CliRunner().invoke(cli, ["data", command]).exception

@@ -177,6 +177,7 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -25,6 +25,9 @@ from tests.golden import render
 from tests.golden.cases import CASES
 from tests.golden.interface import commands
 
+pytestmark = pytest.mark.extensions  # the schemas of all commands
+
+
 DOCS = Path(__file__).parents[2] / "docs"
 NAMES = sorted(
     name

@@ -21,6 +21,7 @@ from tests.store.fakes import finish, row, trial
 RUN = ("run", "scratch:tiny", "--suite", "demo")
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
@@ -68,6 +69,7 @@ def test_keywords_of_python(typed: str, meant: str) -> None:
 ORIGINAL = "MTL/data/gad.zip"
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
@@ -138,7 +140,7 @@ def test_a_model_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_every_command_stands_in_one_section_of_the_help_and_fits() -> None:
     listed = [name for names in SECTIONS.values() for name in names]
-    assert sorted(listed) == cli.list_commands(None)  # type: ignore[arg-type]
+    assert sorted([*listed, *cli.added_commands()]) == cli.list_commands(None)  # type: ignore[arg-type]
     for words in ([], ["data"], ["leaderboard"], ["models"], ["runs"], ["tasks"], ["protocols"], ["cache"]):
         shown = CliRunner().invoke(cli, [*words, "--help"], prog_name="blurb", terminal_width=80).output
         commands = shown.partition("Run:" if not words else "Commands:")[2]
@@ -162,6 +164,7 @@ ALL_AT_ONCE: list[tuple[list[str], list[str]]] = [
 ]
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(("typed", "told"), ALL_AT_ONCE, ids=lambda value: " ".join(value))
 def test_all_that_is_mistyped_is_told_at_once(
     typed: list[str], told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

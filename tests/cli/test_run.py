@@ -221,6 +221,7 @@ def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path
     assert (tmp_path / "runs" / "results.csv").read_bytes() == (finished / "runs" / "results.csv").read_bytes()
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 import blurb
 from blurb.cli import cli
-from blurb.extensions.lab.pretraining import request
 from blurb.messages.errors import BlurbError, Notice, notify
 
 ANSWERS = [
@@ -32,14 +31,18 @@ def test_an_answer(typed: list[str], answer: str, tmp_path: Path, monkeypatch: p
     assert answer in (str(done.exception) if isinstance(done.exception, BlurbError) else done.output)
 
 
+@pytest.mark.extensions
 def test_a_text_that_is_missing_is_named_once() -> None:
     with pytest.raises(BlurbError) as caught:
         blurb.pretrain("out", "nosuch.txt")
     assert str(caught.value).count("nosuch.txt") == 1
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("text", ["60k", "60K", "0.06m", "0.06M"])
 def test_letters_of_numbers_of_words_have_no_case(text: str) -> None:
+    from blurb.extensions.lab.pretraining import request
+
     assert request.words(text) == 60_000
 
 

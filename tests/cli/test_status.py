@@ -22,6 +22,9 @@ from blurb.system import leases
 from blurb.system.files import write_json
 from blurb.system.lease_records import LeaseRecord
 
+pytestmark = pytest.mark.extensions  # a sweep that nobody runs is planned by an engine of clusters
+
+
 ASKED = ["baseline:majority", "baseline:constant", "--suite", "demo", "--tasks", "gad,biosses", "--precision", "fp32"]
 
 

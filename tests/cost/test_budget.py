@@ -10,10 +10,6 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.cost import budget
 from blurb.cost.budget import LADDER, budget_seconds, choose
-from blurb.extensions.series import watching
-from blurb.extensions.series.api.following import watch
-from blurb.extensions.series.finding import Found
-from blurb.extensions.series.watching import Pace
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import duration, size
 from blurb.protocols import protocol
@@ -79,20 +75,29 @@ def test_nonsense_is_refused(text: str) -> None:
         budget_seconds(text)
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("name", ["idle", "pause"])
 @pytest.mark.parametrize("text", ["foo", "5 %", "0s", "nan"])
 def test_the_option_of_a_time_is_named(name: str, text: str, tmp_path: Path) -> None:
     """`--idle foo` was answered with `--budget must be ...`."""
+    from blurb.extensions.series.api.following import watch
+
     with pytest.raises(SettingsError, match=rf"^--{name} must be .*\(got '{text}'\)"):
         watch(tmp_path, "gad", **{name: text})  # type: ignore[arg-type]
     typed = CliRunner().invoke(cli, ["watch", str(tmp_path), "--tasks", "gad", f"--{name}", text])
     assert f"--{name} must be" in str(typed.exception)
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(("pause", "seconds"), [("1s", 1), ("2m", 120), (0.5, 0.5), ("3", 3), (4, 4)])
 def test_times_have_one_form(
     pause: float | str, seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from blurb.extensions.series import watching
+    from blurb.extensions.series.api.following import watch
+    from blurb.extensions.series.finding import Found
+    from blurb.extensions.series.watching import Pace
+
     paces: list[Pace] = []
     monkeypatch.setattr(watching, "watch", lambda look, score, pace, tell: paces.append(pace) or Found(()))
     watch(tmp_path, "gad", pause=pause, idle="1h30m")

@@ -85,7 +85,8 @@ def test_the_folder_of_one_dataset(data: Path) -> None:
 def test_a_task_file_that_is_right(task_file: Path) -> None:
     report = examine(task_file)
     assert (report.kind, report.problems) == ("task file", [])
-    assert report.facts == {"train_examples": 2, "dev_examples": 2, "test_examples": 2}
+    counts = {"train_examples": 2, "dev_examples": 2, "test_examples": 2}
+    assert report.facts == {"leaks_and_copies": f"blurb data audit --tasks {task_file}", **counts}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from blurb.execution.processes import SAFE, at_root, clean_start
-from blurb.extensions.clusters import ray
 
 ROOT = Path(__file__).parents[2]
 MODULES = ("torch", "numpy", "blurb", "transformers", "multiprocessing", "pickle", "random", "pyarrow", "click", "json")
@@ -69,8 +68,11 @@ def test_the_job_of_slurm(strange: Path) -> None:
     assert not (strange.parent / "ran").exists()
 
 
+@pytest.mark.extensions
 def test_ray_starts_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Ray gives its workers the working folder of the moment when it is connected, before all others."""
+    from blurb.extensions.clusters import ray
+
     seen: list[tuple[str, str | None]] = []
 
     def init(**given: Any) -> None:
@@ -102,6 +104,7 @@ def test_all_is_as_before_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         assert Path.cwd() == tmp_path
 
 
+@pytest.mark.extensions
 def test_no_other_process_is_started() -> None:
     """A new one belongs into this file. Those that are there run programs of the system, or Python with -P."""
     found = {
@@ -110,9 +113,9 @@ def test_no_other_process_is_started() -> None:
         if "subprocess" in path.read_text(encoding="utf-8")
     }
     assert found == {
-        "execution/engines/slurm.py": 3, "execution/environment.py": 2, "integrations/trainer.py": 0,
+        "extensions/clusters/slurm.py": 3, "execution/environment.py": 2, "extensions/series/callback/trainer.py": 0,
     }  # fmt: skip
-    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "blurb").rglob("*.py")}
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "blurb" / "extensions").rglob("*.py")}
     assert {name: text.count("sys.executable") for name, text in texts.items() if "sys.executable" in text} == {
         "_slurm_script.py": 1, "trainer.py": 1,
     }  # fmt: skip

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.data.splits import read_split
-from blurb.extensions.reports.export import formats
 from blurb.inputs import tagging
 from blurb.system.lease_records import LeaseRecord
 
@@ -69,6 +68,8 @@ def some_predictions(folder: Path) -> None:
 def some_row(folder: Path) -> None:
     """The files of a row of `store`."""
     row = "golden-encoder standard batch_size=16 epochs=40 lr=0.01"
+    from blurb.extensions.reports.export import formats
+
     wanted = formats.ExportRequest(folder / "store", tasks.load_selection("all"), rows=(row,))
     formats.write(formats.render("row", wanted), folder / "row", alone=True)
 

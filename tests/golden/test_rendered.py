@@ -5,12 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
+from blurb.cli._group import added
+from blurb.execution.engines import engines
 from tests.golden import render
 from tests.golden._case import Case
+from tests.golden._changes import some_row
 from tests.golden.cases import CASES, LEFT_OUT
 from tests.golden.interface import REFERENCE, commands, interface, reference
 
@@ -44,7 +48,27 @@ def difference(before: dict[str, str], now: dict[str, str]) -> str:
     return "\n".join(found)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def needs_extensions(case: Case) -> bool:
+    """Whether one of its commands or options, or what prepares it, is part of an extension."""
+    brought = {entry.name for registry in (added, engines) for entry in registry._discover() if entry.extension}
+    return any(map(brought.intersection, map(_paths, case.commands))) or case.prepare is some_row
+
+
+def _paths(command: str) -> set[str]:
+    """The names by which a registry would know a command, its options and its engine."""
+    words = command.split()
+    group = ".".join(words[:2])
+    options = [word.partition("=")[0] for word in words if word.startswith("--")]
+    engine = words[words.index("--engine") + 1].partition(",")[0] if "--engine" in words[:-1] else ""
+    return {words[0], group, engine, *(f"{path}.{option}" for path in (words[0], group) for option in options)}
+
+
+def marked(case: Case) -> Any:
+    """The case as a parameter; one that needs an extension says so."""
+    return pytest.param(case, id=case.name, marks=[pytest.mark.extensions] if needs_extensions(case) else [])
+
+
+@pytest.mark.parametrize("case", map(marked, CASES))
 def test_it_is_what_it_was(case: Case, inputs: Path, tmp_path: Path) -> None:
     committed, found = render.committed(case), render.render(case, inputs, tmp_path / "case")
     if found != committed:
@@ -54,6 +78,7 @@ def test_it_is_what_it_was(case: Case, inputs: Path, tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.extensions
 def test_the_interface_is_what_it_was() -> None:
     committed = render.INTERFACE.read_text(encoding="utf-8")
     assert interface() == committed, difference({"interface": committed}, {"interface": interface()})
@@ -87,6 +112,7 @@ def test_the_inputs_stay_as_they_were(inputs: Path, tmp_path: Path) -> None:
     assert {path for path in {*fresh, *used} if fresh.get(path) != used.get(path)} == set()
 
 
+@pytest.mark.extensions
 def test_every_command_and_option_has_a_case() -> None:
     """Oracle: the commands as click knows them."""
     typed = [command for case in CASES for command in case.commands]

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from blurb.extensions.reports.html import collect
 from blurb.leaderboard import intervals, kept_intervals
 from blurb.leaderboard.intervals import Value
 from blurb.messages.errors import DamageWarning, DataError
@@ -63,7 +62,10 @@ def test_they_are_computed_once_and_are_the_same(store: Store, computed: list[st
     assert all(values["gad"].basis == "both" for values in first)
 
 
+@pytest.mark.extensions
 def test_the_page_has_those_of_the_table(store: Store, computed: list[str]) -> None:
+    from blurb.extensions.reports.html import collect
+
     rows, shown = of_rows(store)
     (page,) = collect(store.root, with_published=False).boards
     assert computed == ["good", "poor"]

@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.extensions.reports.html.ablations import read as read_ablations
 from blurb.leaderboard import ranking
 from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
@@ -272,9 +271,12 @@ def test_synthetic_rows_stand_apart(tmp_path: Path, blurb: Callable[..., Result]
         assert ("real" in text, "made up" in text) == (expected == "real", expected != "real")
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("kind", ["results", "leaderboard", "external", "ablation"])
 def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Path, kind: str) -> None:
     """A cell longer than the csv module reads, a stray carriage return, and bytes that are not valid UTF-8."""
+    from blurb.extensions.reports.html.ablations import read as read_ablations
+
     readers: dict[str, Callable[[Path], object]] = {
         "results": results_csv.read_lines,
         "leaderboard": leaderboard_csv.read_lines,

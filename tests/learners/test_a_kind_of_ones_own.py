@@ -15,8 +15,6 @@ from click.testing import CliRunner
 import blurb
 from blurb import tasks
 from blurb.cli import cli
-from blurb.extensions.reports.export.formats._base import ExportRequest
-from blurb.extensions.reports.export.formats._hub import figures
 from blurb.learners import kinds
 from blurb.messages.errors import BlurbError
 from tests.test_guides import blocks, install
@@ -99,6 +97,7 @@ def test_a_check_is_of_its_like_alone(place: Path) -> None:
     done("check KNN --baseline KNN --max-drop 1")
 
 
+@pytest.mark.extensions
 def test_the_page_has_a_board_for_it(place: Path) -> None:
     done("leaderboard html --out page.html")
     assert "Nearest neighbours: The synthetic demo suite" in (place / "page.html").read_text()
@@ -129,7 +128,11 @@ def test_its_kept_model_predicts_what_the_trial_predicted(place: Path) -> None:
     assert {one["id"]: one["prediction"] for one in model.of_examples(examples)} == stored.to_dict()
 
 
+@pytest.mark.extensions
 def test_it_is_exported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from blurb.extensions.reports.export.formats._base import ExportRequest
+    from blurb.extensions.reports.export.formats._hub import figures
+
     done("export latex KNN --out latex")
     (row,) = (row for row in blurb.load_results("runs").rows if row.learner == "knn")
     real = replace(row, configuration=replace(row.configuration, suite="blurb"))

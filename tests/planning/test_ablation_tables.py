@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from blurb.extensions.reports.html.ablations import read
 from blurb.planning import ablation_tables, ablations
 from blurb.results.row_scores import RowScores
 from tests.planning.test_ablations import GRIDS
@@ -24,7 +23,7 @@ ROWS: list[RowScores | None] = [invented.row("m", {DATASET: values}) for values 
 
 def published(axis: str) -> dict[tuple[str, str], float]:
     """(settings, dataset) -> score, as the shipped file has it."""
-    text = (files("blurb.analysis") / "ablations.csv").read_text(encoding="utf-8")
+    text = (files("blurb.planning") / "ablations.csv").read_text(encoding="utf-8")
     return {
         (line["settings"], line["dataset"]): float(line["score"])
         for line in csv.DictReader(text.splitlines())
@@ -78,7 +77,10 @@ def test_every_grid_has_a_line_a_cell_and_dataset(axis: str) -> None:
     assert not any("published" in line or "published_difference" in line for line in bare)
 
 
+@pytest.mark.extensions
 def test_what_was_written_is_what_the_page_reads(tmp_path: Path) -> None:
+    from blurb.extensions.reports.html.ablations import read
+
     found = ablation_tables.lines(TAGGING, ROWS, [DATASET])
     table, page = ablation_tables.write(TAGGING, found, tmp_path / "deep", "A caption.")
     assert (table.name, page.name) == ("tagging.csv", "tagging.md")

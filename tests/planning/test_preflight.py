@@ -101,6 +101,7 @@ def test_the_list_is_numbered_and_its_errors_keep_their_types() -> None:
     assert [type(one) for one in found.value.errors] == [UnknownName, UnknownName, ModelError]
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     ("given", "kind", "text"),
     [
@@ -133,6 +134,7 @@ def test_one_fault_is_told_alone(given: dict[str, Any], kind: type[BlurbError], 
     assert text in str(error)
 
 
+@pytest.mark.extensions
 def test_contradictions_are_in_the_list() -> None:
     found = refused(
         model="baseline:majority", dummy_tokens=True, relation_input="markers", check="m", engine="slurm", head="crff"
@@ -277,6 +279,7 @@ def test_an_ablation_has_the_same_list(broken: Callable[..., Path]) -> None:
     assert list(Path.cwd().iterdir()) == []
 
 
+@pytest.mark.extensions
 def test_an_engine_that_is_not_here_is_told_before_anything_is_written(
     broken: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,11 +18,12 @@ from blurb.cost.learners import Cost
 from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.execution import engines
 from blurb.execution.engine import Launch
-from blurb.extensions.clusters import _slurm_limits
 from blurb.planning import plan
 from blurb.planning.run_warnings import warnings_of
 from tests.cost.settings import rates
 from tests.planning.test_plan import CONSTANT, FIRST, MAJORITY, request
+
+pytestmark = pytest.mark.extensions  # warnings about clusters among them
 
 
 def predicted(jobs: int = 1, learner: Any = FIRST, **cost: float) -> Estimate:
@@ -45,6 +46,8 @@ def warnings(found: Estimate, engine: str = "local", output: Path = Path("runs")
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """16 GB of memory, 10 GB of disk, and no site to ask."""
+    from blurb.extensions.clusters import _slurm_limits
+
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(resources.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
     monkeypatch.setattr(resources.shutil, "disk_usage", lambda place: SimpleNamespace(free=10e9))
@@ -115,7 +118,10 @@ def test_memory_of_slurm() -> None:
         assert warnings(found, engine) == [], engine
 
 
+@pytest.mark.extensions
 def test_more_jobs_than_a_site_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from blurb.extensions.clusters import _slurm_limits
+
     monkeypatch.setattr(_slurm_limits, "limit_of_site", {"MaxJobCount": 1}.get)
     assert warnings(predicted(fit=100.0), "slurm") == []
     (told,) = warnings(predicted(fit=100.0), "slurm,trials=1")

@@ -73,6 +73,7 @@ def blurb(*arguments: str) -> Result:
     return CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
 
 
+@pytest.mark.extensions
 def test_the_command_that_shows_the_examples_works_as_it_stands(folder: Path) -> None:
     result = blurb("check", "bad", "--baseline", "good", "--output", "my runs")
     assert result.exit_code == 1

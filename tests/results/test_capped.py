@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.extensions.reports.html import collect, render
 from blurb.leaderboard import ranking
 from blurb.results import comparison, from_store
 from blurb.results.references import of_file
@@ -41,6 +40,7 @@ def test_it_is_never_ranked(folder: Path) -> None:
     assert f"tiny smoke: not ranked: rows of smoke have no rank; {NOTE}." in result.output
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_it_is_never_bold_and_says_why(form: str, folder: Path) -> None:
     result = CliRunner().invoke(cli, ["export", form, "--published", "gu2021"], catch_exceptions=False)
@@ -50,6 +50,7 @@ def test_it_is_never_bold_and_says_why(form: str, folder: Path) -> None:
     assert NOTE in result.output
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("form", ["model-index", "eval-results"])
 def test_a_card_carries_the_note(form: str, folder: Path) -> None:
     out = folder / "out"
@@ -59,7 +60,10 @@ def test_a_card_carries_the_note(form: str, folder: Path) -> None:
     assert NOTE in text
 
 
+@pytest.mark.extensions
 def test_it_has_no_star_on_the_page(folder: Path) -> None:
+    from blurb.extensions.reports.html import collect, render
+
     for source in (collect(folder / "runs"), collect(folder / "none", [folder / "results.csv"])):
         page = render(source)
         (entry,) = (one for one in source.boards[0].entries if one.model == "tiny")

@@ -47,6 +47,7 @@ def test_rows_of_a_store_and_ties_of_a_ranking(store: Path) -> None:
     assert [entry.name.split()[0] for _, entry in ranking.ranked(entries, "gad")] == CHECKPOINTS
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     "command",
     [
@@ -64,6 +65,7 @@ def test_commands(command: list[str], store: Path) -> None:
     assert in_text(result.stdout) or command == ["status"]  # which has the rows with something open
 
 
+@pytest.mark.extensions
 def test_the_page(store: Path, tmp_path: Path) -> None:
     from blurb.extensions.reports.html.collect import collect
 

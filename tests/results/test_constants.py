@@ -15,9 +15,6 @@ from blurb import formulations, tasks
 from blurb.corpora import demo
 from blurb.data.schema import Example
 from blurb.data.splits import read_split
-from blurb.extensions.series.curves import Scored
-from blurb.extensions.series.series import Series
-from blurb.extensions.series.steps import Step
 from blurb.leaderboard import terminal
 from blurb.regression import Outcome, Rules, as_json, decide, markdown, workflow_commands
 from blurb.regression.rules import Limit
@@ -92,7 +89,12 @@ def test_a_check_of_two_dead_checkpoints_says_so_in_every_form(tmp_path: Path) -
     assert workflow_commands.write(decision) == [f"::warning title=blurb::{said}"]
 
 
+@pytest.mark.extensions
 def test_a_series_of_dead_checkpoints_says_so(tmp_path: Path) -> None:
+    from blurb.extensions.series.curves import Scored
+    from blurb.extensions.series.series import Series
+    from blurb.extensions.series.steps import Step
+
     scored = tuple(Scored(Step("run", step, ""), dead(tmp_path / str(step), f"run@{step}")) for step in (100, 200, 300))
     series = Series(scored, ("gad",), "quick")
     said = " ".join(series.reading())

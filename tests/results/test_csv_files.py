@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from blurb.extensions.reports.html.ablations import read as read_ablations
 from blurb.messages.errors import DataError
 from blurb.planning import ablation_tables
 from blurb.results import csv_files, leaderboard_csv, published, results_csv
@@ -58,6 +57,8 @@ def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 def _ablation(path: Path) -> object:
+    from blurb.extensions.reports.html.ablations import read as read_ablations
+
     return read_ablations(path.parent)
 
 
@@ -65,6 +66,7 @@ def _table(columns: tuple[str, ...], **cells: str) -> str:
     return f"{','.join(columns)}\n{','.join(cells.get(column, '') for column in columns)}\n"
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("kind", ["results", "leaderboard", "external", "ablation"])
 def test_every_table_counts_empty_lines_as_an_editor_does(kind: str, tmp_path: Path) -> None:
     """A line of one cell, behind two empty ones: it is the fifth of the file."""

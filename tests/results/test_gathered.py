@@ -43,6 +43,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("column", CHANGES)
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_contradiction_is_refused_in_either_order(column: str, turned: bool, two: tuple[Path, Path]) -> None:

@@ -199,6 +199,7 @@ def test_a_row_with_fewer_seeds_than_planned_has_no_rank() -> None:
     assert groups.of_row(short).unranked("gad") == "3 of 5 seeds of gad"
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_bold_is_within_a_protocol_and_the_caption_says_so(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,7 +15,6 @@ from click.testing import CliRunner, Result
 
 from blurb import metrics
 from blurb.cli import cli
-from blurb.extensions.reports.html import collect, render
 from blurb.leaderboard import ranking
 from blurb.learners.kinds.probe import LEARNER
 from blurb.regression import Outcome, Rules, decide
@@ -158,6 +157,7 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
     assert comparison.compare_rows(published, rows["good"], "test", True, ["gad"])[0].incomparable is Reason.LEARNER
 
 
+@pytest.mark.extensions
 def test_ranks_and_best_cells_are_among_their_like(folder: Path) -> None:
     entries = [ranking.of_row(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
     ranks = {entry.name.split()[0]: rank for rank, entry in ranking.ranked(entries, "gad")}
@@ -172,7 +172,10 @@ def test_ranks_and_best_cells_are_among_their_like(folder: Path) -> None:
     assert lines.index("tuned") < lines.index("probe")
 
 
+@pytest.mark.extensions
 def test_the_page_keeps_them_apart(folder: Path) -> None:
+    from blurb.extensions.reports.html import collect, render
+
     page = collect(folder / "runs")
     (tuned, probes) = (
         (one.apart, {entry.model for entry in one.entries if entry.kind == "store"}) for one in page.boards
@@ -203,6 +206,7 @@ def test_the_commands_say_which_test_it_was(folder: Path) -> None:
     assert json.loads(runs.output)["paired"] is False
 
 
+@pytest.mark.extensions
 def test_it_is_no_result_for_the_hub(folder: Path) -> None:
     for form in ("model-index", "eval-results"):
         result = CliRunner().invoke(cli, ["export", form, "good", "--out", "x"])

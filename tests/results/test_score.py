@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.extensions.reports.html.collect import entry_of
 from blurb.leaderboard import ranking
 from blurb.messages.errors import UnknownName
 from blurb.results import published
@@ -110,7 +109,10 @@ def test_each_source_keeps_its_own_figures_of_pubmedbert() -> None:
     assert linkbert.certainty == published.PRINTED
 
 
+@pytest.mark.extensions
 def test_a_row_has_one_score_everywhere() -> None:
+    from blurb.extensions.reports.html.collect import entry_of
+
     for row in published.shipped():
         expected = "" if row.score is None else f"{row.score:.2f}"
         shown = ranking.of_row(row).values.get("score")

@@ -76,6 +76,7 @@ def test_what_is_no_probability_is_refused_with_its_line(task: str, value: Any, 
     assert "shares.jsonl:3" in err
 
 
+@pytest.mark.extensions
 def test_predictions_on_dev_are_stored_beside_those_on_test(tmp_path: Path) -> None:
     for task in ("gad", "biosses"):
         given = {

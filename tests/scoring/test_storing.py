@@ -56,6 +56,7 @@ def test_it_says_what_it_replaced(tmp_path: Path) -> None:
     assert [any("other predictions" in remark for remark in remarks) for remarks in say] == [False, False, True]
 
 
+@pytest.mark.extensions
 def test_commands_take_it_as_any_row(store: Path) -> None:
     for asked in (
         ["leaderboard", "show"],

@@ -57,6 +57,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_store_of_before_is_refused_with_the_script_that_rewrites_it(
     command: str, root: Path, monkeypatch: pytest.MonkeyPatch

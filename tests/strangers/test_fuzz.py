@@ -104,6 +104,7 @@ def test_no_text_of_a_row_is_loaded(runs: Path, evil: Evil) -> None:
         file.write_text(json.dumps(before), encoding="utf-8")
 
 
+@pytest.mark.extensions
 @pytest.mark.costly
 def test_no_text_of_a_sweep_is_loaded(evil: Evil, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its owner joins it: what is hashed is asked for then, and of the trials nothing is loaded."""

@@ -16,8 +16,6 @@ from blurb.checkpoints import reading, weights
 from blurb.cli import cli
 from blurb.data import manifest, raw
 from blurb.data.readers._files import read_text
-from blurb.extensions.lab.vocabulary import terms
-from blurb.extensions.reports.html.collect import _curve
 from blurb.results import csv_files
 from blurb.store.record import Record, read_predictions
 from blurb.store.store import Store
@@ -35,7 +33,6 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "data": ("train.tsv", read_text),
     "manifest": ("manifest.json", lambda path: manifest.datasets(path)),
     "texts": ("a.jsonl", lambda path: list(raw.lines(path))),
-    "terms": ("terms.txt", terms.read),
     "predictions": ("predictions.parquet", read_predictions),
     "config": ("config.json", lambda path: reading.read_json(path.parent, path.name)),
     "safetensors": ("model.safetensors", lambda path: weights.check_header(path.parent, path)),
@@ -64,11 +61,18 @@ def test_what_is_no_file_is_read_by_nobody(tmp_path: Path, reader: str, kind: st
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_a_lease_or_a_curve_that_is_no_file_is_none(tmp_path: Path, kind: str) -> None:
-    for name in ("a.lease", "history.csv"):
-        lay(tmp_path / name, kind)
+def test_a_lease_that_is_no_file_is_none(tmp_path: Path, kind: str) -> None:
+    lay(tmp_path / "a.lease", kind)
     assert leases.read(tmp_path / "a.lease") is None
     assert leases.seems_held(tmp_path / "a.lease") is None
+
+
+@pytest.mark.extensions
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_curve_that_is_no_file_is_none(tmp_path: Path, kind: str) -> None:
+    from blurb.extensions.reports.html.collect import _curve
+
+    lay(tmp_path / "history.csv", kind)
     assert _curve(Record(str(tmp_path))) == ()
 
 

@@ -142,6 +142,7 @@ def test_rules_that_are_a_pipe_are_not_waited_for(here: Path) -> None:
     assert "this is a pipe or a device" in str(found.exception)
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"x" * 99 + b"PAR1"])
 def test_predictions_that_are_no_parquet_end_in_a_sentence(here: Path, content: bytes) -> None:
     path = trial("baseline-bigrams", "gad")
@@ -185,6 +186,7 @@ def test_a_stored_task_with_options_that_its_metric_does_not_have(here: Path, ch
         run(*command)
 
 
+@pytest.mark.extensions
 def test_a_fact_of_another_type_is_none(here: Path) -> None:
     path = trial("baseline-bigrams", "gad")
     made = json.loads((path / "provenance.json").read_text())
@@ -204,6 +206,7 @@ def test_rules_in_python_are_limits(given: dict[str, object]) -> None:
         Rules(**given)  # type: ignore[arg-type]
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("noted", [{"taken": 1.5}, {"taken": "x"}, {"submitted": "y"}, {"parts": 3}, {"parts": [5]}])
 def test_notes_of_slurm_of_odd_types_are_told(here: Path, noted: dict[str, object]) -> None:
     asked = [

@@ -19,13 +19,15 @@ from blurb.checkpoints import source
 from blurb.cli import cli
 from blurb.execution import allowed, sweeps
 from blurb.execution.allowed import NotAllowed
-from blurb.extensions.clusters.ray import run_one
 from blurb.heads import heads
 from blurb.learners.kinds import majority
 from blurb.messages.errors import StoreError
 from blurb.store.row_contents import failure_of
 from blurb.system import cache
 from tests.strangers.evil import Evil
+
+pytestmark = pytest.mark.extensions  # a sweep that nobody runs is planned by an engine of clusters
+
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
 
@@ -89,6 +91,7 @@ def _remote(content: dict[str, Any]) -> None:
     content["source"][0]["remote_code"] = True
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("change", [_plugin, _module, _task, _file, _data, _remote], ids=lambda one: one.__name__)
 def test_a_sweep_of_a_stranger_runs_nothing(
     change: Callable[[dict[str, Any]], None],
@@ -97,6 +100,8 @@ def test_a_sweep_of_a_stranger_runs_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By worker, a part of it, retry, doctor, status and a task of Ray."""
+    from blurb.extensions.clusters.ray import run_one
+
     folder = plan(str(checkpoint("bert_uncased")))
     (job,) = sweeps.read(folder)
     alter(folder, change)

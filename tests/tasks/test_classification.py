@@ -91,6 +91,7 @@ def test_a_metric_that_does_not_fit_is_refused(more: str, told: str, corpus: Pat
         tasks.load("./notes.toml")
 
 
+@pytest.mark.extensions
 def test_it_is_outside_the_six_means_and_every_command_knows_it(corpus: Path) -> None:
     assert "classification" not in tasks.TYPES
     new(corpus)

@@ -18,8 +18,6 @@ from blurb.execution import engines
 from blurb.execution.engine import Engine, Launch, Sweep
 from blurb.execution.engines.local import LocalEngine
 from blurb.execution.job_queue import JobQueue
-from blurb.extensions.clusters.ray import RayEngine
-from blurb.extensions.clusters.slurm import SlurmEngine
 from blurb.messages.errors import BlurbError, SettingsError, UnknownName
 
 PACKAGE = Path(blurb.__file__).parent
@@ -113,6 +111,7 @@ def test_the_engine_of_the_guide(here: Path) -> None:
     engines.engines.typed.clear()
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize(
     ("text", "kind", "told"),
     [
@@ -136,6 +135,7 @@ def test_what_cannot_be_an_engine(text: str, kind: type[BlurbError], told: str) 
     assert told in str(error.value)
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("text", ["ray,cpus=2", "slurm"])
 def test_a_number_of_trials_at_a_time_that_an_engine_does_not_ask_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match=rf"--jobs .* says nothing to --engine {text}; leave it out; "):
@@ -143,7 +143,11 @@ def test_a_number_of_trials_at_a_time_that_an_engine_does_not_ask_is_refused(tex
     assert engines.parse(text, Launch()).launch.workers == 1
 
 
+@pytest.mark.extensions
 def test_texts_and_their_options() -> None:
+    from blurb.extensions.clusters.ray import RayEngine
+    from blurb.extensions.clusters.slurm import SlurmEngine
+
     ray = engines.parse("ray,address=auto,gpus=0.5,retries=1", Launch())
     assert isinstance(ray, RayEngine)
     assert (ray.address, ray.gpus, ray.cpus, ray.retries, ray.elsewhere) == ("auto", 0.5, 1.0, 1, True)
@@ -167,6 +171,7 @@ def test_an_engine_without_a_way_to_run_says_so(tmp_path: Path) -> None:
         Engine(Launch()).work(Sweep(tmp_path, []), JobQueue([], [], lambda outcome: None, lambda job, news: None))
 
 
+@pytest.mark.extensions
 def test_a_process_of_slurm_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert engines.of_this_process() == "local"

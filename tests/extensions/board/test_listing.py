@@ -15,10 +15,11 @@ import blurb
 from blurb import metrics, tasks
 from blurb.corpora import demo
 from blurb.data.splits import read_split
-from blurb.extensions.board import founding, ledger, listing
+from blurb.extensions.board import citation, founding, ledger, listing
 from blurb.extensions.board.ledger import Entry, Event
+from blurb.extensions.board.listing import BoardFolder
 from blurb.extensions.board.verification import Level
-from blurb.extensions.reports.html import citation, collect, render
+from blurb.extensions.reports.html import collect, render
 from blurb.messages.errors import DataError
 from blurb.results import from_store
 from blurb.results.comparability import Use
@@ -111,7 +112,7 @@ def test_levels_are_those_of_the_ledger(folder: Path) -> None:
 
 
 def test_nothing_stands_above_a_verified_row(made: Path) -> None:
-    page = collect(Path("none"), title="Ours", board_folder=made / "board")
+    page = collect(Path("none"), title="Ours", listed=BoardFolder(made / "board"))
     (board,) = (board for board in page.boards if board.apart and "elsewhere" in board.apart.heading)
     assert [(entry.row.key, entry.verifier) for entry in board.entries] == [("good", "The board"), ("edit", "")]
     text = render(page)
@@ -125,14 +126,14 @@ def test_rows_of_a_board_come_before_published_ones(made: Path, tmp_path: Path) 
         about = json.loads((board / "rows" / row / "row.json").read_text())
         (board / "rows" / row / "row.json").write_text(json.dumps({**about, "suite": "blurb"}))
         seal(board / "rows" / row)
-    found = collect(Path("none"), board_folder=board)
+    found = collect(Path("none"), listed=BoardFolder(board))
     kinds = [{entry.kind for entry in part.entries} for part in found.boards]
     assert {"published"} in kinds or {"board", "published"} in kinds
     assert [kind == {"published"} for kind in kinds] == sorted(kind == {"published"} for kind in kinds)
 
 
 def test_a_page_tells_history_signals_and_citation(made: Path) -> None:
-    text = render(collect(Path("none"), title="Ours", board_folder=made / "board"))
+    text = render(collect(Path("none"), title="Ours", listed=BoardFolder(made / "board")))
     for told in (
         "Group of edit: added", "The board: looked at, and not recomputed", "figure edited: gad, seed 1, f1 on test",
         "A {group} &amp; co_ (first party)", rows(made)["good"].manifest,
@@ -160,7 +161,7 @@ def test_withdrawn_rows_stay_on_the_page(folder: Path) -> None:
     withdraw = ["leaderboard", "withdraw", "board", "edit", "--by", "The board", "--reason", "figures <b>edited</b>"]
     assert command(withdraw, folder)[0] == 0
     assert command(VERIFY, folder)[0] == 0
-    text = render(collect(Path("none"), board_folder=folder / "board"))
+    text = render(collect(Path("none"), listed=BoardFolder(folder / "board")))
     assert "The board: withdrawn: figures &lt;b&gt;edited&lt;/b&gt;" in text
 
 
@@ -169,7 +170,7 @@ def test_a_row_that_is_added_again_is_claimed_again(folder: Path) -> None:
     assert command(withdraw, folder)[0] == 0
     submit(folder, "good", "good")
     assert rows(folder)["good"].level is Level.CLAIMED
-    assert "withdrawn: cheating" in render(collect(Path("none"), board_folder=folder / "board"))
+    assert "withdrawn: cheating" in render(collect(Path("none"), listed=BoardFolder(folder / "board")))
     assert command(VERIFY, folder)[0] == 0
     assert rows(folder)["good"].level is Level.RECOMPUTED
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 from blurb import formulations, tasks
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.lengths import NO_LIMIT
+from blurb.checkpoints.terms import published
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data import read_split
@@ -34,9 +36,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_vocabulary_of_bert_splits_the_terms_of_table_1_as_printed(minilm: Path) -> None:
-    found = terms.split(Checkpoint(minilm).tokenizer, list(terms.published()))
+    found = terms.split(Checkpoint(minilm).tokenizer, list(published()))
     assert {term: "-".join(pieces) for term, pieces in found.items()} == {
-        term: vocabularies["BERT"] for term, vocabularies in terms.published().items()
+        term: vocabularies["BERT"] for term, vocabularies in published().items()
     }
 
 
@@ -160,3 +162,9 @@ def test_what_has_no_tokenizer_is_refused(checkpoint: Builder, tmp_path: Path) -
         vocabulary([str(checkpoint("bert_uncased"))], tmp_path, "gad")
     with pytest.raises(DataError, match="does not exist"):
         vocabulary([str(checkpoint("bert_uncased"))], tmp_path / "nowhere")
+
+
+def test_a_pipe_is_no_file_of_terms(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "terms.txt")
+    with pytest.raises(Exception, match="no ordinary file"):
+        terms.read(tmp_path / "terms.txt")

@@ -68,7 +68,7 @@ def test_they_are_chosen_as_in_any_table(store: Path) -> None:
 
 
 def test_text_of_other_data_is_doubted(store: Path, tmp_path: Path) -> None:
-    golden = Path(__file__).parents[1] / "golden" / "data"
+    golden = Path(__file__).parents[2] / "golden" / "data"
     with pytest.warns(UserWarning, match="The trial used other data than this"):
         blurb.errors("one", "gad", data=golden, output=store)
 

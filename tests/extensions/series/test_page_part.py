@@ -56,7 +56,7 @@ def test_points_stand_where_their_numbers_are(tmp_path: Path) -> None:
 
 
 def test_the_page_has_them(tmp_path: Path) -> None:
-    page = html.render(html.collect(tmp_path / "none", series=_write(tmp_path, LINES)))
+    page = html.render(html.collect(tmp_path / "none", series=series.SeriesFolder(_write(tmp_path, LINES))))
     assert '<a href="#series">Checkpoints</a>' in page
     assert "a is blue, b&lt;c&gt; is grey." in page
     assert page.count('class="r0"') == 2

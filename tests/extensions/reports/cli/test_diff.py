@@ -18,7 +18,7 @@ from blurb.extensions.reports.differences.texts import Piece
 from blurb.extensions.reports.errors import Mistake, Report, Table
 from blurb.extensions.reports.html.examples import DifferencesPage, MistakesPage, render
 
-GOLDEN = Path(__file__).parent.parent / "golden"
+GOLDEN = Path(__file__).parents[3] / "golden"
 MINE = "golden-encoder standard batch_size=16 epochs=40 lr=0.01"
 DATA = ("--data", str(GOLDEN / "data"))
 WORD = {"ebm-pico": "walking", "chemprot": "outpatients", "hoc": "apoptosis", "biosses": "BUMBROL2"}

@@ -120,9 +120,9 @@ def test_panels_are_wrapped_at_three_and_nothing_runs_off_the_page(count: int, g
 @pytest.mark.parametrize("ending", _style.FORMATS)
 def test_equal_scores_give_equal_files_whatever_the_user_has_set(ending: str, tmp_path: Path) -> None:
     first, second = tmp_path / f"first{ending}", tmp_path / "folder" / f"second{ending}"
-    ablation.write(TAGGING, SEEDS, ["jnlpba"], first, "model")
+    ablation.write(TAGGING, SEEDS, ["jnlpba"], "model", first)
     with rc_context({"font.size": 20, "svg.hashsalt": None, "savefig.dpi": 50}):
-        ablation.write(TAGGING, SEEDS, ["jnlpba"], second, "model")
+        ablation.write(TAGGING, SEEDS, ["jnlpba"], "model", second)
         assert rcParams["font.size"] == 20
     assert first.read_bytes() == second.read_bytes()
     assert [path.name for path in second.parent.iterdir()] == [second.name]  # nothing is left aside

@@ -38,7 +38,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     def write(
         found: dict[str, Sequence[ScoreComparison]], first: str = "first", name: str = "forest.png"
     ) -> list[Axes]:
-        forest.write(first, found, tmp_path / "deep" / name, 0.05)
+        forest.write(first, found, 0.05, tmp_path / "deep" / name)
         return figures[-1].axes
 
     return write

@@ -15,8 +15,6 @@ pytest.importorskip("matplotlib")
 
 from benchmarks import pictures
 from benchmarks.study import report as study
-from blurb.extensions.reports.plots import ablation
-from blurb.extensions.reports.plots._style import digest
 from tests.cli.in_process import blurb as command
 
 ABLATIONS = sorted((pictures.RESULTS / "ablations").glob("*/*.png"))
@@ -26,12 +24,18 @@ def test_the_page_is_of_the_tables() -> None:
     assert pictures.PAGE.read_text(encoding="utf-8") == pictures.page(), "run python -m benchmarks.pictures"
 
 
+@pytest.mark.extensions
 def test_the_picture_of_the_page_is_of_the_page() -> None:
+    from blurb.extensions.reports.plots._style import digest
+
     assert pictures.stamped(pictures.PICTURE) == digest(pictures.PAGE.read_text(encoding="utf-8"))
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("path", ABLATIONS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_ablations_are_of_their_tables(path: Path) -> None:
+    from blurb.extensions.reports.plots._style import digest
+
     with path.with_suffix(".csv").open(encoding="utf-8", newline="") as file:
         lines = [[line[name] for name in ("cell", "task", "mean", "sd", "seeds")] for line in csv.DictReader(file)]
     assert pictures.stamped(path) == digest(lines)
@@ -48,10 +52,13 @@ def alike(first: Path, other: Path) -> bool:
     return one.shape == two.shape and float(np.abs(one - two).mean()) < 0.5
 
 
+@pytest.mark.extensions
 @pytest.mark.parametrize("table", pictures.TWO_SEEDS, ids=lambda path: path.stem)
 def test_ablations_are_as_the_code_draws_them(table: Path, tmp_path: Path) -> None:
+    from blurb.extensions.reports.plots import ablation
+
     grid, scores, names, title = pictures.of_two_seeds(table)
-    ablation.write(grid, scores, names, tmp_path / "now.png", title)
+    ablation.write(grid, scores, names, title, tmp_path / "now.png")
     assert pictures.stamped(tmp_path / "now.png") == pictures.stamped(table.with_suffix(".png"))
     assert alike(tmp_path / "now.png", table.with_suffix(".png")), "run python -m benchmarks.pictures"
 
@@ -68,17 +75,26 @@ def test_the_pretraining_study_is_as_the_code_writes_it(test_data: Path, tmp_pat
     assert alike(tmp_path / "study" / "study.png", committed / "study.png")
 
 
+@pytest.mark.extensions
 def test_the_growth_of_cost_is_of_the_measurement() -> None:
+    from blurb.extensions.reports.plots._style import digest
+
     found = json.loads((pictures.RESULTS / "bench" / "bench.json").read_text(encoding="utf-8"))
     assert pictures.stamped(pictures.RESULTS / "bench" / "growth.png") == digest(found["growth"]["figures"])
 
 
+@pytest.mark.extensions
 def test_the_study_is_of_its_lines() -> None:
+    from blurb.extensions.reports.plots._style import digest
+
     found = study.figures(study.scores(pictures.RESULTS / "protocol-study"))
     assert pictures.stamped(pictures.RESULTS / "protocol-study" / "agreement.png") == digest(found)
 
 
+@pytest.mark.extensions
 def test_the_vocabularies_are_of_their_report() -> None:
+    from blurb.extensions.reports.plots._style import digest
+
     folder = pictures.RESULTS / "vocabulary"
     found = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))["tasks"]
     columns = ("model", "task", "subtokens", "words", "mentions", "whole_mentions")

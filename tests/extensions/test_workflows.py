@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from blurb.extensions.board.founding import found
 from tests.conftest import ROOT
 
 yaml = pytest.importorskip("yaml")
@@ -18,6 +17,8 @@ PINNED = re.compile(r"[\w./-]+@[0-9a-f]{40}")
 @pytest.fixture(scope="module")
 def workflows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Those of this project, and those of a new board."""
+    from blurb.extensions.board.founding import found
+
     board = tmp_path_factory.mktemp("board")
     files = [*(ROOT / ".github" / "workflows").glob("*.yml"), *(f for f in found(board, "Ours") if f.suffix == ".yml")]
     assert len(files) == 5
@@ -28,12 +29,14 @@ def steps(workflows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]]
 
 
+@pytest.mark.extensions
 def test_actions_are_pinned_to_commits(workflows: list[dict[str, Any]]) -> None:
     used = [step["uses"] for step in steps(workflows) if "uses" in step]
     assert len(used) > 15
     assert [name for name in used if not PINNED.fullmatch(name)] == []
 
 
+@pytest.mark.extensions
 def test_a_job_that_may_publish_runs_no_code_of_packages(workflows: list[dict[str, Any]]) -> None:
     """Whatever is installed runs; a job with `id-token: write` only hands over what another one made."""
     able = [

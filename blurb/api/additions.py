@@ -1,0 +1,34 @@
+"""What others add to `import blurb`, and former places of modules."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from blurb.messages.errors import SettingsError, UnknownName
+from blurb.registry import Registry
+
+names: Registry[Any] = Registry("name", "", "", "blurb.names")
+"""What extensions and other packages add to `import blurb`: functions, and methods as `Results.plot`."""
+
+
+def front_door(name: str) -> Any:
+    """What others add to `import blurb` under a name; AttributeError if nobody does, or it cannot be loaded."""
+    try:
+        return names.get(name)
+    except SettingsError as error:
+        raise AttributeError(f"blurb.{name}: {error}") from error
+    except UnknownName as error:
+        raise AttributeError(f"module 'blurb' has no attribute {name!r}") from error
+
+
+def forward(module: str) -> Callable[[str], Any]:
+    """`__getattr__` for a module that moved, so that imports of its former place still work."""
+
+    def get(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(module), name)
+
+    return get
