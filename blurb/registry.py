@@ -1,7 +1,7 @@
 """A registry of named plug-ins: each module in a package is one entry, and entry points add more.
 
-Nothing is imported before it is needed, and there is no list to edit: the file name is the name (`bc5_chem.py` is
-`bc5-chem`; names starting with `_` and sub-packages are helpers). Two plug-ins with the same name are an error for
+Nothing is imported before it is needed, and there is no list to edit: the file name is the name (`bilstm_crf.py` is
+`bilstm-crf`; names starting with `_` and sub-packages are helpers). Two plug-ins with the same name are an error for
 whoever asks for it, and a built-in entry keeps its name. A plug-in that is broken stops nothing that does not need it.
 
 **Data never names code.** A registry has two verbs. `get` takes a name from anywhere, as from the files of a store, and

@@ -1,18 +1,19 @@
-"""The registry of tasks, one declaration file per dataset. Nothing here imports torch."""
+"""The registry of tasks: one TOML file a dataset in this folder, and entry points. Nothing here imports torch."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from blurb.messages.errors import SettingsError, UnknownName, notify
 from blurb.messages.text import folded
 from blurb.names import file_beside, known_as
-from blurb.registry import Registry
-from blurb.tasks import types
+from blurb.registry import Entry, Registry
+from blurb.tasks import _file, types
 from blurb.tasks._declared import of_fields
 from blurb.tasks._task import SCORED, SPLITS, Download, Scored, Source, Split, Task, tsv_files
 from blurb.tasks.types import TYPES, TaskType
@@ -57,9 +58,26 @@ SEVERAL = {
 """What people type for a task or several, as other tools call them."""
 RESERVED = ("rows", TWELVE)
 """No task may have one of these names: that of a folder in the store, of a selection."""
-_registry: Registry[Task] = Registry("task", "blurb.tasks", "TASK", "blurb.tasks")
 
 
+@cache
+def _shipped(path: str) -> Task:
+    return _file.load(Path(path), shipped=True)
+
+
+class _Tasks(Registry[Task]):
+    """Tasks by entry point, and the files of this folder, each read when its task is asked for."""
+
+    def _discover(self) -> Iterator[Entry]:
+        for folder in map(Path, __path__):
+            yield from (Entry(file.stem, str(file), "blurb") for file in sorted(folder.glob(f"*{SUFFIX}")))
+        yield from super()._discover()
+
+    def _load(self, target: str) -> Task:
+        return _shipped(target) if target.endswith(SUFFIX) else super()._load(target)
+
+
+_registry = _Tasks("task", "", "", "blurb.tasks")
 _files: dict[str, Task] = {}
 """Tasks from task files that this process has loaded, by name."""
 
@@ -117,8 +135,6 @@ def check_free(name: str, where: str) -> None:
 
 
 def _from_file(path: Path) -> Task:
-    from blurb.tasks import _file
-
     task = _file.load(path)
     check_free(task.name, str(path))
     if task.name not in _files and (same := _file.alike(task.labels)):
@@ -133,9 +149,8 @@ def _from_file(path: Path) -> Task:
 def origin(name: str) -> str:
     """The file that declares a task."""
     task = get(name)
-    if task.file:
-        return task.file
-    return _registry.origin(name)
+    target = _registry.entries[task.name].target if not task.file else task.file
+    return target if target.endswith(SUFFIX) else _registry.origin(task.name)
 
 
 def known(name: str) -> Task | None:
@@ -165,8 +180,11 @@ def to_read(task: Task) -> Task:
 
 def all() -> list[Task]:
     """All tasks: the thirteen in the paper's order, then plug-ins and loaded task files by name."""
-    found = {**_registry.usable(get), **_files}
-    return sorted(found.values(), key=lambda task: (task.paper_order or 99, task.name))
+    return _in_order({**_registry.usable(get), **_files}.values())
+
+
+def _in_order(chosen: Iterable[Task]) -> list[Task]:
+    return sorted(chosen, key=lambda task: (task.paper_order or 99, task.name))
 
 
 def load_selection(wanted: str | Iterable[str]) -> list[Task]:
@@ -175,8 +193,8 @@ def load_selection(wanted: str | Iterable[str]) -> list[Task]:
 
 
 def selections() -> list[str]:
-    """What `select` knows: names of tasks, types, `all` and `blurb-12`."""
-    return [*(task.name for task in all()), *types.names(), "all", TWELVE]
+    """What `select` knows: names of tasks, types, `all` and `blurb-12`; no task is read for that."""
+    return [*_registry.names(), *_files, *types.names(), "all", TWELVE]
 
 
 def _words(wanted: str | Iterable[str]) -> list[str]:
@@ -190,23 +208,21 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
 
     :param wanted: comma-separated text, or several words
     """
-    words = _words(wanted)
-    every = all()
+    words = _words(wanted)  # may load task files
     known = selections()
-    chosen: set[str] = set()
+    chosen: dict[str, Task] = {}
     for word in (known_as(word.strip(), known) for word in words):
-        if not word:
-            continue
-        if word in ("all", TWELVE):
-            chosen |= {task.name for task in every if task.paper_order and (word, task.name) != (TWELVE, UNREGISTERED)}
-        elif word in types.names():
-            chosen |= {task.name for task in every if task.type == word and task.paper_order}
-        elif any(task.name == word for task in every):
-            chosen.add(word)
-        elif word in _registry.entries or word in _registry.faults:
-            get(word)  # a plug-in that is broken says why
-        else:
-            raise UnknownName("task", word, known, SEVERAL, file_beside(word))
+        if word in ("all", TWELVE, *types.names()):
+            chosen |= {task.name: task for task in all() if task.paper_order and _is_of(task, word)}
+        elif word in known or word in _registry.faults:
+            chosen[word] = get(word)
+        elif word:
+            names = [*(task.name for task in all()), *types.names(), "all", TWELVE]
+            raise UnknownName("task", word, names, SEVERAL, file_beside(word))
     if not chosen:
         raise SettingsError("No task is selected", fix="give task names, types or 'all', separated by commas.")
-    return [task for task in every if task.name in chosen]
+    return _in_order(chosen.values())
+
+
+def _is_of(task: Task, word: str) -> bool:
+    return word in ("all", task.type) or (word == TWELVE and task.name != UNREGISTERED)
