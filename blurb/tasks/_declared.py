@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
 from blurb.messages.errors import StoreError
 from blurb.system.files import check_types
+from blurb.tasks._file import LIMIT, READER, SHIPPED, is_scale
 from blurb.tasks._task import SPLITS, Task
 
 CODE = ("reader", "original", "builder", "source")
 """Fields that run code or say where to get files: never taken from a declaration."""
-READER = "blurb.data.readers.task_file:read"
-"""The reader of every task file."""
 TYPES: Mapping[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("name", "title", "type", "metric", "unit", "licence", "homepage", "citation"), str),
-    **dict.fromkeys(("explanation", "file"), str),
-    **dict.fromkeys(("files", "metric_options", "sizes", "released", "layout", "hashes", "short_labels"), dict),
-    **dict.fromkeys(("seeds", "max_length"), int),
+    **{name: key.kind for name, key in SHIPPED.items() if name != "paper_order"},  # which may be null
+    **dict.fromkeys(("metric_options", "layout"), dict),
     "labels": (list, tuple),
+    "file": str,
 }
 OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "labels": (list, tuple),
@@ -30,14 +28,6 @@ OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "strict": bool,
 }
 """Options of the metrics, which analyses take as they are. Those that only a metric of one's own has are left to it."""
-MOST = 1e300
-"""Bound of a score, in which differences of scores are finite."""
-
-
-def is_scale(bounds: Sequence[Any]) -> bool:
-    """Whether these are the lowest and the highest score."""
-    numbers = all(type(bound) in (int, float) and -MOST < bound < MOST for bound in bounds)
-    return len(bounds) == 2 and numbers and bounds[0] < bounds[1]
 
 
 def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -> Task:
@@ -59,7 +49,7 @@ def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -
         raise StoreError("'labels' in the declaration of the task must be a list of texts.", where=where)
     if not all(isinstance(declared["files"].get(split), str) for split in SPLITS):
         raise StoreError("the declaration of the task has no file of every split.", where=where)
-    if not is_scale([options.get("low", -MOST / 2), options.get("high", MOST / 2)]):
+    if not is_scale([options.get("low", -LIMIT), options.get("high", LIMIT)]):
         raise StoreError("'low' in the declaration of the task must be less than 'high'.", where=where)
     code = {} if registered is None else {name: getattr(registered, name) for name in CODE}
     return Task(**{**declared, "reader": READER, **code})

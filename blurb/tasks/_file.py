@@ -10,10 +10,11 @@ from typing import Any
 from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.system import toml
 from blurb.tasks import types
-from blurb.tasks._declared import READER, is_scale
 from blurb.tasks._task import SPLITS, Download, Source, Task
 from blurb.tasks.types import TaskType
 
+READER = "blurb.data.readers.task_file:read"
+"""The reader of every file with `[format]`."""
 READERS = {
     "ner": "blurb.data.readers.conll:read_ner",
     "pico": "blurb.data.readers.conll:read_pico",
@@ -48,6 +49,16 @@ def _distinct(values: Sequence[Any]) -> bool:
     return all(isinstance(value, str) and value for value in values) and len(set(values)) == len(values)
 
 
+LIMIT = 1e300
+"""Largest score of a scale: differences of scores are finite then."""
+
+
+def is_scale(bounds: Sequence[Any]) -> bool:
+    """Whether these are the lowest and the highest score."""
+    numbers = all(type(bound) in (int, float) and abs(bound) <= LIMIT for bound in bounds)
+    return len(bounds) == 2 and numbers and bool(bounds[0] < bounds[1])
+
+
 @dataclass(frozen=True)
 class Key:
     """What a key may hold.
@@ -73,7 +84,6 @@ TABLE = Key(dict)
 COUNT = Key(int, "be at least 1", lambda value: value >= 1)
 KEYS: Mapping[str, Key] = {
     "name": Key(str, required=True),
-    "title": TEXT,
     "type": Key(str, choices=types.names, required=True),
     "labels": Key(list, "be a list of distinct, non-empty strings", _distinct),
     "files": Key(
@@ -85,13 +95,8 @@ KEYS: Mapping[str, Key] = {
     "format": Key(dict, required=True),
     "seeds": COUNT,
     "max_length": COUNT,
-    "metric": TEXT,
-    "negative": TEXT,
-    "positive": TEXT,
     "scale": Key(list, "be the lowest and the highest score, for example [0, 4]", is_scale),
-    "licence": TEXT,
-    "homepage": TEXT,
-    "citation": TEXT,
+    **dict.fromkeys(("metric", *LABEL_METRICS, "title", "licence", "homepage", "citation"), TEXT),
 }
 ROWS = {
     "kind": TEXT,
@@ -123,13 +128,9 @@ SHIPPED: Mapping[str, Key] = {
     "format": TABLE,
     **{name: Key(str, choices=known.keys) for name, known in CODE.items()},
     "paper_order": COUNT,
-    "unit": TEXT,
     "dummified": Key(bool),
-    "sizes": TABLE,
-    "released": TABLE,
-    "explanation": TEXT,
-    "hashes": TABLE,
-    "short_labels": TABLE,
+    **dict.fromkeys(("unit", "explanation"), TEXT),
+    **dict.fromkeys(("sizes", "released", "hashes", "short_labels"), TABLE),
     "source": Key(dict, keys=SOURCE),
 }
 """Keys of the files of this folder, whose paths are below the data folder."""
@@ -225,13 +226,8 @@ def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: Error
     if "dummies" in table and not has_entities:
         errors.add(_inapplicable("dummies", kind, where))
     if has_entities and name == "tsv" and "dummies" not in table:
-        errors.add(
-            SettingsError(
-                "'dummies' is missing. The format tsv has no spans, so the text must contain dummies in place of "
-                'the two entities; for example dummies = ["@GENE$", "@DISEASE$"].',
-                where=where,
-            )
-        )
+        what = "'dummies' is missing. The format tsv has no spans, so the text must contain dummies in place of the two"
+        errors.add(SettingsError(f'{what} entities; for example dummies = ["@GENE$", "@DISEASE$"].', where=where))
 
 
 def _inapplicable(key: str, kind: str, where: str) -> SettingsError:
@@ -242,19 +238,15 @@ def _check_metric(content: Mapping[str, Any], task_type: TaskType, where: str, e
     """Adds what is wrong with the keys that select or configure the metric."""
     keys = [key for key in (*LABEL_METRICS, "scale") if key in content]
     for key in keys:
+        label = content[key]
         if key not in task_type.metric_keys:
             errors.add(_inapplicable(key, content["type"], where))
-    asked = [key for key in LABEL_METRICS if key in content]
-    if asked and "metric" in content:
-        what = f"give 'metric' or '{asked[0]}', which is a metric, too, not both."
-        errors.add(SettingsError(what, where=where))
-    if len(asked) > 1:
-        what = "give 'negative' (micro F1 of the other classes) or 'positive' (F1 of this class), not both."
-        errors.add(SettingsError(what, where=where))
-    for key in asked:
-        label = content[key]
-        if label not in content.get("labels", [label]):
+        elif key in LABEL_METRICS and label not in content.get("labels", [label]):
             errors.add(SettingsError(f"'{key}' must be one of the labels (got {label!r}).", where=where))
+    asked = [f"'{key}'" for key in ("metric", *LABEL_METRICS) if key in content]
+    if len(asked) > 1:
+        what = "'negative' is micro F1 of the other classes, 'positive' F1 of this class."
+        errors.add(SettingsError(f"give only one of {' and '.join(asked)}: {what}", where=where))
     possible = (task_type.metric, *task_type.metrics)
     if (name := content.get("metric", task_type.metric)) not in possible:
         errors.add(UnknownName(f"metric of a {content['type']} task (in {where})", name, possible))
@@ -270,7 +262,7 @@ def _metric(content: Mapping[str, Any], task_type: TaskType) -> tuple[str, dict[
         return task_type.metric, {"low": float(low), "high": float(high)}
     name = content.get("metric", task_type.metric)
     has_labels = task_type.metric_labels or name in task_type.metrics
-    return name, {"labels": tuple(content["labels"])} if has_labels else {}
+    return name, {"labels": tuple(content.get("labels", ()))} if has_labels else {}
 
 
 def _task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
