@@ -137,12 +137,18 @@ class Registry(Generic[T]):
                 )
         return {name: one for name, one in entries.items() if name not in faults or one.source == "blurb"}, faults
 
-    def _discover(self) -> Iterator[Entry]:
+    @cached_property
+    def built_in(self) -> dict[str, str]:
+        """Name -> target of the modules of the package, which keep their names whatever else is installed."""
         path = importlib.import_module(self.package).__path__ if self.package else ()
-        for module in pkgutil.iter_modules(path):
-            if not module.ispkg and not module.name.startswith("_"):
-                target = f"{self.package}.{module.name}:{self.attribute}"
-                yield Entry(module.name.replace("_", self.separator), target, "blurb")
+        return {
+            module.name.replace("_", self.separator): f"{self.package}.{module.name}:{self.attribute}"
+            for module in pkgutil.iter_modules(path)
+            if not module.ispkg and not module.name.startswith("_")
+        }
+
+    def _discover(self) -> Iterator[Entry]:
+        yield from (Entry(name, target, "blurb") for name, target in self.built_in.items())
         for point in _installed(self.group):
             target = point.value.partition("[")[0].strip()  # without extras
             source = point.dist.name if point.dist else "an entry point"

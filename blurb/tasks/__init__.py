@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from blurb.messages.errors import SettingsError, UnknownName, notify
 from blurb.messages.text import folded
 from blurb.names import file_beside, known_as
-from blurb.registry import Entry, Registry
+from blurb.registry import Registry
 from blurb.tasks import _file, types
 from blurb.tasks._declared import of_fields
 from blurb.tasks._task import SCORED, SPLITS, Download, Scored, Source, Split, Task, tsv_files
@@ -68,13 +68,12 @@ def _shipped(path: str) -> Task:
 class _Tasks(Registry[Task]):
     """Tasks by entry point, and the files of this folder, each read when its task is asked for."""
 
-    def _discover(self) -> Iterator[Entry]:
-        for folder in map(Path, __path__):
-            yield from (Entry(file.stem, str(file), "blurb") for file in sorted(folder.glob(f"*{SUFFIX}")))
-        yield from super()._discover()
+    @cached_property
+    def built_in(self) -> dict[str, str]:
+        return {file.stem: str(file) for folder in __path__ for file in sorted(Path(folder).glob(f"*{SUFFIX}"))}
 
-    def _load(self, target: str) -> Task:
-        return _shipped(target) if target.endswith(SUFFIX) else super()._load(target)
+    def get(self, name: str) -> Task:
+        return _shipped(self.built_in[name]) if name in self.built_in else super().get(name)
 
 
 _registry = _Tasks("task", "", "", "blurb.tasks")
@@ -95,7 +94,8 @@ def get(name: str) -> Task:
 
     :raises UnknownName: if there is no such task; suggests the closest name
     """
-    name = known_as(name, {*_files, *_registry.entries})
+    if name not in _registry.built_in:
+        name = known_as(name, {*_files, *_registry.entries})
     if name in _files:
         return _files[name]
     if folded(name) in SEVERAL:
@@ -103,9 +103,10 @@ def get(name: str) -> Task:
     task = _registry.get(name)
     if not isinstance(task, Task):
         raise SettingsError(f"The task {name} is of type {type(task).__name__}, not blurb.tasks.Task.")
-    check_name(task.name, f"the task {name} of {_registry.entries[name].source}")
+    where = _registry.built_in.get(name) or _registry.entries[name].source
+    check_name(task.name, f"the task {name} of {where}")
     if task.name != name:
-        raise SettingsError(f"The task {name} of {_registry.entries[name].source} calls itself {task.name}.")
+        raise SettingsError(f"The task {name} of {where} calls itself {task.name}.")
     return task
 
 
@@ -149,8 +150,7 @@ def _from_file(path: Path) -> Task:
 def origin(name: str) -> str:
     """The file that declares a task."""
     task = get(name)
-    target = _registry.entries[task.name].target if not task.file else task.file
-    return target if target.endswith(SUFFIX) else _registry.origin(task.name)
+    return task.file or _registry.built_in.get(task.name) or _registry.origin(task.name)
 
 
 def known(name: str) -> Task | None:

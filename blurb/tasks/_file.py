@@ -66,7 +66,7 @@ class Key:
     :param kind: type of its value
     :param must: what the value must be or do; the rest of a sentence
     :param rule: whether the value does that
-    :param choices: the values that are possible; any if there are none
+    :param choices: the values that are possible; any if this is empty
     :param keys: keys of the table that is its value, or of each table of the list
     :param required: whether a table without it is refused
     """
@@ -74,7 +74,7 @@ class Key:
     kind: type
     must: str = ""
     rule: Callable[[Any], bool] = lambda value: True
-    choices: Callable[[], Collection[str]] | None = None
+    choices: Collection[str] = ()
     keys: Mapping[str, Key] | None = None
     required: bool = False
 
@@ -84,7 +84,7 @@ TABLE = Key(dict)
 COUNT = Key(int, "be at least 1", lambda value: value >= 1)
 KEYS: Mapping[str, Key] = {
     "name": Key(str, required=True),
-    "type": Key(str, choices=types.names, required=True),
+    "type": Key(str, required=True),
     "labels": Key(list, "be a list of distinct, non-empty strings", _distinct),
     "files": Key(
         dict,
@@ -126,7 +126,7 @@ SOURCE = {
 SHIPPED: Mapping[str, Key] = {
     **KEYS,
     "format": TABLE,
-    **{name: Key(str, choices=known.keys) for name, known in CODE.items()},
+    **{name: Key(str, choices=known) for name, known in CODE.items()},
     "paper_order": COUNT,
     "dummified": Key(bool),
     **dict.fromkeys(("unit", "explanation"), TEXT),
@@ -149,7 +149,7 @@ def load(path: Path, shipped: bool = False) -> Task:
     content = _sound(table, SHIPPED if shipped else KEYS, where, errors)
     if shipped and not {"format", "reader"} & table.keys():
         errors.add(SettingsError("'format' or 'reader' is missing.", where=where))
-    task_type = errors.tried(types.get, content["type"]) if "type" in content else None
+    task_type = errors.tried(_type, content["type"], where) if "type" in content else None
     if task_type is not None:
         if task_type.has_labels and not table.get("labels"):
             errors.add(SettingsError("'labels' is missing or empty.", where=where))
@@ -188,11 +188,17 @@ def _checked(name: str, value: Any, keys: Mapping[str, Key], where: str) -> Any:
     key = keys[name]
     if type(value) is not key.kind:
         raise SettingsError(f"'{name}' must be of type {key.kind.__name__} (got {type(value).__name__}).", where=where)
-    if key.choices is not None and str(value) not in key.choices():
-        raise UnknownName(f"{name} (in {where})", str(value), key.choices())
+    if key.choices and str(value) not in key.choices:
+        raise UnknownName(f"{name} (in {where})", str(value), key.choices)
     if not key.rule(value):
         raise SettingsError(f"'{name}' must {key.must} (got {value!r}).", where=where)
     return value
+
+
+def _type(name: str, where: str) -> TaskType:
+    if name not in types.TYPES and name not in types.names():
+        raise UnknownName(f"task type (in {where})", name, types.names())
+    return types.get(name)
 
 
 def alike(labels: Sequence[str]) -> list[str]:
