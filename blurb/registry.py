@@ -1,7 +1,7 @@
 """A registry of named plug-ins: each module in a package is one entry, and entry points add more.
 
-Nothing is imported before it is needed, and there is no list to edit: the file name is the name (`bc5_chem.py` is
-`bc5-chem`; names starting with `_` and sub-packages are helpers). Two plug-ins with the same name are an error for
+Nothing is imported before it is needed, and there is no list to edit: the file name is the name (`bilstm_crf.py` is
+`bilstm-crf`; names starting with `_` and sub-packages are helpers). Two plug-ins with the same name are an error for
 whoever asks for it, and a built-in entry keeps its name. A plug-in that is broken stops nothing that does not need it.
 
 **Data never names code.** A registry has two verbs. `get` takes a name from anywhere, as from the files of a store, and
@@ -137,12 +137,18 @@ class Registry(Generic[T]):
                 )
         return {name: one for name, one in entries.items() if name not in faults or one.source == "blurb"}, faults
 
-    def _discover(self) -> Iterator[Entry]:
+    @cached_property
+    def built_in(self) -> dict[str, str]:
+        """Name -> target of the modules of the package, which keep their names whatever else is installed."""
         path = importlib.import_module(self.package).__path__ if self.package else ()
-        for module in pkgutil.iter_modules(path):
-            if not module.ispkg and not module.name.startswith("_"):
-                target = f"{self.package}.{module.name}:{self.attribute}"
-                yield Entry(module.name.replace("_", self.separator), target, "blurb")
+        return {
+            module.name.replace("_", self.separator): f"{self.package}.{module.name}:{self.attribute}"
+            for module in pkgutil.iter_modules(path)
+            if not module.ispkg and not module.name.startswith("_")
+        }
+
+    def _discover(self) -> Iterator[Entry]:
+        yield from (Entry(name, target, "blurb") for name, target in self.built_in.items())
         for point in _installed(self.group):
             target = point.value.partition("[")[0].strip()  # without extras
             source = point.dist.name if point.dist else "an entry point"

@@ -11,10 +11,11 @@ from blurb.data import verify
 from blurb.data.examples import leaks
 from blurb.data.splits import elsewhere
 from blurb.doctor._base import Fact, Problem, Report, few, of_error
-from blurb.messages.errors import BlurbError, DataError
+from blurb.messages.errors import BlurbError, DataError, ErrorCollector
 from blurb.messages.text import option
 from blurb.system import toml
 from blurb.tasks import SPLITS, Split, Task
+from blurb.tasks._file import alike
 
 AUDIT = "blurb data audit"
 PREPARE = "Make it with blurb data prepare from the original release"
@@ -64,18 +65,12 @@ def _of_dataset(finding: verify.Verification, folder: Path) -> Iterator[Problem]
 
 def examine_task_file(path: Path) -> Report:
     """What is wrong with a task file, the files that it names, and their examples."""
-    from blurb.tasks import _file
-
+    errors = ErrorCollector()
+    task = errors.tried(tasks.load, str(path))
     fix = "docs/add-a-task.md has all keys; blurb tasks new writes a template."
-    problems = [of_error(error, path, fix) for error in _file.faults(path)]
     facts: dict[str, Fact] = {}
-    problems += _missing(path)
-    try:
-        task = tasks.load(str(path))
-    except BlurbError as error:
-        if not problems:  # a name that is taken; anything else is told above
-            problems.append(of_error(error, path, fix))
-    else:
+    problems = [*(of_error(error, path, fix) for error in errors.errors), *_missing(path)]
+    if task is not None:
         problems += _corpus(task, facts)
     return Report("task file", str(path), problems, facts)
 
@@ -84,7 +79,7 @@ def _missing(path: Path) -> Iterator[Problem]:
     """Files that a task file names, and that are not there."""
     try:
         files = toml.read(path).get("files")
-    except BlurbError:  # told by `faults`
+    except BlurbError:  # told by `load`
         return
     for split, name in files.items() if isinstance(files, dict) else ():
         if split in SPLITS and isinstance(name, str) and not (path.resolve().parent / name).is_file():
@@ -95,7 +90,6 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
     """Every example that cannot be read."""
     from blurb.data.readers import task_file
     from blurb.data.readers._files import telling_cuts
-    from blurb.tasks._file import alike
 
     if same := alike(task.labels):
         what = f"These labels differ by blanks or case only: {', '.join(same)}."

@@ -17,10 +17,7 @@ from blurb.scoring import probabilities
 from blurb.scoring.answers import Answer, AnswerFile, reading
 from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task
-from blurb.tasks.hoc import HALLMARKS
 
-SHORT_NAMES = {short: name for name, short in HALLMARKS.items()}
-"""HoC's labels as BLURB's submissions have them."""
 OUTSIDE = ("O", "o", "0", "")
 QUOTED = 40
 """Characters of an answer that a message quotes."""
@@ -153,7 +150,7 @@ def labels(task: Task, file: AnswerFile, written: Reading) -> list[str]:
 
 def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
     """Any number of labels an example, in the order of the task."""
-    names = {**SHORT_NAMES, **written.names} if set(SHORT_NAMES.values()) == set(task.labels) else written.names
+    names = {**{short: label for label, short in task.short_labels.items()}, **written.names}
     answers = []
     for answer in file.answers:
         chosen = {_known(task, file, answer, each, names) for each in answer.value}

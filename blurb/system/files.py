@@ -155,7 +155,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"it has the number {name}")
 
 
-def check_types(values: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]], path: Path) -> None:
+def check_types(values: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]], path: Path | str) -> None:
     """Raises a StoreError for a value that is not of its type; one that is missing is left to whoever needs it."""
     for name, kinds in types.items():
         kinds = kinds if isinstance(kinds, tuple) else (kinds,)

@@ -1,10 +1,11 @@
-"""The registry of tasks, one declaration file per dataset. Nothing here imports torch."""
+"""The registry of tasks: one TOML file a dataset in this folder, and entry points. Nothing here imports torch."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from blurb.messages.errors import SettingsError, UnknownName, notify
 from blurb.messages.text import folded
 from blurb.names import file_beside, known_as
 from blurb.registry import Registry
-from blurb.tasks import types
+from blurb.tasks import _file, types
 from blurb.tasks._declared import of_fields
 from blurb.tasks._task import SCORED, SPLITS, Download, Scored, Source, Split, Task, tsv_files
 from blurb.tasks.types import TYPES, TaskType
@@ -57,9 +58,25 @@ SEVERAL = {
 """What people type for a task or several, as other tools call them."""
 RESERVED = ("rows", TWELVE)
 """No task may have one of these names: that of a folder in the store, of a selection."""
-_registry: Registry[Task] = Registry("task", "blurb.tasks", "TASK", "blurb.tasks")
 
 
+@cache
+def _shipped(path: str) -> Task:
+    return _file.load(Path(path), shipped=True)
+
+
+class _Tasks(Registry[Task]):
+    """Tasks by entry point, and the files of this folder, each read when its task is asked for."""
+
+    @cached_property
+    def built_in(self) -> dict[str, str]:
+        return {file.stem: str(file) for folder in __path__ for file in sorted(Path(folder).glob(f"*{SUFFIX}"))}
+
+    def get(self, name: str) -> Task:
+        return _shipped(self.built_in[name]) if name in self.built_in else super().get(name)
+
+
+_registry = _Tasks("task", "", "", "blurb.tasks")
 _files: dict[str, Task] = {}
 """Tasks from task files that this process has loaded, by name."""
 
@@ -77,7 +94,8 @@ def get(name: str) -> Task:
 
     :raises UnknownName: if there is no such task; suggests the closest name
     """
-    name = known_as(name, {*_files, *_registry.entries})
+    if name not in _registry.built_in:
+        name = known_as(name, {*_files, *_registry.entries})
     if name in _files:
         return _files[name]
     if folded(name) in SEVERAL:
@@ -85,9 +103,10 @@ def get(name: str) -> Task:
     task = _registry.get(name)
     if not isinstance(task, Task):
         raise SettingsError(f"The task {name} is of type {type(task).__name__}, not blurb.tasks.Task.")
-    check_name(task.name, f"the task {name} of {_registry.entries[name].source}")
+    where = _registry.built_in.get(name) or _registry.entries[name].source
+    check_name(task.name, f"the task {name} of {where}")
     if task.name != name:
-        raise SettingsError(f"The task {name} of {_registry.entries[name].source} calls itself {task.name}.")
+        raise SettingsError(f"The task {name} of {where} calls itself {task.name}.")
     return task
 
 
@@ -117,8 +136,6 @@ def check_free(name: str, where: str) -> None:
 
 
 def _from_file(path: Path) -> Task:
-    from blurb.tasks import _file
-
     task = _file.load(path)
     check_free(task.name, str(path))
     if task.name not in _files and (same := _file.alike(task.labels)):
@@ -133,9 +150,7 @@ def _from_file(path: Path) -> Task:
 def origin(name: str) -> str:
     """The file that declares a task."""
     task = get(name)
-    if task.file:
-        return task.file
-    return _registry.origin(name)
+    return task.file or _registry.built_in.get(task.name) or _registry.origin(task.name)
 
 
 def known(name: str) -> Task | None:
@@ -165,8 +180,11 @@ def to_read(task: Task) -> Task:
 
 def all() -> list[Task]:
     """All tasks: the thirteen in the paper's order, then plug-ins and loaded task files by name."""
-    found = {**_registry.usable(get), **_files}
-    return sorted(found.values(), key=lambda task: (task.paper_order or 99, task.name))
+    return _in_order({**_registry.usable(get), **_files}.values())
+
+
+def _in_order(chosen: Iterable[Task]) -> list[Task]:
+    return sorted(chosen, key=lambda task: (task.paper_order or 99, task.name))
 
 
 def load_selection(wanted: str | Iterable[str]) -> list[Task]:
@@ -175,8 +193,8 @@ def load_selection(wanted: str | Iterable[str]) -> list[Task]:
 
 
 def selections() -> list[str]:
-    """What `select` knows: names of tasks, types, `all` and `blurb-12`."""
-    return [*(task.name for task in all()), *types.names(), "all", TWELVE]
+    """What `select` knows: names of tasks, types, `all` and `blurb-12`; no task is read for that."""
+    return [*_registry.names(), *_files, *types.names(), "all", TWELVE]
 
 
 def _words(wanted: str | Iterable[str]) -> list[str]:
@@ -190,23 +208,21 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
 
     :param wanted: comma-separated text, or several words
     """
-    words = _words(wanted)
-    every = all()
+    words = _words(wanted)  # may load task files
     known = selections()
-    chosen: set[str] = set()
+    chosen: dict[str, Task] = {}
     for word in (known_as(word.strip(), known) for word in words):
-        if not word:
-            continue
-        if word in ("all", TWELVE):
-            chosen |= {task.name for task in every if task.paper_order and (word, task.name) != (TWELVE, UNREGISTERED)}
-        elif word in types.names():
-            chosen |= {task.name for task in every if task.type == word and task.paper_order}
-        elif any(task.name == word for task in every):
-            chosen.add(word)
-        elif word in _registry.entries or word in _registry.faults:
-            get(word)  # a plug-in that is broken says why
-        else:
-            raise UnknownName("task", word, known, SEVERAL, file_beside(word))
+        if word in ("all", TWELVE, *types.names()):
+            chosen |= {task.name: task for task in all() if task.paper_order and _is_of(task, word)}
+        elif word in known or word in _registry.faults:
+            chosen[word] = get(word)
+        elif word:
+            names = [*(task.name for task in all()), *types.names(), "all", TWELVE]
+            raise UnknownName("task", word, names, SEVERAL, file_beside(word))
     if not chosen:
         raise SettingsError("No task is selected", fix="give task names, types or 'all', separated by commas.")
-    return [task for task in every if task.name in chosen]
+    return _in_order(chosen.values())
+
+
+def _is_of(task: Task, word: str) -> bool:
+    return word in ("all", task.type) or (word == TWELVE and task.name != UNREGISTERED)

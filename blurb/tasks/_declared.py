@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
 from blurb.messages.errors import StoreError
+from blurb.system.files import check_types
+from blurb.tasks._file import LIMIT, READER, SHIPPED, is_scale
 from blurb.tasks._task import SPLITS, Task
 
 CODE = ("reader", "original", "builder", "source")
 """Fields that run code or say where to get files: never taken from a declaration."""
-READER = "blurb.data.readers.task_file:read"
-"""The reader of every task file."""
-TEXTS = ("name", "title", "type", "metric", "unit", "licence", "homepage", "citation", "explanation", "file")
-TABLES = ("files", "metric_options", "sizes", "released", "layout", "hashes")
-NUMBERS = ("seeds", "max_length")
+TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **{name: key.kind for name, key in SHIPPED.items() if name != "paper_order"},  # which may be null
+    **dict.fromkeys(("metric_options", "layout"), dict),
+    "labels": (list, tuple),
+    "file": str,
+}
+OPTIONS: Mapping[str, type | tuple[type, ...]] = {
+    "labels": (list, tuple),
+    "negative": str,
+    "positive": str,
+    "low": (int, float),
+    "high": (int, float),
+    "strict": bool,
+}
+"""Options of the metrics, which analyses take as they are. Those that only a metric of one's own has are left to it."""
 
 
 def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -> Task:
@@ -31,49 +42,14 @@ def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -
     for name, one in known.items():
         if name not in declared and name not in CODE and one.default is one.default_factory is MISSING:
             raise StoreError(f"the declaration of the task has no '{name}'.", where=where)
-    for names, kind in ((TEXTS, str), (TABLES, dict), (NUMBERS, int)):
-        for name in names:
-            if name in declared and type(declared[name]) is not kind:
-                raise _wrong(where, name, kind.__name__)
-    if not _are_texts(declared["labels"]):
-        raise _wrong(where, "labels", "list of texts")
+    options = declared.get("metric_options", {})
+    check_types(declared, TYPES, where)
+    check_types(options, OPTIONS, f"{where}, metric_options")
+    if not all(isinstance(label, str) for label in (*declared["labels"], *options.get("labels", ()))):
+        raise StoreError("'labels' in the declaration of the task must be a list of texts.", where=where)
     if not all(isinstance(declared["files"].get(split), str) for split in SPLITS):
         raise StoreError("the declaration of the task has no file of every split.", where=where)
-    _check_options(declared.get("metric_options", {}), where)
+    if not is_scale([options.get("low", -LIMIT), options.get("high", LIMIT)]):
+        raise StoreError("'low' in the declaration of the task must be less than 'high'.", where=where)
     code = {} if registered is None else {name: getattr(registered, name) for name in CODE}
     return Task(**{**declared, "reader": READER, **code})
-
-
-def _check_options(options: Mapping[str, Any], where: str) -> None:
-    """What analyses and metrics take as it is. Options that only a metric of one's own has are left to it."""
-    for name, value in options.items():
-        fits, kind = OPTIONS.get(name, (lambda _: True, ""))
-        if not fits(value):
-            raise _wrong(where, f"metric_options: {name}", kind)
-    if not options.get("low", -math.inf) < options.get("high", math.inf):
-        raise StoreError(
-            "in the declaration of the task, 'low' must be less than 'high' (metric_options).", where=where
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) < 1e300
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
-
-
-def _wrong(where: str, name: str, kind: str) -> StoreError:
-    return StoreError(f"'{name}' in the declaration of the task must be of type {kind}.", where=where)
-
-
-OPTIONS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "labels": (_are_texts, "list of texts"),
-    "negative": (lambda value: isinstance(value, str), "str"),
-    "positive": (lambda value: isinstance(value, str), "str"),
-    "low": (_is_number, "number"),
-    "high": (_is_number, "number"),
-    "strict": (lambda value: isinstance(value, bool), "bool"),
-}
-"""Options of the metrics -> whether a value is of the kind of the option, and that kind."""

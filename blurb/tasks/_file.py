@@ -1,130 +1,204 @@
-"""Task files: a TOML file declares the task of your own corpus, without code."""
+"""Task files: a TOML file declares a task without code. BLURB's own are those of this folder, read like any other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
-from blurb.messages.errors import BlurbError, SettingsError, UnknownName
+from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.system import toml
 from blurb.tasks import types
-from blurb.tasks._declared import READER
-from blurb.tasks._task import SPLITS, Layout, Task
+from blurb.tasks._task import SPLITS, Download, Source, Task
 from blurb.tasks.types import TaskType
 
-REQUIRED = ("name", "type", "files", "format")
-T = TypeVar("T")
-KEYS: dict[str, type] = {
-    "name": str,
-    "title": str,
-    "type": str,
-    "labels": list,
-    "files": dict,
-    "format": dict,
-    "seeds": int,
-    "max_length": int,
-    "metric": str,
-    "negative": str,
-    "positive": str,
-    "scale": list,
-    "licence": str,
-    "homepage": str,
-    "citation": str,
+READER = "blurb.data.readers.task_file:read"
+"""The reader of every file with `[format]`."""
+READERS = {
+    "ner": "blurb.data.readers.conll:read_ner",
+    "pico": "blurb.data.readers.conll:read_pico",
+    "pairs": "blurb.data.readers.relation:read_pairs",
+    "gad": "blurb.data.readers.relation:read_gad",
+    "similarity": "blurb.data.readers.similarity:read",
+    "hoc": "blurb.data.readers.hoc:read",
+    "pubmedqa": "blurb.data.readers.qa:read_pubmedqa",
+    "bioasq": "blurb.data.readers.qa:read_bioasq",
 }
-FORMAT_KEYS: dict[str, dict[str, type]] = {
-    "conll": {"kind": str, "token": int, "tag": int, "scheme": str},
-    "tsv": {"kind": str, "header": bool, "columns": dict, "dummies": list, "separator": str},
-    "jsonl": {"kind": str, "columns": dict, "dummies": list},
+"""Readers of BLURB's layouts."""
+ORIGINALS = {"chemprot": "blurb.corpora.originals.chemprot:read", "ddi": "blurb.corpora.originals.ddi:read"}
+BUILDERS = {
+    "mtl": "blurb.corpora.build.mtl:build",
+    "jnlpba": "blurb.corpora.build.jnlpba:build",
+    "ebm-pico": "blurb.corpora.build.ebm_pico:build",
+    "chemprot": "blurb.corpora.build.relations:build_chemprot",
+    "ddi": "blurb.corpora.build.relations:build_ddi",
+    "gad": "blurb.corpora.build.gad:build",
+    "biosses": "blurb.corpora.build.biosses:build",
+    "hoc": "blurb.corpora.build.hoc:build",
+    "pubmedqa": "blurb.corpora.build.pubmedqa:build",
+    "bioasq": "blurb.corpora.build.bioasq:build",
 }
+CODE = {"reader": READERS, "original": ORIGINALS, "builder": BUILDERS}
+"""Key of a file of this folder -> the code that its value may stand for: data never names code itself."""
 LABEL_METRICS = {"negative": "micro_f1_without", "positive": "binary_f1"}
 """Key of a task file that names a label -> the metric that it selects. The key is also an option of that metric."""
 
 
-def load(path: Path) -> Task:
+def _distinct(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, str) and value for value in values) and len(set(values)) == len(values)
+
+
+LIMIT = 1e300
+"""Largest score of a scale: differences of scores are finite then."""
+
+
+def is_scale(bounds: Sequence[Any]) -> bool:
+    """Whether these are the lowest and the highest score."""
+    numbers = all(type(bound) in (int, float) and abs(bound) <= LIMIT for bound in bounds)
+    return len(bounds) == 2 and numbers and bool(bounds[0] < bounds[1])
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a key may hold.
+
+    :param kind: type of its value
+    :param must: what the value must be or do; the rest of a sentence
+    :param rule: whether the value does that
+    :param choices: the values that are possible; any if this is empty
+    :param keys: keys of the table that is its value, or of each table of the list
+    :param required: whether a table without it is refused
+    """
+
+    kind: type
+    must: str = ""
+    rule: Callable[[Any], bool] = lambda value: True
+    choices: Collection[str] = ()
+    keys: Mapping[str, Key] | None = None
+    required: bool = False
+
+
+TEXT = Key(str)
+TABLE = Key(dict)
+COUNT = Key(int, "be at least 1", lambda value: value >= 1)
+KEYS: Mapping[str, Key] = {
+    "name": Key(str, required=True),
+    "type": Key(str, required=True),
+    "labels": Key(list, "be a list of distinct, non-empty strings", _distinct),
+    "files": Key(
+        dict,
+        f"give one path for each of {', '.join(SPLITS)}, and nothing else",
+        lambda files: set(files) == set(SPLITS) and all(isinstance(path, str) for path in files.values()),
+        required=True,
+    ),
+    "format": Key(dict, required=True),
+    "seeds": COUNT,
+    "max_length": COUNT,
+    "scale": Key(list, "be the lowest and the highest score, for example [0, 4]", is_scale),
+    **dict.fromkeys(("metric", *LABEL_METRICS, "title", "licence", "homepage", "citation"), TEXT),
+}
+ROWS = {
+    "kind": TEXT,
+    "columns": TABLE,
+    "dummies": Key(
+        list,
+        "be the one or two strings that replace the entities",
+        lambda dummies: _distinct(dummies) and len(dummies) <= 2,
+    ),
+}
+FORMAT_KEYS: Mapping[str, Mapping[str, Key]] = {
+    "conll": {"kind": TEXT, "token": Key(int), "tag": Key(int), "scheme": TEXT},
+    "tsv": {
+        **ROWS,
+        "header": Key(bool),
+        "separator": Key(str, "be the text between two labels of a row, so not empty", bool),
+    },
+    "jsonl": ROWS,
+}
+DOWNLOAD = {"url": Key(str, required=True), "path": Key(str, required=True), "size": COUNT, "sha256": TEXT}
+SOURCE = {
+    "page": Key(str, required=True),
+    "files": Key(str, required=True),
+    "note": TEXT,
+    "downloads": Key(list, "be tables", lambda files: all(isinstance(file, dict) for file in files), keys=DOWNLOAD),
+}
+SHIPPED: Mapping[str, Key] = {
+    **KEYS,
+    "format": TABLE,
+    **{name: Key(str, choices=known) for name, known in CODE.items()},
+    "paper_order": COUNT,
+    "dummified": Key(bool),
+    **dict.fromkeys(("unit", "explanation"), TEXT),
+    **dict.fromkeys(("sizes", "released", "hashes", "short_labels"), TABLE),
+    "source": Key(dict, keys=SOURCE),
+}
+"""Keys of the files of this folder, whose paths are below the data folder."""
+
+
+def load(path: Path, shipped: bool = False) -> Task:
     """Loads the task that a file declares (docs/add-a-task.md).
 
+    :param shipped: whether it is one of the files of this folder
     :raises SettingsError: if a key is missing, unknown or has an invalid value; names the file and the key
+    :raises ErrorGroup: if several are
     """
     if not path.exists():
         raise SettingsError("the task file does not exist; `blurb tasks new` writes one.", where=path)
-    content = toml.read(path)
-    where = str(path)
-    _check(content, KEYS, where)
-    for key in REQUIRED:
-        _check_there(content, key, where)
-    name, kind = content["name"], content["type"]
-    task_type = _type(kind, where)
-    labels = _labels(content, task_type, where)
-    layout = _format(content["format"], kind, where)
-    metric, options = _metric(content, task_type, labels, where)
-    title = content.get("title", name)
-    return Task(
-        name=name,
-        title=title,
-        type=kind,
-        files=_files(content["files"], path.resolve().parent, where),
-        reader=READER,
-        labels=labels,
-        metric=metric,
-        metric_options=options,
-        seeds=_positive(content.get("seeds", 5), "seeds", where),
-        max_length=_positive(content.get("max_length", 512), "max_length", where),
-        unit=task_type.unit,
-        licence=content.get("licence", "not stated"),
-        homepage=content.get("homepage", ""),
-        citation=content.get("citation", ""),
-        dummified=bool(layout.get("dummies")),
-        layout=layout,
-        file=str(path.resolve()),
-    )
+    table, where, errors = toml.read(path), str(path), ErrorCollector()
+    content = _sound(table, SHIPPED if shipped else KEYS, where, errors)
+    if shipped and not {"format", "reader"} & table.keys():
+        errors.add(SettingsError("'format' or 'reader' is missing.", where=where))
+    task_type = errors.tried(_type, content["type"], where) if "type" in content else None
+    if task_type is not None:
+        if task_type.has_labels and not table.get("labels"):
+            errors.add(SettingsError("'labels' is missing or empty.", where=where))
+        if not task_type.has_labels and table.get("labels"):
+            errors.add(SettingsError(f"a {content['type']} task has no labels; remove 'labels'.", where=where))
+        if "format" in content:
+            _check_format(content["format"], content["type"], where, errors)
+        _check_metric(content, task_type, where, errors)
+    for label in content.get("labels", ()):
+        if label != label.strip():
+            errors.add(SettingsError(f"the label {label!r} has blanks at its ends", where=where, fix="remove them."))
+    errors.tell()
+    return _task(content, path.resolve(), shipped)
 
 
-def faults(path: Path) -> list[BlurbError]:
-    """Everything for which `load` refuses a file, as far as one fault does not hide another."""
-    errors: list[BlurbError] = []
-
-    def tried(check: Callable[..., T], *arguments: Any) -> T | None:
-        try:
-            return check(*arguments)
-        except BlurbError as error:
-            errors.append(error)
-            return None
-
-    content, where = tried(toml.read, path), str(path)
-    if content is None:
-        return errors
-    for key, value in content.items():
-        tried(_check, {key: value}, KEYS, where)
-    for key in REQUIRED:
-        tried(_check_there, content, key, where)
-    sound = {key: value for key, value in content.items() if type(value) is KEYS.get(key)}
-    if (task_type := tried(_type, sound["type"], where) if "type" in sound else None) is not None:
-        labels = tried(_labels, sound, task_type, where)
-        if "format" in sound:
-            tried(_format, sound["format"], sound["type"], where)
-        if labels is not None:
-            tried(_metric, sound, task_type, labels, where)
-    if "files" in sound:
-        tried(_files, sound["files"], path.resolve().parent, where)
-    for key in ("seeds", "max_length"):
-        tried(_positive, sound.get(key, 1), key, where)
-    return errors
+def _sound(table: Mapping[str, Any], keys: Mapping[str, Key], where: str, errors: ErrorCollector) -> dict[str, Any]:
+    """The values of a table that their keys may hold; all faults go to `errors`."""
+    sound = {}
+    for name, value in table.items():
+        if errors.tried(_checked, name, value, keys, where) is None:
+            continue
+        sound[name] = value
+        if (parts := keys[name].keys) is not None:
+            for each in [value] if isinstance(value, dict) else value:
+                _sound(each, parts, f"{where}, {name}", errors)
+    for name, key in keys.items():
+        if key.required and name not in table:
+            errors.add(SettingsError(f"'{name}' is missing.", where=where))
+    return sound
 
 
-def _check_there(content: Mapping[str, Any], key: str, where: str) -> None:
-    if key not in content:
-        raise SettingsError(f"'{key}' is missing.", where=where)
+def _checked(name: str, value: Any, keys: Mapping[str, Key], where: str) -> Any:
+    """A value that its key may hold."""
+    if name not in keys:
+        raise UnknownName(f"key (in {where})", name, keys)
+    key = keys[name]
+    if type(value) is not key.kind:
+        raise SettingsError(f"'{name}' must be of type {key.kind.__name__} (got {type(value).__name__}).", where=where)
+    if key.choices and str(value) not in key.choices:
+        raise UnknownName(f"{name} (in {where})", str(value), key.choices)
+    if not key.rule(value):
+        raise SettingsError(f"'{name}' must {key.must} (got {value!r}).", where=where)
+    return value
 
 
-def _labels(content: Mapping[str, Any], task_type: TaskType, where: str) -> tuple[str, ...]:
-    labels = _words(content.get("labels", []), "labels", where)
-    if blank := [label for label in labels if label != label.strip()]:
-        raise SettingsError(f"the label {blank[0]!r} has blanks at its ends", where=where, fix="remove them.")
-    if bool(labels) != task_type.has_labels:
-        problem = f"a {content['type']} task has no labels; remove 'labels'"
-        raise SettingsError(f"{where}: {problem}." if labels else f"{where}: 'labels' is missing or empty.")
-    return labels
+def _type(name: str, where: str) -> TaskType:
+    if name not in types.TYPES and name not in types.names():
+        raise UnknownName(f"task type (in {where})", name, types.names())
+    return types.get(name)
 
 
 def alike(labels: Sequence[str]) -> list[str]:
@@ -137,46 +211,9 @@ def alike(labels: Sequence[str]) -> list[str]:
     return [label for label, each in zip(labels, folded, strict=True) if folded.count(each) > 1]
 
 
-def _check(table: Mapping[str, Any], known: Mapping[str, type], where: str) -> None:
-    for key, value in table.items():
-        if key not in known:
-            raise UnknownName(f"key (in {where})", key, known)
-        if type(value) is not known[key]:
-            raise SettingsError(
-                f"'{key}' must be of type {known[key].__name__} (got {type(value).__name__}).", where=where
-            )
-
-
-def _words(values: list[Any], key: str, where: str) -> tuple[str, ...]:
-    if not all(isinstance(value, str) and value for value in values) or len(set(values)) < len(values):
-        raise SettingsError(f"'{key}' must be a list of distinct, non-empty strings (got {values!r}).", where=where)
-    return tuple(values)
-
-
-def _positive(value: int, key: str, where: str) -> int:
-    if value < 1:
-        raise SettingsError(f"'{key}' must be at least 1 (got {value}).", where=where)
-    return value
-
-
-def _files(table: dict[str, Any], folder: Path, where: str) -> dict[Any, str]:
-    """Paths are relative to the task file, so that corpus and task file can be moved together."""
-    if set(table) != set(SPLITS) or not all(isinstance(value, str) for value in table.values()):
-        raise SettingsError(
-            f"'files' must give one path for each of {', '.join(SPLITS)}, and nothing else.", where=where
-        )
-    return {split: str(folder / table[split]) for split in SPLITS}
-
-
-def _type(kind: str, where: str) -> TaskType:
-    if kind not in types.names():
-        raise UnknownName(f"task type (in {where})", kind, types.names())
-    return types.get(kind)
-
-
 def check_format(kind: str, form: str, where: str = "blurb tasks new") -> None:
     """Raises UnknownName or SettingsError unless the format can hold examples of the task type."""
-    possible = _type(kind, where).formats
+    possible = types.get(kind).formats
     if form not in FORMAT_KEYS:
         raise UnknownName(f"format (in {where})", form, FORMAT_KEYS)
     if form not in possible:
@@ -185,58 +222,79 @@ def check_format(kind: str, form: str, where: str = "blurb tasks new") -> None:
         )
 
 
-def _format(table: dict[str, Any], kind: str, where: str) -> Layout:
+def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: ErrorCollector) -> None:
     name = str(table.get("kind"))
-    check_format(kind, name, where)
-    _check(table, FORMAT_KEYS[name], f"{where}, format")
-    if table.get("separator") == "":
-        raise SettingsError("'separator', the text between two labels of a row, must not be empty.", where=where)
+    errors.tried(check_format, kind, name, where)
+    if name not in FORMAT_KEYS:
+        return
+    _sound(table, FORMAT_KEYS[name], f"{where}, format", errors)
     has_entities = "head" in types.get(kind).columns
-    if "dummies" in table and (not has_entities or len(_words(table["dummies"], "dummies", where)) > 2):
-        raise SettingsError(
-            "'dummies' must be the one or two strings that replace the entities; relation tasks only.", where=where
-        )
+    if "dummies" in table and not has_entities:
+        errors.add(_inapplicable("dummies", kind, where))
     if has_entities and name == "tsv" and "dummies" not in table:
-        raise SettingsError(
-            "'dummies' is missing. The format tsv has no spans, so the text must contain dummies in place of "
-            'the two entities; for example dummies = ["@GENE$", "@DISEASE$"].',
-            where=where,
-        )
-    return cast(Layout, table)
+        what = "'dummies' is missing. The format tsv has no spans, so the text must contain dummies in place of the two"
+        errors.add(SettingsError(f'{what} entities; for example dummies = ["@GENE$", "@DISEASE$"].', where=where))
 
 
-def _metric(
-    content: dict[str, Any], task_type: TaskType, labels: tuple[str, ...], where: str
-) -> tuple[str, dict[str, Any]]:
-    """The metric that a file names or BLURB's for the type, and its options from `negative`, `positive` or `scale`."""
-    for key in (*LABEL_METRICS, "scale"):
-        if key in content and key not in task_type.metric_keys:
-            raise SettingsError(
-                f"'{key}' does not apply to tasks of type {content['type']}", where=where, fix="remove it."
-            )
-    asked = [key for key in LABEL_METRICS if key in content]
-    if asked and "metric" in content:
-        raise SettingsError(f"give 'metric' or '{asked[0]}', which is a metric, too, not both.", where=where)
-    for key in asked:
-        if content[key] not in labels:
-            raise SettingsError(f"'{key}' must be one of the labels (got {content[key]!r}).", where=where)
+def _inapplicable(key: str, kind: str, where: str) -> SettingsError:
+    return SettingsError(f"'{key}' does not apply to tasks of type {kind}", where=where, fix="remove it.")
+
+
+def _check_metric(content: Mapping[str, Any], task_type: TaskType, where: str, errors: ErrorCollector) -> None:
+    """Adds what is wrong with the keys that select or configure the metric."""
+    keys = [key for key in (*LABEL_METRICS, "scale") if key in content]
+    for key in keys:
+        label = content[key]
+        if key not in task_type.metric_keys:
+            errors.add(_inapplicable(key, content["type"], where))
+        elif key in LABEL_METRICS and label not in content.get("labels", [label]):
+            errors.add(SettingsError(f"'{key}' must be one of the labels (got {label!r}).", where=where))
+    asked = [f"'{key}'" for key in ("metric", *LABEL_METRICS) if key in content]
     if len(asked) > 1:
-        raise SettingsError(
-            "give 'negative' (micro F1 of the other classes) or 'positive' (F1 of this class), not both.", where=where
-        )
-    if asked:
-        return LABEL_METRICS[asked[0]], {asked[0]: content[asked[0]]}
-    name = content.get("metric", task_type.metric)
-    if name not in (possible := (task_type.metric, *task_type.metrics)):
-        raise UnknownName(f"metric of a {content['type']} task (in {where})", name, possible)
+        what = "'negative' is micro F1 of the other classes, 'positive' F1 of this class."
+        errors.add(SettingsError(f"give only one of {' and '.join(asked)}: {what}", where=where))
+    possible = (task_type.metric, *task_type.metrics)
+    if (name := content.get("metric", task_type.metric)) not in possible:
+        errors.add(UnknownName(f"metric of a {content['type']} task (in {where})", name, possible))
+
+
+def _metric(content: Mapping[str, Any], task_type: TaskType) -> tuple[str, dict[str, Any]]:
+    """The metric that a file names or BLURB's for the type, and its options from `negative`, `positive` or `scale`."""
+    for key, metric in LABEL_METRICS.items():
+        if key in content:
+            return metric, {key: content[key]}
     if "scale" in task_type.metric_keys:
-        low, high = _scale(content.get("scale", [0, 4]), where)
-        return task_type.metric, {"low": low, "high": high}
-    return name, {"labels": labels} if task_type.metric_labels or name in task_type.metrics else {}
+        low, high = content.get("scale", [0, 4])
+        return task_type.metric, {"low": float(low), "high": float(high)}
+    name = content.get("metric", task_type.metric)
+    has_labels = task_type.metric_labels or name in task_type.metrics
+    return name, {"labels": tuple(content.get("labels", ()))} if has_labels else {}
 
 
-def _scale(scale: list[Any], where: str) -> tuple[float, float]:
-    numbers = all(type(bound) in (int, float) and abs(bound) < 1e300 for bound in scale)
-    if len(scale) != 2 or not numbers or not scale[0] < scale[1]:
-        raise SettingsError("'scale' must be the lowest and the highest score, for example [0, 4].", where=where)
-    return float(scale[0]), float(scale[1])
+def _task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
+    """The task of a file without faults. Paths are relative to the file, so that both can be moved together."""
+    task_type = types.get(content["type"])
+    metric, options = _metric(content, task_type)
+    layout = content.get("format", {})
+    given = {name: value for name, value in content.items() if name not in ("format", "scale", *LABEL_METRICS)}
+    given |= {name: known[given[name]] for name, known in CODE.items() if name in given}
+    if "source" in given:
+        downloads = tuple(Download(**each) for each in given["source"].get("downloads", ()))
+        given["source"] = Source(**{**given["source"], "downloads": downloads})
+    if not shipped:
+        given["files"] = {split: str(path.parent / given["files"][split]) for split in SPLITS}
+        given["file"] = str(path)
+    defaults = {
+        "title": given["name"],
+        "reader": READER,
+        "seeds": 5,
+        "max_length": 512,
+        "unit": task_type.unit,
+        "licence": "not stated",
+        "homepage": "",
+        "citation": "",
+        "dummified": bool(layout.get("dummies")),
+    }
+    labels = tuple(content.get("labels", ()))
+    settled = {"labels": labels, "metric": metric, "metric_options": options, "layout": layout}
+    return Task(**{**defaults, **given, **settled})

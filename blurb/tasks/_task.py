@@ -73,6 +73,7 @@ class Task:
     :param files: path of each split below the data folder
     :param reader: `module:function` that reads examples from one of these files
     :param labels: entity types (ner, pico) or classes; empty for similarity
+    :param short_labels: label -> its abbreviation, which files of predictions may have in its place
     :param metric: name of a function in `blurb.metrics`; the first key of its result is the score
     :param metric_options: keyword arguments of that function
     :param seeds: runs to average (10 for the three small datasets, 5 for the others; paper, section 2.5)
@@ -116,6 +117,7 @@ class Task:
     builder: str = ""
     source: Source | None = None
     dummified: bool = False
+    short_labels: Mapping[str, str] = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
     file: str = ""
     hashes: Mapping[Split, str] = field(default_factory=dict)

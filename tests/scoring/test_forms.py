@@ -189,11 +189,10 @@ def test_a_submission_of_pico_has_whole_abstracts(data: Path, tmp_path: Path) ->
 
 
 def test_a_submission_of_hoc_has_short_names_and_a_tool_may_answer_by_abstract(data: Path, tmp_path: Path) -> None:
-    from blurb.tasks.hoc import HALLMARKS
-
-    rows = read_split(tasks.get("hoc"), data, "test")
+    task = tasks.get("hoc")
+    rows = read_split(task, data, "test")
     found = answers("hoc", rows)
-    short = {row["id"]: [HALLMARKS[label] for label in labels] for row, labels in zip(rows, found, strict=True)}
+    short = {row["id"]: [task.short_labels[label] for label in labels] for row, labels in zip(rows, found, strict=True)}
     (tmp_path / "a.json").write_text(json.dumps({"dataset_name": "HoC", "predictions": short}))
     by_sentence = score("hoc", tmp_path / "a.json", suite="demo")[0]
     whole: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ from blurb.store import provenance
 from blurb.store.provenance import Provenance
 from blurb.store.trial import Configuration
 from blurb.tasks import Task
-from blurb.tasks._declared import READER
+from blurb.tasks._file import READER
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

@@ -128,11 +128,11 @@ def test_a_declaration_takes_its_code_from_what_is_registered() -> None:
     assert (own.reader, own.builder, own.original) == ("blurb.data.readers.task_file:read", "", "")
 
 
-def test_tasks_are_made_of_data_in_one_place() -> None:
-    """`Task(**...)` of what a file says stands nowhere else."""
+def test_tasks_are_made_of_data_in_two_places() -> None:
+    """Task files, and the declarations of stores: `Task(**...)` of what a file says stands nowhere else."""
     root = Path(blurb.__file__).parent
-    found = [path.name for path in root.rglob("*.py") if "Task(**" in path.read_text(encoding="utf-8")]
-    assert found == ["_declared.py"]
+    found = {path.name for path in root.rglob("*.py") if "Task(**" in path.read_text(encoding="utf-8")}
+    assert found == {"_declared.py", "_file.py"}
 
 
 @pytest.mark.extensions

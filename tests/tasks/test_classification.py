@@ -80,7 +80,7 @@ def test_the_task_file_chooses_the_metric(more: str, average: dict[str, object] 
     ("more", "told"),
     [
         ('metric = "pearson"', "There is no metric of a classification task"),
-        ('metric = "macro_f1"\nnegative = "bad"', "give 'metric' or 'negative'"),
+        ('metric = "macro_f1"\nnegative = "bad"', "give only one of 'metric' and 'negative'"),
         ('negative = "none"', "'negative' must be one of the labels"),
         ("scale = [0, 4]", "'scale' does not apply"),
     ],

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from blurb import tasks
 from blurb.cli import cli
-from blurb.messages.errors import BlurbError, SettingsError
+from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError
 from blurb.store import rescore
 from blurb.store.store import Store
 from blurb.tasks import _file  # noqa: F401
@@ -95,6 +95,22 @@ def test_what_is_wrong_is_named_with_the_file(tmp_path: Path, change: tuple[str,
     with pytest.raises(BlurbError, match=message) as error:
         tasks.load(write(tmp_path, NER.replace(*change)))
     assert "my-genes.toml" in str(error.value)
+
+
+def test_all_faults_are_told_at_once_and_each_once(tmp_path: Path) -> None:
+    text = NER.replace('["Gene"]', '"Gene"').replace('{ kind = "conll" }', '{ kind = "connl" }')
+    with pytest.raises(ErrorGroup) as error:
+        tasks.load(write(tmp_path, f"{text}seeds = 0\ncolour = 1\n".replace("type", "seed = 1\ntype")))
+    told = [fault.what for fault in error.value.errors]
+    assert len(told) == 5
+    for message in ("'labels' must be of type list", "called 'seed'", "called 'connl'", "'seeds' must", "'colour'"):
+        assert sum(message in one for one in told) == 1, message
+
+
+@pytest.mark.parametrize("key", ['reader = "ner"', 'builder = "mtl"', "paper_order = 1", "sizes = { train = 1 }"])
+def test_what_only_shipped_files_may_say(tmp_path: Path, key: str) -> None:
+    with pytest.raises(BlurbError, match=f"called '{key.split()[0]}'"):
+        tasks.load(write(tmp_path, f"{key}\n{NER}"))
 
 
 def test_two_files_of_one_name_and_no_file(tmp_path: Path) -> None:
@@ -192,5 +208,5 @@ def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> 
 
 def test_an_empty_separator_is_refused(tmp_path: Path) -> None:
     text = NER.replace('"ner"', '"document"').replace('{ kind = "conll" }', '{ kind = "tsv", separator = "" }')
-    with pytest.raises(SettingsError, match="'separator', the text between two labels"):
+    with pytest.raises(SettingsError, match="'separator' must be the text between two labels of a row, so not empty"):
         tasks.load(write(tmp_path, text))

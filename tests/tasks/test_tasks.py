@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from blurb import metrics, tasks
-from blurb.messages.errors import Notice, SettingsError, UnknownName
+from blurb import data, metrics, tasks
+from blurb.messages.errors import BlurbError, Notice, SettingsError, UnknownName
 
 # Table 3 of Gu et al. (docs/benchmark.md, "Datasets") in its order: name, title, type, metric, train, dev, test.
 TABLE_3 = [
@@ -138,23 +138,64 @@ def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 PLUGIN = (
-    "import dataclasses\nfrom blurb.tasks.gad import TASK as GAD\n"
-    "TASK = dataclasses.replace(GAD, name={!r}, paper_order=None)"
+    "import dataclasses\nfrom blurb import tasks\n"
+    "TASK = dataclasses.replace(tasks.get('gad'), name={!r}, paper_order=None)"
 )
+DROPPED = """
+name = "my-set"
+type = "relation"
+labels = ["yes", "no"]
+files = { train = "my-set/train.tsv", dev = "my-set/dev.tsv", test = "my-set/test.tsv" }
+"""
 
 
-def test_a_new_task_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_registry: None) -> None:
-    (tmp_path / "my_set.py").write_text(PLUGIN.format("my-set"), encoding="utf-8")
-    monkeypatch.setattr(tasks, "__path__", [*tasks.__path__, str(tmp_path)])
-    try:
-        assert tasks.get("my-set").type == "relation"
-        assert tasks.origin("my-set") == str(tmp_path / "my_set.py")
-        assert [task.name for task in tasks.all()] == [*NAMES, "my-set"]
-        assert [task.name for task in tasks.select("all")] == NAMES  # the score is about the thirteen
-        assert [task.name for task in tasks.select("relation")] == ["chemprot", "ddi", "gad"]
-        assert [task.name for task in tasks.select("my-set,gad")] == ["gad", "my-set"]
-    finally:
-        sys.modules.pop("blurb.tasks.my_set", None)
+@pytest.fixture
+def dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_registry: None) -> Path:
+    """A file that was put into the folder of the tasks."""
+    monkeypatch.setattr(tasks, "__path__", [*tasks.__path__, str(tmp_path / "tasks")])
+    (tmp_path / "tasks").mkdir()
+    return tmp_path / "tasks" / "my-set.toml"
+
+
+def test_a_new_task_is_one_new_file(dropped: Path, tmp_path: Path) -> None:
+    dropped.write_text(DROPPED + 'format = { kind = "tsv", dummies = ["@A$", "@B$"] }\n', encoding="utf-8")
+    assert tasks.get("my-set").type == "relation"
+    assert tasks.origin("my-set") == str(dropped)
+    assert [task.name for task in tasks.all()] == [*NAMES, "my-set"]
+    assert [task.name for task in tasks.select("all")] == NAMES  # the score is about the thirteen
+    assert [task.name for task in tasks.select("relation")] == ["chemprot", "ddi", "gad"]
+    assert [task.name for task in tasks.select("my-set,gad")] == ["gad", "my-set"]
+    (tmp_path / "my-set").mkdir()
+    for split in tasks.SPLITS:
+        (tmp_path / "my-set" / f"{split}.tsv").write_text(f"text\tlabel\n{split}: @A$ and @B$\tno\n")
+    rows = data.load(tasks.get("my-set"), tmp_path).splits["dev"]  # below the data folder
+    assert [row["text"] for row in rows] == ["dev: @A$ and @B$"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (DROPPED, "'format' or 'reader' is missing"),
+        (DROPPED + 'reader = "os:system"', "no reader .* called 'os:system'"),
+        (
+            DROPPED + 'reader = "gad"\nsource = { page = "x", files = "x", downloads = [1] }',
+            "'downloads' must be tables",
+        ),
+        (DROPPED + 'reader = "gad"\nsource = { page = "x" }', "my-set.toml, source: 'files' is missing"),
+        (DROPPED.replace("my-set", "other") + 'reader = "gad"', "calls itself other"),
+    ],
+)
+def test_what_is_wrong_with_a_file_of_the_folder_is_told(dropped: Path, text: str, message: str) -> None:
+    dropped.write_text(text, encoding="utf-8")
+    with pytest.raises(BlurbError, match=message):
+        tasks.get("my-set")
+    assert tasks.select("gad") == [tasks.get("gad")]  # nothing else is read
+
+
+def test_a_file_names_code_by_keys_only() -> None:
+    for path in tasks.__path__:
+        for file in Path(path).glob("*.toml"):
+            assert "blurb." not in file.read_text(encoding="utf-8").replace("docs/", ""), file
 
 
 def test_a_new_task_may_come_by_entry_point(
@@ -173,16 +214,19 @@ def test_a_name_that_is_taken_stays_with_blurb_and_a_note_names_both(
 ) -> None:
     point = EntryPoint("gad", "theirs:TASK", "blurb.tasks")
     monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point])
-    with pytest.warns(Notice, match=r"Two tasks have the name 'gad': blurb.tasks.gad:TASK .* theirs:TASK"):
+    with pytest.warns(Notice, match=r"Two tasks have the name 'gad': .*gad.toml .* theirs:TASK"):
         assert tasks.all()
     assert tasks.get("gad").reader.startswith("blurb.")
 
 
-@pytest.mark.parametrize("value", ["no_such_module:TASK", "blurb.tasks:TWELVE", "blurb.tasks.gad:TASK"])
+@pytest.mark.parametrize("value", ["no_such_module:TASK", "blurb.tasks:TWELVE", "blurb_test_plugin:TASK"])
 def test_a_task_of_others_that_is_broken_stops_no_other(
-    value: str, monkeypatch: pytest.MonkeyPatch, fresh_registry: None
+    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_registry: None
 ) -> None:
     """A module that is not there, something that is no task, and a task that calls itself like another."""
+    (tmp_path / "blurb_test_plugin.py").write_text(PLUGIN.format("gad"), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "blurb_test_plugin", raising=False)
     point = EntryPoint("mine", value, "blurb.tasks")
     monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point])
     with pytest.warns(Notice, match="It is left out"):

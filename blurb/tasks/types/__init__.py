@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blurb.messages.errors import SettingsError
-from blurb.registry import Registry
+from blurb.registry import Registry, load_object
 from blurb.tasks.types._type import TaskType
 
 __all__ = ["TYPES", "TaskType", "get", "names"]
@@ -21,7 +21,8 @@ def names() -> list[str]:
 
 def get(name: str) -> TaskType:
     """Returns the declaration of a type; raises `blurb.messages.errors.UnknownName` if there is none."""
-    declared = _registry.get(name)
+    target = _registry.built_in.get(name, "")
+    declared = load_object(target, "task type") if target else _registry.get(name)  # others that are installed wait
     if not isinstance(declared, TaskType):
         raise SettingsError(f"The task type {name} is of type {type(declared).__name__}, not blurb.tasks.TaskType.")
     return declared

@@ -10,7 +10,6 @@ from blurb.inputs.tagging import convert
 from blurb.messages.errors import StoreError
 from blurb.registry import load_object
 from blurb.tasks import Task
-from blurb.tasks.hoc import HALLMARKS
 
 SPLIT = "test."
 """Prefix of stored ids that are numbers (NER, PICO, GAD); a submission has the bare number."""
@@ -87,7 +86,7 @@ def document(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
                 f"id {unit.id} is an abstract, but BLURB needs labels per sentence",
                 fix="run the trial with --set document_unit=sentence.",
             )
-        yield unit.id, [HALLMARKS.get(label, label) for label in unit.prediction]
+        yield unit.id, [task.short_labels.get(label, label) for label in unit.prediction]
 
 
 def _tags(unit: Unit) -> list[str]:
