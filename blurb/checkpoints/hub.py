@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -17,40 +15,6 @@ FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.codes")
 PICKLED = "*.bin"
 """Fetched only where there is nothing else, and read with `weights_only`."""
 CODE = "*.py"
-
-
-@dataclass(frozen=True)
-class Listing:
-    """What `fetch` gets of a repository.
-
-    :param revision: hash of the commit
-    :param sizes: bytes of each file
-    """
-
-    revision: str
-    sizes: Mapping[str, int]
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(self.sizes.values())
-
-
-def listing(repository: str, revision: str | None, remote_code: bool) -> Listing:
-    """Asks the Hub what `fetch` would get, and for the commit that a branch or tag stands for.
-
-    :raises ModelError: says why the Hub does not answer
-    """
-    from huggingface_hub import HfApi
-
-    _limit_silence()
-    with _problems(repository, f"The Hub does not list the files of {repository}"):
-        info = HfApi().model_info(repository, revision=revision, files_metadata=True)
-    sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
-    safe = any("/" not in name and name.endswith(".safetensors") for name in sizes)
-    patterns = _patterns(remote_code, pickled=not safe)  # matched as huggingface_hub does
-    wanted = {name: size for name, size in sizes.items() if any(fnmatch(name, pattern) for pattern in patterns)}
-    return Listing(str(info.sha), wanted)
 
 
 def revisions(repository: str) -> list[str]:
@@ -66,8 +30,8 @@ def revisions(repository: str) -> list[str]:
     return [str(ref.name) for ref in (*refs.branches, *refs.tags)]
 
 
-def fetch(repository: str, revision: str | None, remote_code: bool, to: Path | None = None) -> Path:
-    """Gets the files that a run reads: into the cache of the Hub, whose folder is named by the commit, or into `to`.
+def fetch(repository: str, revision: str | None, remote_code: bool) -> Path:
+    """Gets the files that a run reads into the cache of the Hub; the folder is named by the commit.
 
     :raises ModelError: says what the Hub, the network or the disk came up with
     """
@@ -77,11 +41,9 @@ def fetch(repository: str, revision: str | None, remote_code: bool, to: Path | N
 
     def get(pickled: bool) -> Path:
         patterns = _patterns(remote_code, pickled)
-        return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns, local_dir=to))
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
 
-    tried = f"Downloading {repository} failed"
-    if to is None:
-        tried = f"{repository} is neither a local folder nor in the local Hub cache, and downloading it failed"
+    tried = f"{repository} is neither a local folder nor in the local Hub cache, and downloading it failed"
     with _problems(repository, tried):
         folder = get(pickled=False)
         if not any(folder.glob("*.safetensors")):  # older checkpoints have pickled weights only
@@ -144,7 +106,7 @@ def _problems(repository: str, tried: str) -> Iterator[None]:
             case RevisionNotFoundError():
                 why = "it has no such revision"
             case OfflineModeIsEnabled():
-                why = "HF_HUB_OFFLINE is set; unset it"
+                why = f"HF_HUB_OFFLINE is set; unset it, or fetch {repository} with hf download first (docs/models.md)"
             case OSError(strerror=str(problem)):  # a full disk, a folder that cannot be written
                 why = problem
             case _:

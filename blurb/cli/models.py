@@ -1,9 +1,8 @@
-"""`blurb models`: the models that have a name of their own, what will surprise with a checkpoint, and fetching some."""
+"""`blurb models`: the models that have a name of their own, and what will surprise with a checkpoint."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -32,17 +31,11 @@ def _checked() -> object:
     return ModelCheck
 
 
-def _downloaded() -> object:
-    from blurb.api.downloading import Download
-
-    return list[Download]
-
-
 @click.group(name="models", cls=Group, invoke_without_command=True)
 @formats(_named)
 @click.pass_context
 def command(context: click.Context, form: str) -> None:
-    """List, check or download models that blurb knows by name.
+    """List or check models that blurb knows by name.
 
     Presets of the Hub, encoders from scratch, baselines.
 
@@ -84,30 +77,6 @@ def check(model: str, casing: str | None, trust_remote_code: bool, form: str) ->
         _show(checked)
     if any(one.error for one in checked.tries):
         raise SystemExit(PARTLY)
-
-
-@command.command(name="download")
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=_complete.models)
-@click.option("--to", type=click.Path(path_type=Path), required=True, help="Folder that gets a folder for each model.")
-@click.option("--trust-remote-code", is_flag=True, help="Also fetch the code of the checkpoints.")
-@formats(_downloaded)
-def download(models: tuple[str, ...], to: Path, trust_remote_code: bool, form: str) -> None:
-    """Download models, for machines without network.
-
-    MODEL is any model of blurb run. Each is saved to the folder --to/NAME, which can be given to blurb run and records
-    the revision. Weights are fetched as safetensors, or as .bin if there are no others. Complete models are not fetched
-    again; an interrupted download starts over.
-    """
-    from blurb.api.downloading import Download, download_models
-    from blurb.messages.text import size
-
-    done = download_models(models, to, trust_remote_code, lambda text: click.echo(text, err=True))
-    columns = keys(Download)
-    rows = [tuple(getattr(one, column) for column in columns) for one in done]
-    if form == "table":
-        columns = ("model", "status", "size", "revision", "run")
-        rows = [(one.model, one.status, size(one.size) if one.size else "", one.revision[:12], one.run) for one in done]
-    show(columns, rows, form, numbers=("size",))
 
 
 def _show(checked: ModelCheck) -> None:

@@ -61,7 +61,6 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("run", "biol", ["biolinkbert", "biolinkbert-large"]),
         ("run pubmedbert", "baseline", [f"baseline:{name}" for name in named()]),
         ("run", "./my", ["<dir>"]),
-        ("models download medcpt", "biol", ["biolinkbert", "biolinkbert-large"]),
         ("run m --device", "c", ["cpu", "cuda"]),
         ("ablate m --axis", "", ["head", "tagging", "relation", "pooling"]),
         ("tasks show", "bc5", ["bc5-chem", "bc5-disease"]),

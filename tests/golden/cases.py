@@ -95,12 +95,6 @@ DECLARATIONS = [
          varying={r"ran in [\d.]+ s": "ran in SECONDS"}),
     Case("models/check-json", ["models check golden-encoder --format json"],
          varying={r'"seconds": [\d.]+': '"seconds": 0.0'}),
-    # What is not on the Hub; tests/api has a Hub.
-    *formats("models/download", "models download baseline:majority scratch:tiny golden-encoder --to kept"),
-    Case("models/download-refused", [
-        "models download pubmedbrt --to kept", "models download baseline:majority --to lines.txt --trust-remote-code",
-        "models download org/model/x --to kept",
-    ], prepare=some_terms),
     Case("tasks/unknown", ["tasks show bc5-chemical"]),
     # Terminal tables of these hold the place of a file: their widths hang on the folder of the repository.
     *[case for case in formats("heads/list", "heads") if not case.terminal],

@@ -70,7 +70,7 @@ def continued(folder: str, recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase
     from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining, set_seed
 
     if not Path(folder).is_dir():
-        raise ModelError("there is no such checkpoint", where=folder, fix="blurb models download fetches one.")
+        raise ModelError("there is no such checkpoint", where=folder, fix="hf download fetches one (docs/models.md).")
     tokenizer = AutoTokenizer.from_pretrained(folder)
     if tokenizer.mask_token_id is None or tokenizer.cls_token_id is None or tokenizer.sep_token_id is None:
         raise ModelError(

@@ -57,7 +57,7 @@ def checkpoint_entries(folder: str) -> Sequence[str]:
     from transformers import AutoTokenizer
 
     if not Path(folder).is_dir():
-        raise ModelError("there is no such checkpoint", where=folder, fix="blurb models download fetches one.")
+        raise ModelError("there is no such checkpoint", where=folder, fix="hf download fetches one (docs/models.md).")
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = json.loads(tokenizer.backend_tokenizer.to_str())["model"] if tokenizer.is_fast else {}
     if model.get("type") != "WordPiece":
