@@ -1,4 +1,4 @@
-"""What commands print as JSON: typed records, and the JSON Schema of each (docs/json.md).
+"""What commands print as JSON: typed records, whose JSON Schemas are in `blurb/schemas` (docs/json.md).
 
 A record is a `TypedDict` or a dataclass beside the code that makes it. `Annotated` says what a key is, as a text, and
 rules in JSON Schema's own words; of a dataclass the `:param` lines of its docstring serve as well.
@@ -6,15 +6,8 @@ rules in JSON Schema's own words; of a dataclass the `:param` lines of its docst
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
-
-Schema = dict[str, Any]
+from typing import Annotated
 
 
 @dataclass(frozen=True)
@@ -27,68 +20,8 @@ class Rule:
 
 Count = Annotated[int, Rule("minimum", 0)]
 Probability = Annotated[float, Rule("minimum", 0), Rule("maximum", 1)]
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
-TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
-PARAMETER = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)", re.MULTILINE)
 
 
 def columns(record: type) -> tuple[str, ...]:
     """The keys of a record, in the order in which they are printed."""
     return tuple(field.name for field in fields(record)) if is_dataclass(record) else tuple(record.__annotations__)
-
-
-def schema(kind: Any) -> Schema:
-    """The JSON Schema of a type. An object has the keys of its record and no others."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        notes = (note if isinstance(note, Rule) else Rule("description", note) for note in arguments[1:])
-        return {**schema(arguments[0]), **{note.word: note.value for note in notes}}
-    if origin is None and kind in TYPES:
-        return {"type": TYPES[kind]}
-    if origin in (Union, UnionType):
-        return _either([schema(argument) for argument in arguments])
-    if origin is Literal:
-        return {"enum": list(arguments)}
-    if origin in (list, tuple, Sequence):
-        return {"type": "array", "items": schema(arguments[0])}
-    if origin in (dict, Mapping):
-        names = {} if arguments[0] is str else {"propertyNames": schema(arguments[0])}
-        return {"type": "object", **names, "additionalProperties": schema(arguments[1])}
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return {"enum": [one.value for one in kind]}
-    return _of_record(kind)
-
-
-def _either(parts: Sequence[Schema]) -> Schema:
-    """The schema of a union: one with several types, as all words but `enum` speak of one type only."""
-    if any("enum" in part for part in parts):
-        return {"enum": [value for part in parts for value in part.get("enum", [None])]}
-    words = [word for part in parts for word in part if word != "type"]
-    if len(words) > len(set(words)) or not all("type" in part for part in parts):
-        return {"anyOf": list(parts)}
-    merged = {word: value for part in parts for word, value in part.items()}
-    return {**merged, "type": [part["type"] for part in parts]}
-
-
-def _of_record(kind: Any) -> Schema:
-    hints = get_type_hints(kind, include_extras=True)
-    meanings = {name: text for base in reversed(kind.__mro__) for name, text in _described(base).items()}
-    optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
-    if not is_dataclass(kind):
-        optional |= set(kind.__optional_keys__)
-    properties = {}
-    for name, hint in hints.items():
-        own = schema(get_args(hint)[0] if get_origin(hint) is NotRequired else hint)
-        properties[name] = {**own, "description": meanings[name]} if name in meanings else own
-    return {
-        "type": "object",
-        "description": inspect.cleandoc(kind.__doc__ or "").partition("\n")[0],
-        "properties": properties,
-        "required": [name for name in hints if name not in optional],
-        "additionalProperties": False,
-    }
-
-
-def _described(base: type) -> dict[str, str]:
-    """The `:param` lines of a docstring."""
-    return {name: " ".join(text.split()) for name, text in PARAMETER.findall(inspect.cleandoc(base.__doc__ or ""))}

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import pytest
 from jsonschema import Draft202012Validator
 
-from blurb.records import Count, Probability, Rule, columns, schema
+from blurb.records import Count, Probability, Rule, columns
+from tests.golden.schemas import schema
 
 
 class Colour(StrEnum):

@@ -19,7 +19,7 @@ SECTIONS = {
     "Run": ("run", "plan", "ablate", "predict", "retry", "worker"),
     "Look at results": ("score", "status", "leaderboard", "compare", "check", "runs"),
     "Data, models and settings": ("data", "tasks", "models", "protocols", "heads"),
-    "Housekeeping": ("doctor", "cache", "gc", "rescore", "schema"),
+    "Housekeeping": ("doctor", "cache", "gc", "rescore"),
 }
 """The commands of the core as the help lists them."""
 

@@ -58,76 +58,10 @@ def _selections(context: click.Context) -> list[str]:
     return [*_task_names(context), *types.names(), "all", tasks.TWELVE]
 
 
-def _types(context: click.Context) -> list[str]:
-    from blurb.tasks import types
-
-    return types.names()
-
-
 def _protocols(context: click.Context) -> list[str]:
     from blurb.protocols.protocol import names
 
     return names()
-
-
-def _heads(context: click.Context) -> list[str]:
-    from blurb.heads import heads
-
-    return heads.names()
-
-
-def _poolings(context: click.Context) -> list[str]:
-    from blurb.heads import poolings
-
-    return poolings.names()
-
-
-def _taggings(context: click.Context) -> list[str]:
-    from blurb.inputs import tagging
-
-    return [*tagging.SCHEMES, *tagging.ALIASES]
-
-
-def _relation_inputs(context: click.Context) -> list[str]:
-    from blurb.inputs.relations import STRATEGIES
-
-    return list(STRATEGIES)
-
-
-def _keys(context: click.Context) -> list[str]:
-    from blurb.protocols.settings import FIELDS
-
-    return [f"{key}=" for key in FIELDS]
-
-
-def _models(context: click.Context) -> list[str]:
-    from blurb.learners.model_names import named_models
-
-    return [model.name for model in named_models()]
-
-
-def _devices(context: click.Context) -> list[str]:
-    return ["auto", "cpu", "cuda", "mps"]
-
-
-def _engines(context: click.Context) -> list[str]:
-    from blurb.execution.engines import engines
-
-    return engines.names()
-
-
-def _caches(context: click.Context) -> list[str]:
-    from blurb.system.cache import KINDS
-
-    return list(KINDS)
-
-
-def _columns(context: click.Context) -> list[str]:
-    from blurb.results.dataset_scores import DATASETS
-    from blurb.results.score import SCORE
-    from blurb.tasks import TWELVE, TYPES
-
-    return [SCORE, TWELVE, *TYPES, *DATASETS]
 
 
 def _rows(context: click.Context) -> list[str]:
@@ -152,17 +86,7 @@ def _rows_anywhere(context: click.Context) -> list[str]:
 
 one_task = values(_task_names, paths="file")
 tasks = values(_selections, commas=True, paths="file")
-task_types = values(_types)
 protocols = values(_protocols, paths="file")
-heads = values(_heads, paths="file")
-poolings = values(_poolings, paths="file")
-taggings = values(_taggings)
-relation_inputs = values(_relation_inputs)
-keys = values(_keys)
-models = values(_models, paths="dir")
-devices = values(_devices)
-engines = values(_engines)
-caches = values(_caches)
-columns = values(_columns)
+models = values(lambda context: (), paths="dir")
 rows = values(_rows)
 rows_anywhere = values(_rows_anywhere, paths="file")

@@ -1,14 +1,12 @@
-"""The option `--format`, which knows what its command prints as JSON (`blurb schema`)."""
+"""The option `--format`, which knows what its command prints as JSON (`blurb/schemas`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, TypeVar
 
 import click
 
-from blurb import records
 from blurb.terminal.output import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,11 +22,6 @@ class Format(click.Option):
     def __init__(self, *names: Any, printed: object, **attributes: Any) -> None:
         super().__init__(*names, **attributes)
         self.printed = printed
-
-    def schema(self, command: str) -> records.Schema:
-        """The JSON Schema of what a command prints."""
-        kind = self.printed() if isinstance(self.printed, FunctionType) else self.printed
-        return {"$schema": records.DRAFT, "title": f"blurb {command} --format json", **records.schema(kind)}
 
 
 def formats(printed: object, has_csv: bool = True, text: str = "Output format.") -> Callable[[F], F]:

@@ -93,7 +93,7 @@ def shared(kind: type, name: str) -> Callable[[F], F]:
         required=field.default is field.default_factory,
         multiple=word in ("Sequence", "Mapping"),
         callback=pairs if word == "Mapping" else None,
-        shell_complete=getattr(_complete, about.complete) if about.complete else None,
+        shell_complete=getattr(_complete, about.complete, None),
     )
 
 
@@ -151,17 +151,9 @@ TOGETHER = click.option(
     "--together", is_flag=True, help="Rank predictions from elsewhere with the published rows and protocols of papers."
 )
 HEAD = click.option(
-    "--head",
-    shell_complete=_complete.heads,
-    metavar="FILE.py:NAME",
-    help="The head, if it is a file of your own; a model or trial brings no code.",
+    "--head", metavar="FILE.py:NAME", help="The head, if it is a file of your own; a model or trial brings no code."
 )
-POOLING = click.option(
-    "--pooling",
-    shell_complete=_complete.poolings,
-    metavar="FILE.py:NAME",
-    help="The pooling, if it is a file of your own.",
-)
+POOLING = click.option("--pooling", metavar="FILE.py:NAME", help="The pooling, if it is a file of your own.")
 
 
 def all_of(kind: type, but: Collection[str] = ()) -> Callable[[F], F]:

@@ -6,7 +6,6 @@ from typing import Annotated, TypedDict
 
 import click
 
-from blurb.cli import _complete
 from blurb.cli._formats import formats
 from blurb.cli._group import Group
 from blurb.records import Count, columns
@@ -48,7 +47,7 @@ def info(form: str) -> None:
 
 
 @command.command()
-@click.argument("kinds", shell_complete=_complete.caches, nargs=-1)
+@click.argument("kinds", nargs=-1)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def clear(kinds: tuple[str, ...], yes: bool) -> None:
     """Delete the cache, or only the given KINDS (see info).

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import click
 
-from blurb.cli import _complete
 from blurb.cli._formats import formats
 from blurb.cli._group import Group
 from blurb.records import columns
@@ -60,7 +59,7 @@ def command(context: click.Context, form: str) -> None:
 
 
 @command.command(name="show")
-@click.argument("name", shell_complete=_complete.heads)
+@click.argument("name")
 def show_head(name: str) -> None:
     """Show what a head or pooling does, its options and defaults."""
     import inspect

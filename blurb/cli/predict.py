@@ -32,13 +32,7 @@ DIGITS = 4
 @click.option("--task", shell_complete=_complete.one_task, help="Dataset; not needed if TRIAL is a trial folder.")
 @click.option("--seed", type=int, help="Seed of the run.  [default: the first]")
 @STORE
-@click.option(
-    "--device",
-    shell_complete=_complete.devices,
-    default="auto",
-    show_default=True,
-    help="Device: auto, cpu, cuda, cuda:N or mps.",
-)
+@click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, cuda:N or mps.")
 @HEAD
 @POOLING
 @TRUST

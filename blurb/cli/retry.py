@@ -22,7 +22,7 @@ from blurb.cli._options import ALLOW, JOBS, STORE
 )
 @click.option("--later", is_flag=True, help="Run nothing here; let the workers run them.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder on this machine, if it differs.")
-@click.option("--device", shell_complete=_complete.devices, help="Device, if not that of the sweep.")
+@click.option("--device", help="Device, if not that of the sweep.")
 @JOBS
 @ALLOW
 def command(

@@ -93,11 +93,7 @@ def show_task(name: str, form: str) -> None:
 @command.command()
 @click.argument("name")
 @click.option(
-    "--type",
-    "kind",
-    shell_complete=_complete.task_types,
-    required=True,
-    help="Task type: ner, pico, relation, similarity, document, qa or classification.",
+    "--type", "kind", required=True, help="Task type: ner, pico, relation, similarity, document, qa or classification."
 )
 @click.option("--train", type=click.Path(path_type=Path), required=True, help="File of the train split.")
 @click.option("--dev", type=click.Path(path_type=Path), required=True, help="File of the dev split.")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._options import ALLOW, JOBS, STORE
 
@@ -21,7 +20,7 @@ from blurb.cli._options import ALLOW, JOBS, STORE
 )
 @click.option("--part", type=click.IntRange(min=0), help="Number of a part of the sweep (used by Slurm jobs).")
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder on this machine, if it differs.")
-@click.option("--device", shell_complete=_complete.devices, help="Device, if not that of the sweep.")
+@click.option("--device", help="Device, if not that of the sweep.")
 @JOBS
 @click.option("--leaderboard", type=click.Path(path_type=Path), help="Table to write at the end.")
 @click.option(

@@ -10,17 +10,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import click
 import pytest
 from click.shell_completion import ShellComplete
 
 from blurb.cli import cli
-from blurb.learners import named
 from blurb.protocols.protocol import names
 from blurb.results import published
 from blurb.store import planned_rows as rows
 from blurb.store.store import Store
-from tests.cli.test_start_up import HEAVY, commands
+from tests.cli.test_start_up import HEAVY
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 
@@ -51,24 +49,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("data verify --tasks", "ne", ["ner"]),
         ("run m --protocol", "", names()),
         ("run m --protocol", "./my", ["<file>"]),
-        ("run m --head", "c", ["crf"]),
-        ("run m --pooling", "mention", ["mention", "mention-mean"]),
-        ("run m --tagging", "b", ["bio", "bioul", "bilou"]),
-        ("run m --relation-input", "d", ["dummify", "dummy-tokens"]),
         ("run m --precision", "f", ["fp32", "fp16"]),
         ("run m --suite", "", ["blurb", "demo"]),
-        ("run m --set", "head", ["head_lr=", "head=", "head_init=", "head_dropout="]),
-        ("run", "biol", ["biolinkbert", "biolinkbert-large"]),
-        ("run pubmedbert", "baseline", [f"baseline:{name}" for name in named()]),
         ("run", "./my", ["<dir>"]),
-        ("run m --device", "c", ["cpu", "cuda"]),
         ("ablate m --axis", "", ["head", "tagging", "relation", "pooling"]),
         ("tasks show", "bc5", ["bc5-chem", "bc5-disease"]),
-        ("tasks new x --type", "d", ["document"]),
         ("protocols show", "st", ["standard", "standard-short"]),
-        ("export", "mo", ["model-index"]),
-        ("cache clear demo", "v", ["vectors", "verdicts"]),
-        ("leaderboard show --sort", "sco", ["score"]),
         ("errors x --task", "hoc", ["hoc"]),
     ],
 )
@@ -115,86 +101,6 @@ def test_a_store_that_is_missing_or_damaged_completes_nothing_and_says_nothing(
     assert complete("runs show --output mine", "other s") == ["other standard"]
     assert capfd.readouterr() == ("", "")
     assert not recwarn.list
-
-
-@pytest.mark.extensions
-def test_every_argument_and_text_option_says_how_it_is_completed() -> None:
-    """Free texts are listed here, so that a new option is not forgotten."""
-    free = {
-        "run --name",
-        "run --revision",
-        "run --tokenizer",
-        "run --budget",
-        "ablate --name",
-        "ablate --revision",
-        "ablate --tokenizer",
-        "errors --kind",
-        "diff --kind",
-        "export --published",
-        "export --dataset-id",
-        "export --measured-by",
-        "export --dataset-revision",
-        "export --source-name",
-        "export --source-org",
-        "export --source-url",
-        "watch --pause",
-        "leaderboard submit --as",
-        "leaderboard submit --by",
-        "leaderboard init --blurb",
-        "leaderboard init --title",
-        "leaderboard rescore --by",
-        "leaderboard rescore name",
-        "leaderboard verify --reproduced",
-        "leaderboard withdraw --by",
-        "leaderboard withdraw --reason",
-        "leaderboard withdraw name",
-        "leaderboard verify --record",
-        "leaderboard add --model",
-        "leaderboard add --source",
-        "leaderboard add --version",
-        "leaderboard add --score",
-        "runs rename name",
-        "leaderboard html --title",
-        "leaderboard show --model",
-        "leaderboard show --protocol",
-        "leaderboard show --head",
-        "tasks new name",
-        "tasks new --format",
-        "predict --text",
-        "worker --allow-code",
-        "retry --allow-code",
-        "schema words",
-        "score --scheme",
-        "score --map",
-        "score --column",
-        "score --add",
-        "pretrain --words",
-        "attention --text",
-        "attention --entity",
-        "attention --word",
-        "attention --head",
-        "bisect --pattern",
-        "bisect --protocol",
-        "bisect --tokenizer",
-        "bisect run",
-        "series --budget",
-        "series --full",
-        "series --pattern",
-        "series --protocol",
-        "series --tokenizer",
-        "series runs",
-        "watch --idle",
-        "watch --pattern",
-        "watch --protocol",
-        "watch --tokenizer",
-        "watch runs",
-    }
-    found = set()
-    for path, command in commands(cli):
-        for parameter in command.params:
-            if isinstance(parameter.type, click.types.StringParamType) and parameter._custom_shell_complete is None:
-                found.add(f"{' '.join(path)} {max(parameter.opts, key=len)}")
-    assert found == free
 
 
 @pytest.fixture

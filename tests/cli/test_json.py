@@ -1,4 +1,4 @@
-"""`--format json`: every command has a schema, which `blurb schema` prints, and prints what it says (docs/json.md).
+"""`--format json`: every command has a schema, which is in `blurb/schemas`, and prints what it says (docs/json.md).
 
 What the commands print is in `tests/golden/rendered`, which `tests/golden/test_rendered.py` holds to be so, and to have
 each command with each of its formats.
@@ -14,14 +14,10 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
 from jsonschema import Draft202012Validator, ValidationError
 
-from blurb.cli import cli
-from blurb.cli.schema import options
-from blurb.messages.errors import UnknownName
 from blurb.terminal.output import json_text
-from tests.golden import render
+from tests.golden import render, schemas
 from tests.golden.cases import CASES
 from tests.golden.interface import commands
 
@@ -49,12 +45,13 @@ NAMED = {
     "prediction_a",
     "prediction_b",
     "positive",
+    "short_labels",
 }
 """Keys of ids and labels, which may be digits: `gad` has the classes 0 and 1."""
 
 
 def schema(name: str) -> Any:
-    return json.loads(json_text(options()[name].schema(name)))
+    return json.loads(schemas.file_of(name).read_text(encoding="utf-8"))
 
 
 def printed(name: str) -> list[Any]:
@@ -81,14 +78,14 @@ def walk(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def test_every_command_has_a_schema_which_a_command_prints() -> None:
-    assert sorted(options()) == NAMES
+    assert sorted(schemas.options()) == NAMES
+    assert sorted(path.name for path in schemas.FOLDER.iterdir()) == sorted(
+        schemas.file_of(name).name for name in NAMES
+    )
+    for name in NAMES:
+        assert schema(name) == json.loads(json_text(schemas.of_command(name))), "python -m tests.golden.schemas"
     page = (DOCS / "json.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^\| `blurb ([^`]+)` \|", page, re.MULTILINE)) == NAMES
-    assert CliRunner().invoke(cli, ["schema"]).stdout.split("\n")[:-1] == [*options()]
-    shown = CliRunner().invoke(cli, ["schema", "runs", "show"]).stdout
-    assert json.loads(shown) == schema("runs show")
-    with pytest.raises(UnknownName, match=r"Did you mean 'data stats'\?"):
-        cli(["schema", "data", "stat"], standalone_mode=False)
 
 
 @pytest.mark.parametrize("name", NAMES)

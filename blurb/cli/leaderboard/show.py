@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import click
 
-from blurb.cli import _complete
 from blurb.cli._formats import formats
 from blurb.cli._options import RESULTS, STORE, TOGETHER
 from blurb.records import Count, Rule
@@ -73,7 +72,6 @@ class Published(TypedDict):
 @click.option(
     "--sort",
     "column",
-    shell_complete=_complete.columns,
     help="Column to sort by: a dataset, a task type, score or blurb-12.  [default: score, or blurb-12 "
     "if no row of the store has a score]",
 )

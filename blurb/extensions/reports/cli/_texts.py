@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from blurb.extensions.reports.html.examples import DifferencesPage, MistakesPage
     from blurb.store.record import Record
 
 
@@ -43,12 +42,3 @@ def of_trial(record: Record, folder: Path | None, raw: Path | None, split: str) 
     if found.doubt:
         click.secho(found.doubt, fg="yellow", err=True)
     return found.examples, found.train
-
-
-def write_page(page: DifferencesPage | MistakesPage, path: Path) -> None:
-    """Writes a page of examples, and says on stderr whether there is text of a corpus in it."""
-    from blurb.extensions.reports.html.examples import render
-    from blurb.system.files import write_whole
-
-    write_whole(path, render(page).encode())
-    click.echo(f"Page: {path}{' (it has corpus text: for your own use)' if page.has_text else ''}", err=True)

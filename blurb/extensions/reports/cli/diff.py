@@ -55,15 +55,9 @@ class Different(TypedDict):
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
-    help="Number of differences to show.  [default: 10 in the table, all in csv, json and the page]",
+    help="Number of differences to show.  [default: 10 in the table, all in csv and json]",
 )
 @click.option("--with-text", is_flag=True, help="Print text even if the output is csv, json, a file or a pipe.")
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also write a page. With --data it has corpus text: for your own use only.",
-)
 @formats(list[Different], text="Output format; csv and json list the differences only.")
 def command(
     a: str,
@@ -77,7 +71,6 @@ def command(
     kind: str | None,
     limit: int | None,
     with_text: bool,
-    html: Path | None,
     form: str,
 ) -> None:
     """Show the examples that two rows answer differently.
@@ -86,12 +79,11 @@ def command(
 
     A and B are rows (MODEL, FOLDER[:ROW]) of which there are predictions, or trial folders. Both must be of the same
     data and examples. The largest differences come first. The output has ids, counts and labels. Corpus text needs
-    --data (or --raw, for trials on the originals), and is shown only in a table on a terminal, with --with-text or in
-    the page.
+    --data (or --raw, for trials on the originals), and is shown only in a table on a terminal, or with
+    --with-text.
     """
     from blurb.extensions.reports.cli import _texts
     from blurb.extensions.reports.differences import differences
-    from blurb.extensions.reports.html.examples import DifferencesPage
     from blurb.messages.errors import UnknownName
     from blurb.results.references import trials
 
@@ -114,9 +106,7 @@ def command(
     else:
         keys = columns(Different) if texts and show_text else columns(Different)[:-1]
         show(keys, [example.cells[: len(keys)] for example in shown], form)
-    if html is not None:
-        _texts.write_page(DifferencesPage(f"{first.trial.task}, {split}", sides, result, chosen[:limit]), html)
-    elif texts and not show_text:
+    if texts and not show_text:
         _texts.say_left_out()
 
 

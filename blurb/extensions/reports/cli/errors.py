@@ -47,12 +47,6 @@ class Listed(TypedDict):
     help="Number of mistakes to show.  [default: 10 in the table, all in csv and json]",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture of the confusion matrix: .png, .svg or .pdf.")
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also write a page with filters. With --data it has corpus text: for your own use only.",
-)
 @click.option("--with-text", is_flag=True, help="Show text even if the output is csv, json, a file or a pipe.")
 @formats(list[Listed], text="Output format; csv and json list the mistakes only.")
 def command(
@@ -66,7 +60,6 @@ def command(
     kind: str | None,
     limit: int | None,
     plot: Path | None,
-    html: Path | None,
     with_text: bool,
     form: str,
 ) -> None:
@@ -78,7 +71,6 @@ def command(
     """
     from blurb.extensions.reports import errors
     from blurb.extensions.reports.cli import _texts
-    from blurb.extensions.reports.html.examples import MistakesPage
     from blurb.extensions.reports.plots import confusion
     from blurb.messages import text
     from blurb.messages.errors import UnknownName
@@ -110,8 +102,5 @@ def command(
         click.echo(f"{text.plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
         rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
     show(columns, rows, form)
-    if html is not None:
-        page = MistakesPage(f"{record.task.title}, {split}", f"{row}, seed {record.trial.seed}", report, chosen[:limit])
-        _texts.write_page(page, html)
-    elif texts and not with_text:
+    if texts and not with_text:
         _texts.say_left_out()

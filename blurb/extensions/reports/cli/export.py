@@ -27,14 +27,8 @@ FORMAT_OPTIONS = (
 """Options that apply to some formats only."""
 
 
-def _formats(context: click.Context) -> list[str]:
-    from blurb.extensions.reports.export.formats import formats
-
-    return formats.names()
-
-
 @click.command(name="export")
-@click.argument("form", shell_complete=_complete.values(_formats), metavar="FORMAT")
+@click.argument("form", metavar="FORMAT")
 @click.argument("rows", shell_complete=_complete.rows, nargs=-1, metavar="[ROW]...")
 @STORE
 @click.option(
