@@ -12,9 +12,9 @@ from pathlib import Path
 from blurb import names
 from blurb.execution import row_edits
 from blurb.learners import row_name
-from blurb.messages.errors import BlurbError, StoreError, Tell, tell_damage
+from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, tell_damage
 from blurb.names import by_number
-from blurb.results.references import pick
+from blurb.results.references import RowName, pick
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.store import planned_rows as row_files
 from blurb.store import row_contents
@@ -67,10 +67,16 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
     return sorted(found, key=lambda row: (row.planned.configuration.suite, by_number(row.planned.model), row.name))
 
 
-def find(store: Store, reference: str) -> StoredRow:
-    """The row of a name, or of a model that has one; SettingsError or UnknownName if there is none, or several."""
-    there = stored_rows(store)
-    wanted = pick(labelled([_without_scores(row.planned) for row in there]), reference, str(store.root))
+def find(store: Path, reference: str) -> StoredRow:
+    """The one row of a store that a name means (`RowName`); SettingsError or UnknownName if there is none, or several.
+
+    :param store: of the command; another one where the name says so
+    """
+    name = RowName.parse(reference)
+    if name.published or (name.place or store).is_file():
+        raise SettingsError(f"{reference} is no row of a store", fix="name one of a store: ROW or FOLDER:ROW.")
+    there = stored_rows(Store(name.place or store))
+    wanted = pick(labelled([_without_scores(row.planned) for row in there]), name.row, name.where(store))
     return next(row for row in there if row.planned.key == wanted.key)
 
 
@@ -80,13 +86,14 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
     :param reference: of one row; None for all trials of the store
     :raises StoreError: if there is no such folder
     """
-    if not store.root.is_dir():
+    if reference is None and not store.root.is_dir():
         raise StoreError(f"There is no store at {store.root}", fix="check --output.")
     if reference is None:
         # Not those with a spec.json alone: that may be what is missing.
         paths = sorted(path for path in store.root.glob("*/*/*") if path.is_dir() and names.HASH.fullmatch(path.name))
     else:
-        paths = [path for path in row_contents.paths(store, find(store, reference).planned) if path.exists()]
+        row = find(store.root, reference)
+        paths = [path for path in row_contents.paths(row.store, row.planned) if path.exists()]
     damage_by_path = {path: [*store.damage(path), *_damaged_model(path)] for path in paths}
     for path in (path for path, files in damage_by_path.items() if files):
         with contextlib.suppress(OSError):

@@ -123,12 +123,11 @@ def show_row(row: str, output: Path, form: str) -> None:
 
     State, scores times 100, seconds of training and prediction, folder.
 
-    ROW is MODEL, or 'MODEL CONFIGURATION' if it has several rows.
+    ROW is MODEL, 'MODEL CONFIGURATION' if it has several rows, or FOLDER:ROW of another store.
     """
     from blurb.api.runs import find
-    from blurb.store.store import Store
 
-    stored = find(Store(output), row)
+    stored = find(output, row)
     lines = [(trial.task, trial.seed, trial.state, *_figures(trial), str(trial.path)) for trial in stored.trials]
     if form != "table":
         told = [(*line, trial.message) for line, trial in zip(lines, stored.trials, strict=True)]
@@ -199,13 +198,13 @@ def rename(row: str, name: str, output: Path, leaderboard: Path | None) -> None:
 
     table = tables.place(output, leaderboard)
     try:
-        stored = find(Store(output), row)
+        stored = find(output, row)
     except (SettingsError, UnknownName):
         if (message := finish(Store(output), row, table, name)) is None:
             raise
         click.echo(f"{row} was renamed before. {message}")
         return
-    message = rename_row(stored, name, table)
+    message = rename_row(stored, name, tables.place(stored.store.root, leaderboard))
     click.echo(f"{stored.name} is now {name}{stored.name.removeprefix(stored.planned.model)}.")
     click.echo(message)
 
@@ -231,7 +230,7 @@ def remove(row: str, output: Path, leaderboard: Path | None, yes: bool) -> None:
 
     table = tables.place(output, leaderboard)
     try:
-        stored = find(Store(output), row)
+        stored = find(output, row)
     except (SettingsError, UnknownName):
         if (message := finish(Store(output), row, table)) is None:
             raise
@@ -247,7 +246,7 @@ def remove(row: str, output: Path, leaderboard: Path | None, yes: bool) -> None:
     click.echo(f"{doomed.size:,} bytes ({megabytes(doomed.size)} MB) will be freed.")
     if not yes:
         click.confirm("Delete them?", abort=True)
-    _, message = remove_row(stored, table)
+    _, message = remove_row(stored, tables.place(stored.store.root, leaderboard))
     click.echo(f"Deleted {stored.name}. {message}")
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from blurb import tasks
+from blurb import names, tasks
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError, Tell, UnknownName, tell_damage
 from blurb.names import known_as
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
@@ -31,31 +32,78 @@ Row: TypeAlias = str | Path | RowScores | HasRows
 """What stands for a row where one is asked for; `HasRows` must have one."""
 
 
-def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
-    """Resolves a reference to a row.
+@dataclass(frozen=True)
+class RowName:
+    """What people type for rows, in every command and from Python.
 
-    `MODEL` or `MODEL CONFIGURATION` in the store; `FOLDER[:ROW]` in another store; `FILE.csv[:ROW]`, a `results.csv` or
-    a `leaderboard.csv` (its runs come from the `results.csv` in the same folder); `published:MODEL`. ROW is optional if
-    there is only one row.
+    `ROW` in the store of the command; `FOLDER[:ROW]` in another store; `FILE.csv[:ROW]` in a `results.csv` or a
+    `leaderboard.csv`; `published:ROW`. ROW is a name as tables print it, a model, a run for its checkpoints (`mine` for
+    `mine@5000`), or of published rows a source (`gu2021`) or `SOURCE/MODEL`.
+
+    :param row: "" for all rows that are there
+    :param place: store or table; None for the store of the command
+    """
+
+    row: str
+    place: Path | None = None
+    published: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> RowName:
+        """Takes a name apart; DataError or SettingsError for a place that is not there, or holds no rows."""
+        if text.startswith(f"{PUBLISHED}:"):
+            return cls(text.partition(":")[2], published=True)
+        if _holds_rows(Path(text)):
+            return cls("", Path(text))
+        for place in (place for place, character in enumerate(text) if character == ":"):
+            if _holds_rows(Path(text[:place])):
+                return cls(text[place + 1 :], Path(text[:place]))
+        if text.endswith((".csv", "/")) or ".csv:" in text:
+            raise DataError("no such file or folder.", Path(text))
+        if _holds_rows(inside := Path(text) / "runs"):
+            raise SettingsError(f"{text} is a folder but no store; did you mean {inside}?")
+        return cls(text)
+
+    def where(self, store: Path) -> str:
+        """Where it looks, for messages."""
+        return "the list of published rows" if self.published else str(self.place or store)
+
+    def rows(self, store: Path, tell: Tell = tell_damage) -> list[RowScores]:
+        """All rows of the place.
+
+        :param store: of the command
+        :param tell: receives messages about damage in a store; damaged trials are left out
+        :raises DataError: (file, line) if a file is invalid
+        """
+        if self.published:
+            return [*published.shipped(), *published.ablations()]
+        place = self.place or store
+        if place.is_file():
+            return of_file(place)
+        return _of_store(place, self.row, tell) or from_store.read(Store(place), tell)
+
+
+def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
+    """The row of a name (`RowName`), which is optional where there is only one row.
 
     :param tell: receives messages about damage in a store; damaged trials are left out
     :raises SettingsError: or UnknownName with the closest name, if there is no such row, or several
     :raises DataError: (file, line) if a file is invalid
     """
-    if reference.startswith(f"{PUBLISHED}:"):
-        return pick(
-            (*published.shipped(), *published.ablations()), reference.partition(":")[2], "the list of published rows"
-        )
-    path, row = _split(reference)
-    if path is None and _holds_rows(inside := Path(reference) / "runs"):
-        raise SettingsError(f"{reference} is a folder but no store; did you mean {inside}?")
-    if mine := _of_store(store, reference, tell):
+    if mine := _of_store(store, reference, tell):  # whatever folders have its name
         return pick(mine, reference, str(store))
-    if path is None:
-        return pick(from_store.read(Store(store), tell), reference, str(store))
-    if path.is_dir():
-        return pick(_of_store(path, row, tell) or from_store.read(Store(path), tell), row, str(path))
-    return pick(of_file(path), row, str(path))
+    name = RowName.parse(reference)
+    return pick(name.rows(store, tell), name.row, name.where(store))
+
+
+def resolve_all(reference: str, store: Path) -> list[RowScores]:
+    """All rows of a name: of a model, of the checkpoints of a run, of a place; errors as of `resolve`."""
+    name = RowName.parse(reference)
+    there = name.rows(store)
+    fits = fitting(there, name.row)
+    if not fits:
+        raise unknown(there, name.row, f"row (in {name.where(store)})")
+    return fits
 
 
 def _of_store(store: Path, wanted: str, tell: Tell) -> list[RowScores]:
@@ -68,18 +116,6 @@ def _of_store(store: Path, wanted: str, tell: Tell) -> list[RowScores]:
     return fits
 
 
-def _split(reference: str) -> tuple[Path | None, str]:
-    """Splits a reference into the table or store, if it names one, and the row."""
-    if _holds_rows(Path(reference)):
-        return Path(reference), ""
-    for place in (place for place, character in enumerate(reference) if character == ":"):
-        if _holds_rows(Path(reference[:place])):
-            return Path(reference[:place]), reference[place + 1 :]
-    if reference.endswith((".csv", "/")) or ".csv:" in reference:
-        raise DataError("no such file or folder.", Path(reference))
-    return None, reference
-
-
 def _holds_rows(path: Path) -> bool:
     """Whether a path is a file or a store; a folder of the row's name may also be a checkpoint."""
     try:
@@ -88,29 +124,50 @@ def _holds_rows(path: Path) -> bool:
         return False
 
 
+def fitting(rows: Sequence[RowScores], wanted: str) -> list[RowScores]:
+    """The rows that a name means (`RowName.row`): the first of its meanings that any has."""
+    if not wanted:
+        return list(rows)
+    meanings: tuple[Callable[[RowScores], str], ...] = (
+        lambda row: row.name,
+        lambda row: row.model,
+        lambda row: (names.run_and_step(row.model) or ("", 0))[0],
+        lambda row: "" if row.model in published.ABLATIONS else row.source,  # a variant is asked for by its name
+        lambda row: f"{row.source}/{row.model}",
+    )
+    return next((fits for of in meanings if (fits := [row for row in rows if of(row) == wanted])), [])
+
+
 def pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:
-    """The row of a name, or of a model that has one; the only row if no name is given.
+    """The one row that a name means; of a run that of its last checkpoint; the only row if no name is given.
 
     :param where: what the rows are of, for messages
     """
     if not rows:
         raise SettingsError("no finished row.", where=where)
-    if not wanted:
-        if len(rows) > 1:
-            raise SettingsError(f"{where} has several rows", fix=f"choose one: {_listed(rows)}.")
-        return rows[0]
-    fits = [row for row in rows if row.name == wanted] or [row for row in rows if row.model == wanted]
+    fits = last_of_a_run(fitting(rows, wanted))
     if not fits:
         raise unknown(rows, wanted, f"row (in {where})")
     if len(fits) > 1:
-        raise SettingsError(f"{where} has several rows of {wanted}", fix=f"choose one: {_listed(fits)}.")
+        several = f"several rows of {wanted}" if wanted else "several rows"
+        raise SettingsError(f"{where} has {several}", fix=f"choose one: {_listed(fits)}.")
     return fits[0]
+
+
+def last_of_a_run(rows: list[RowScores]) -> list[RowScores]:
+    """The rows of the last checkpoint, if all are of the checkpoints of one run."""
+    steps = {row.name: names.run_and_step(row.model) for row in rows}
+    known = {step for step in steps.values() if step is not None}
+    if None in steps.values() or len({run for run, _ in known}) != 1:
+        return rows
+    return [row for row in rows if steps[row.name] == max(known)]
 
 
 def unknown(rows: Sequence[RowScores], wanted: str, kind: str = "row") -> UnknownName:
     """The error for a name that no row has; it lists models, and of a model with several rows their names, too."""
     models = Counter(row.model for row in rows)
-    known = [*models, *(row.name for row in rows if models[row.model] > 1)]
+    sources = dict.fromkeys(row.source for row in rows if row.source)
+    known = [*models, *(row.name for row in rows if models[row.model] > 1), *sources]
     how = f" {wanted} is a folder: blurb run makes the row of a checkpoint." if _is_folder(wanted) else ""
     return UnknownName(kind, wanted, known, how=how)
 

@@ -83,7 +83,7 @@ ORIGINAL = "MTL/data/gad.zip"
         (["leaderboard", "html", "--open"], "blurb opens no browser: open the file that it names."),
         (["-v"], "No such option '-v'. Did you mean '--version'?"),
         (["resume"], "There is no command called 'resume'. Did you mean 'run'?"),
-        (["rseume"], " run, runs, schema, score, "),
+        (["rseume"], " run, runs, score, "),
         (["download"], "Did you mean 'data get'?"),
         (["errors", "row", "ncbi-disease"], "Did you mean --task ncbi-disease?"),
         (["errors", "row", "NCBI_disease"], "Did you mean --task NCBI_disease?"),

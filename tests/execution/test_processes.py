@@ -115,12 +115,15 @@ def test_no_other_process_is_started() -> None:
     assert found == {
         "extensions/clusters/slurm.py": 3, "execution/environment.py": 2, "extensions/series/callback/trainer.py": 0,
     }  # fmt: skip
-    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "blurb" / "extensions").rglob("*.py")}
+    texts = {
+        f"{path.parent.name}/{path.name}": path.read_text(encoding="utf-8")
+        for path in (ROOT / "blurb" / "extensions").rglob("*.py")
+    }
     assert {name: text.count("sys.executable") for name, text in texts.items() if "sys.executable" in text} == {
-        "_slurm_script.py": 1, "trainer.py": 1,
+        "clusters/_slurm_script.py": 1, "callback/trainer.py": 1,
     }  # fmt: skip
-    assert re.search(r'sys\.executable,\s+"-P"', texts["trainer.py"])
-    assert re.search(r'sys\.executable,\s+"-P"', texts["_slurm_script.py"])
+    assert re.search(r'sys\.executable,\s+"-P"', texts["callback/trainer.py"])
+    assert re.search(r'sys\.executable,\s+"-P"', texts["clusters/_slurm_script.py"])
 
 
 SCRIPT = """

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from blurb.cli import cli
-from blurb.records import schema
 from blurb.results.leaderboard_csv import read_lines
 from blurb.results.references import of_file
 from blurb.store import planned_rows as rows
 from blurb.store.figures import Figures
 from blurb.store.store import Store
 from tests.golden import encoder
+from tests.golden.schemas import schema
 
 HERE = Path(__file__).parent
 

@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DataError, SettingsError, UnknownName
-from blurb.results import from_store, published, tables
-from blurb.results.references import of_file, pick, resolve
+from blurb.results import from_store, published, references, tables
+from blurb.results.references import of_file, pick, resolve, resolve_all
 from blurb.results.row_scores import Origin, RowScores
 from blurb.store import planned_rows as rows
 from blurb.store.index import Index
@@ -254,3 +256,55 @@ def test_a_checkpoint_that_was_never_scored_is_told_apart_from_a_typing_error() 
     (Path("encoder") / "config.json").write_text("{}", encoding="utf-8")
     assert "encoder is a folder: blurb run makes the row of a checkpoint." in str(refused("encoder"))
     assert "is a folder" not in str(refused("wrong"))
+
+
+@pytest.fixture(scope="module")
+def series(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with two checkpoints of a run, the numbers of which sort otherwise as text, and one of another run."""
+    folder = tmp_path_factory.mktemp("series")
+    for model, score in (("mine@900", 0.5), ("mine@5000", 0.75), ("yours@10", 0.25)):
+        fill(Store(folder / "runs"), model, score=score)
+    return folder
+
+
+@pytest.mark.parametrize("prefix", ["", "runs:"])
+def test_a_run_means_its_checkpoints_and_one_row_of_it_the_last(
+    series: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(series)
+    assert [row.model for row in resolve_all(f"{prefix}mine", Path("runs"))] == ["mine@900", "mine@5000"]
+    assert named(f"{prefix}mine").model == "mine@5000"
+    assert named(f"{prefix}mine@900").model == "mine@900"
+    assert "'mine'" not in str(refused(f"{prefix}mien@900"))
+
+
+def test_a_source_means_its_published_rows_without_variants() -> None:
+    of_paper = resolve_all("published:gu2021", Path("runs"))
+    assert {row.identity for row in of_paper} == {r.identity for r in published.shipped() if r.source == "gu2021"}
+    assert [row.model for row in resolve_all("published:gu2021/PubMedBERT", Path("runs"))] == ["PubMedBERT"]
+    assert named("published:PubMedBERT half-time").source == "gu2021"
+    assert "gu2021" in str(refused("published:gu2022"))
+
+
+@pytest.mark.extensions
+@pytest.mark.parametrize("reference", ["c", "other:c", "other", "other:c quick lr=0.001"])
+def test_every_command_takes_the_same_names(reference: str) -> None:
+    store = "other" if reference == "c" else "runs"
+    for line in (
+        ["compare", reference, reference], ["runs", "show", reference], ["runs", "verify", reference],
+        ["export", "markdown", reference, "--tasks", "gad"],
+    ):  # fmt: skip
+        done = CliRunner().invoke(cli, [*line, "--output", store])
+        assert (done.exit_code, done.exception) == (0, None), (line, done.output)
+    trial = references.trial(reference, Path(store), "gad")
+    assert trial.path.parent.parent.name == "c"
+
+
+@pytest.mark.extensions
+def test_a_table_or_a_published_row_is_no_row_of_a_store() -> None:
+    for reference in ("leaderboard.csv:a", "published:BioBERT"):
+        done = CliRunner().invoke(cli, ["runs", "show", reference])
+        assert f"{reference} is no row of a store; name one of a store: ROW or FOLDER:ROW." in str(done.exception)
+    done = CliRunner().invoke(cli, ["export", "markdown", "a", "published:BioBERT", "--tasks", "gad"])
+    assert done.exit_code == 0, done.exception
+    assert "BioBERT" in done.output

@@ -14,7 +14,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data import read_split
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def figures() -> dict[str, object]:

@@ -24,6 +24,7 @@ from blurb.row_files.reading import manifest_of
 from tests.cli.in_process import blurb as command
 from tests.extensions.board.test_listing import edit, of_an_older_version
 from tests.extensions.board.test_verification import seal
+from tests.golden import schemas
 from tests.scoring.test_forms import answers
 
 VERIFY = ("leaderboard", "verify", "board", "--suite", "demo")
@@ -63,8 +64,7 @@ def test_rows_are_added_and_verified(folder: Path) -> None:
     assert events(folder) == [*(("added", name) for name in names), *(("verified", name) for name in names)]
     code, out, _ = command([*VERIFY, "--format", "json"], folder)
     assert code == 0
-    _, schema, _ = command(["schema", "leaderboard", "verify"], folder)
-    jsonschema.validate(json.loads(out), json.loads(schema))
+    jsonschema.validate(json.loads(out), schemas.of_command("leaderboard verify"))
     content = json.loads(out)
     assert [(row["row"], row["level"], row["recorded"]) for row in content["rows"]] == [
         (name, "recomputed", "recomputed") for name in names

@@ -21,6 +21,7 @@ from blurb.extensions.board.signals import FATAL, SignalKind
 from blurb.extensions.board.verification import Level, verify
 from blurb.row_files.writing import MANIFEST
 from tests.cli.in_process import blurb as command
+from tests.golden import schemas
 from tests.scoring.test_forms import answers
 
 NAMES = ("ncbi-disease", "gad", "biosses", "hoc")
@@ -241,8 +242,7 @@ def test_the_command_says_the_level_with_its_exit_code(rows: Path, tmp_path: Pat
     run = json.loads((row / "row.json").read_text())["runs"][0]
     assert f"{run['task']}, seed {run['seed']}, {run['metric']} on test: figure edited: claimed" in out
     code, out, _ = command([*asked, str(row), "--format", "json"], tmp_path)
-    _, schema, _ = command(["schema", "leaderboard", "verify"], tmp_path)
-    jsonschema.validate(json.loads(out), json.loads(schema))
+    jsonschema.validate(json.loads(out), schemas.of_command("leaderboard verify"))
     assert json.loads(out)["level"] == "claimed"
 
 

@@ -77,8 +77,9 @@ def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **op
     eval-results (model cards of the Hugging Face Hub), every-eval-ever (an entry of that store of results), latex or
     markdown (tables), or bibtex (references). After an error nothing is written (exit code 2).
 
-    ROW is MODEL or 'MODEL CONFIGURATION', as the tables print it. Tables and references take several, or all without
-    any; the other formats need one.
+    ROW is MODEL or 'MODEL CONFIGURATION', as the tables print it, a run for its checkpoints, FOLDER[:ROW],
+    FILE.csv[:ROW] or published:MODEL. Tables and references take several, or all without any; the other formats need
+    one.
     """
     from blurb import tasks
     from blurb.extensions.reports.export import formats

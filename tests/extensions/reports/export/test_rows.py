@@ -45,7 +45,7 @@ def store(tmp_path: Path) -> Store:
         (["model-index", "alpah"], "Did you mean 'alpha'"),
         (["model-index"], "There are 4 such rows; choose one as ROW:\n  'alpha quick lr=0.001 bf16'\n"),
         (["model-index", "alpha"], "There are 3 such rows; choose one as ROW:\n  'alpha quick lr=0.001 bf16'\n"),
-        (["model-index", "alpha quick"], "There is no row in the store called 'alpha quick'"),
+        (["model-index", "alpha quick"], "called 'alpha quick'. Did you mean 'alpha'"),
         (["model-index", "alpha quick lr=0.001 bf61"], "Did you mean 'alpha quick lr=0.001 bf16'"),
         (["model-index", "sigma"], "synthetic demo suite"),
         (["eval-results", "sigma"], "synthetic demo suite"),

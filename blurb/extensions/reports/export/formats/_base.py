@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from blurb import names
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.results import from_store
-from blurb.results.references import unknown
+from blurb.results.references import last_of_a_run, resolve_all
 from blurb.results.row_scores import DEMO, RowScores
 from blurb.row_files.writing import Party
 from blurb.store.store import Store
@@ -73,51 +72,31 @@ class Format:
 
 
 def rows(wanted: ExportRequest, optional: bool = False) -> list[RowScores]:
-    """The requested rows of the store, in the order of the arguments.
+    """The requested rows, of the store unless their names say otherwise, in the order of the arguments.
 
     Rows of the demo suite are left out if there are real ones, as their numbers are not comparable.
 
     :param optional: an empty store is no error, unless a row was requested
     """
-    there = from_store.read(Store(wanted.store))
-    if not there and optional and not wanted.rows:
-        return []
-    if not there:
+    chosen = {name: resolve_all(name, wanted.store) for name in wanted.rows}
+    there = [row for rows in chosen.values() for row in rows] if chosen else from_store.read(Store(wanted.store))
+    if not there and not optional:
         raise StoreError(f"No finished trials in {wanted.store}", fix="check --output.")
-    chosen = [row for name in wanted.rows for row in _fitting(there, name)] or there
-    chosen = list({row.name: row for row in chosen}.values())
-    real = [row for row in chosen if row.suite != DEMO]
-    named = [name for name in wanted.rows if all(row.suite == DEMO for row in _fitting(there, name))]
+    there = list({row.name: row for row in there}.values())
+    real = [row for row in there if row.suite != DEMO]
+    named = [name for name, rows in chosen.items() if all(row.suite == DEMO for row in rows)]
     if real and named:
         raise SettingsError(f"{named[0]} ran on the synthetic demo suite, and cannot stand beside real rows.")
-    return real or chosen
-
-
-def _fitting(there: Sequence[RowScores], name: str) -> list[RowScores]:
-    """The row of a name, or all rows of a model, or of the checkpoints of a run."""
-    fits = [row for row in there if row.name == name] or [row for row in there if row.model == name]
-    fits = fits or [row for row in there if (names.run_and_step(row.model) or ("", 0))[0] == name]
-    if not fits:
-        raise unknown(there, name, "row in the store")
-    return fits
+    return real or there
 
 
 def one_row(wanted: ExportRequest) -> RowScores:
     """The requested row, of a run that of its last checkpoint; SettingsError with the choices if there are several."""
-    chosen = _last_of_a_run(rows(wanted))
+    chosen = last_of_a_run(rows(wanted))
     if len(chosen) > 1:
         choices = "\n".join(f"  '{row.name}'" for row in chosen)
         raise SettingsError(f"There are {len(chosen)} such rows", fix=f"choose one as ROW:\n{choices}")
     return chosen[0]
-
-
-def _last_of_a_run(there: list[RowScores]) -> list[RowScores]:
-    """The rows of the last checkpoint, if all are of the checkpoints of one run."""
-    steps = {row.name: names.run_and_step(row.model) for row in there}
-    known = {found for found in steps.values() if found is not None}
-    if None in steps.values() or len({run for run, _ in known}) != 1:
-        return there
-    return [row for row in there if steps[row.name] == max(known)]
 
 
 def real_row(wanted: ExportRequest) -> RowScores:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from blurb.extensions.reports.export.formats._base import ExportRequest, rows
-from blurb.messages.errors import SettingsError, StoreError, UnknownName
+from blurb.messages.errors import SettingsError, StoreError
 from blurb.messages.text import grouped
-from blurb.results import groups, notes, published
+from blurb.results import groups, notes
 from blurb.results.groups import Standing
+from blurb.results.references import PUBLISHED, resolve_all
 from blurb.results.row_scores import DEMO, RowScores
 from blurb.results.score import SCORE, datasets_by_type
 from blurb.tasks import Task
@@ -60,7 +61,9 @@ class ExportTable:
 
 def grid(wanted: ExportRequest) -> ExportTable:
     """The requested table, published rows first; what has no figure is left out unless it was asked for by name."""
-    others = _published(wanted.published)
+    named = [name.removeprefix(f"{PUBLISHED}:") for name in wanted.published]
+    others = [row for name in named for row in resolve_all(f"{PUBLISHED}:{name}", wanted.store)]
+    others = list({row.identity: row for row in others}.values())
     own = rows(wanted, optional=bool(others))
     if not wanted.rows and others:
         own = [row for row in own if row.suite != DEMO]
@@ -138,16 +141,3 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
         facts.append(f"data not verified as BLURB's: {row.data}")
     facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
     return Column(name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.of_row(row))
-
-
-def _published(asked: Sequence[str]) -> list[RowScores]:
-    """Published rows by source (`gu2021`), or by source and model (`gu2021/PubMedBERT`)."""
-    every = published.shipped()
-    choices = [choice for row in every for choice in (row.source, f"{row.source}/{row.model}")]
-    chosen: list[RowScores] = []
-    for name in asked:
-        if name not in choices:
-            raise UnknownName("published row", name, dict.fromkeys(choices))
-        named = [row for row in every if name in (row.source, f"{row.source}/{row.model}")]
-        chosen += [row for row in named if row not in chosen]
-    return chosen
