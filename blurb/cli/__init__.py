@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
+import re
 import sys
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
+from click.utils import make_default_short_help
 
 from blurb import __version__
 from blurb.cli import _exit
@@ -22,6 +26,8 @@ SECTIONS = {
     "Housekeeping": ("doctor", "cache", "gc", "rescore"),
 }
 """The commands of the core as the help lists them."""
+FIRST_SENTENCE = re.compile(r'^def command\(.*?\) -> None:[^\n]*\n    """(.*?)"""', re.MULTILINE | re.DOTALL)
+"""The docstring of the function of a command."""
 
 
 class Commands(Group):
@@ -38,12 +44,26 @@ class Commands(Group):
                 formatter.write_dl([(name, self._short_help(context, name, width)) for name in names])
 
     def _short_help(self, context: click.Context, name: str, width: int) -> str:
-        """A line about a command; of one that cannot be loaded the reason, as the others must be listed."""
+        """A line about a command; of one that cannot be loaded the reason, as the others must be listed.
+
+        Of blurb's own it is read from the source: to import them all would take seconds.
+        """
+        own = name in self.own_commands(context)
+        target = f"blurb.cli.{name}" if own else added.entries[name].target.partition(":")[0]
+        if own or added.entries[name].extension:
+            module = importlib.util.find_spec(target)
+            source = Path(module.origin).read_text(encoding="utf-8") if module and module.origin else ""
+            text = FIRST_SENTENCE.search(source)
+            return make_default_short_help(text[1], width) if text else ""
         try:
             command = self.get_command(context, name)
         except SettingsError as error:
             return f"(cannot be loaded: {error})"
         return "" if command is None else command.get_short_help_str(width)
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        words = [CompletionItem(name) for name in self.list_commands(context) if name.startswith(incomplete)]
+        return words if words or not incomplete.startswith("-") else super().shell_complete(context, incomplete)
 
     def own_commands(self, context: click.Context) -> list[str]:
         names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]

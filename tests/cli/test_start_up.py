@@ -99,6 +99,14 @@ def test_every_command_and_option_has_help(path: tuple[str, ...]) -> None:
     assert result.exit_code == 0
 
 
+def test_help_reads_of_the_source_what_the_commands_say() -> None:
+    """Oracle: the commands themselves, loaded."""
+    context = click.Context(cli)
+    for name in cli.list_commands(context):  # type: ignore[attr-defined]
+        command = cli.get_command(context, name)  # type: ignore[attr-defined]
+        assert cli._short_help(context, name, 60) == command.get_short_help_str(60), name  # type: ignore[attr-defined]
+
+
 def test_tasks_in_all_formats() -> None:
     rows = json.loads(CliRunner().invoke(cli, ["tasks", "--format", "json"]).output)
     assert len(rows) == 13
