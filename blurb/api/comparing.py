@@ -10,8 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb import regression
 from blurb.messages.errors import ErrorCollector, item_of
 from blurb.records import columns
+from blurb.regression.in_series import decide_in_series
+from blurb.regression.reading import read_rules
+from blurb.results import comparability
+from blurb.results.comparison import Line, compare_rows
+from blurb.results.decomposition import PartLine, decompose
 from blurb.results.references import Row, row_of, rows_of
 from blurb.results.row_scores import RowScores
 
@@ -37,8 +43,6 @@ def compare(
     :param runs_only: leave out the variance from the choice of test examples
     :raises SettingsError: if a reference fits no row, or several
     """
-    from blurb.results.comparison import compare_rows
-
     one, two = rows_of((first, other), output)
     return Comparison(one, two, split, tuple(compare_rows(one, two, split, with_units=not runs_only)))
 
@@ -58,22 +62,16 @@ class Comparison:
     @property
     def remarks(self) -> tuple[str, ...]:
         """All that differs between the rows, and what is not known of both."""
-        from blurb.results import comparability
-
         return tuple(comparability.remarks(self.first, self.other))
 
     @property
     def decomposition(self) -> Decomposition | None:
         """Where the difference of the scores comes from; None unless both rows have all datasets, or all but BioASQ."""
-        from blurb.results.decomposition import decompose
-
         return decompose(self.lines)
 
     def parts(self) -> DataFrame:
         """The decomposition as a table, a line a task type and dataset; empty if the rows are not complete."""
         from pandas import DataFrame
-
-        from blurb.results.decomposition import PartLine
 
         found = self.decomposition
         lines = [part.line for part in found.parts] if found else []
@@ -86,8 +84,6 @@ class Comparison:
     def to_pandas(self, level: float = 0.05) -> DataFrame:
         """One line per dataset: both means, the difference with its 95 % interval, p (corrected by Holm), a verdict."""
         from pandas import DataFrame
-
-        from blurb.results.comparison import Line
 
         return DataFrame(self.table(level), columns=columns(Line))
 
@@ -155,10 +151,6 @@ def check(
     :raises SettingsError: for a rule or a row that cannot be read, or a series that was begun with others
     :raises StoreError: for a state file that was edited or is damaged
     """
-    from blurb import regression
-    from blurb.regression.in_series import decide_in_series
-    from blurb.regression.reading import read_rules
-
     start, errors = time.perf_counter(), ErrorCollector()
     in_series = state is not None
     chosen = errors.tried(read_rules, rules, split, max_drop, tasks, across, rule, looks, sd, in_series)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb import data as data_
+from blurb import tasks
 from blurb.messages.errors import SettingsError
+from blurb.planning.request import check_files, folders
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -25,10 +28,6 @@ def load_dataset(
     :raises DataError: (file, line) if a file is missing or invalid
     """
     from datasets import DatasetDict
-
-    from blurb import data as data_
-    from blurb import tasks
-    from blurb.planning.request import check_files, folders
 
     chosen = tasks.load_selection(task)
     if len(chosen) > 1:

@@ -6,11 +6,21 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
+from blurb import formulations, tasks
+from blurb.checkpoints.loaded_encoder import encoder_of
+from blurb.checkpoints.terms import published
+from blurb.corpora import demo
+from blurb.data import read_split
+from blurb.doctor import checkpoint
+from blurb.inputs.words import word_pieces
+from blurb.learners.base import Subset
 from blurb.messages.errors import BlurbError
+from blurb.protocols import protocol
 
 if TYPE_CHECKING:
     from blurb.checkpoints import Source
@@ -80,9 +90,6 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
 
     :raises ModelError: if it cannot be loaded; `blurb doctor` lists all that is wrong then
     """
-    from blurb import tasks
-    from blurb.checkpoints.loaded_encoder import encoder_of
-    from blurb.corpora import demo
     from blurb.planning.request import source
 
     logging.getLogger("transformers").setLevel(logging.ERROR)  # it tells of new embeddings, which markers need
@@ -118,16 +125,12 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
 
 def _unknown(tokenizer: Tokenizer) -> list[str]:
     """The probes of which a part is the unknown token."""
-    from blurb.checkpoints.terms import published
-
     probes = [*published(), *SYMBOLS]
     index = tokenizer.inner.unk_token_id
     return [probe for probe, pieces in zip(probes, tokenizer.subtokens(probes), strict=True) if index in pieces.ids]
 
 
 def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]:
-    from blurb.inputs.words import word_pieces
-
     if not getattr(tokenizer.inner, "is_fast", False):
         yield "The tokenizer has no fast version: sub-tokens are found word by word, and a word is their only place."
     if tokenizer.special_tokens.cls is None:
@@ -151,8 +154,6 @@ def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]
 
 
 def _of_encoder(source: Source, tokenizer: Tokenizer, encoder: Any) -> Iterator[str]:
-    from blurb.doctor import checkpoint
-
     folder = Path(source.location)
     yield from (f"{problem.what} {problem.fix}" for problem in checkpoint.silent(folder, tokenizer, encoder))
     if source.checkpoint.is_causal:
@@ -175,8 +176,6 @@ def _of_encoder(source: Source, tokenizer: Tokenizer, encoder: Any) -> Iterator[
 
 def _leaves_segments_out(tokenizer: Tokenizer, encoder: Any) -> bool:
     """Whether the encoder takes segment ids, and the tokenizer gives them only to who asks for them."""
-    from inspect import signature
-
     takes = "token_type_ids" in signature(encoder.forward).parameters
     if tokenizer.special_tokens.types is not None or not takes or getattr(encoder.config, "type_vocab_size", 2) < 2:
         return False
@@ -185,11 +184,7 @@ def _leaves_segments_out(tokenizer: Tokenizer, encoder: Any) -> bool:
 
 def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) -> SmokeTest:
     """One step of training and a prediction, on synthetic examples."""
-    from blurb import formulations
-    from blurb.data import read_split
-    from blurb.learners.base import Subset
     from blurb.learners.finetuning.encoder import EncoderLearner
-    from blurb.protocols import protocol
 
     begun = time.perf_counter()
     error = ""

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 from blurb.api.generator_lock import generator_lock
 from blurb.data import raw
 from blurb.data.raw import Input, Raw
+from blurb.inputs import tagging
+from blurb.learners import saved_models
+from blurb.learners.base import Subset
+from blurb.store import plugins
 
 if TYPE_CHECKING:
     from blurb.data.schema import Example
@@ -84,8 +88,6 @@ class KeptModel:
         ]
 
     def _answers(self, units: Sequence[Example]) -> tuple[Sequence[Any], Sequence[list[float]] | None]:
-        from blurb.learners.base import Subset
-
         if not units:
             return [], None
         answers, scores, *_ = self._learner.predict(Subset(units, ""))
@@ -108,9 +110,6 @@ def load_model(
     :param trust_remote_code: allow the Python files of its checkpoint
     :raises ModelError: if there is none, or it is damaged
     """
-    from blurb.learners import saved_models
-    from blurb.store import plugins
-
     plugins.load_all([{"head": head, "pooling": pooling}])
     folder = Path(trial)
     folder = folder if (folder / saved_models.ABOUT).is_file() else folder / saved_models.FOLDER
@@ -136,8 +135,6 @@ def predict(
 
 
 def _spans(given: Raw, tags: Sequence[str], scores: Sequence[float]) -> list[dict[str, Any]]:
-    from blurb.inputs import tagging
-
     spans = []
     for start, end, kind in tagging.spans(list(tags)):
         span: dict[str, Any] = {"start": start, "end": end, "type": kind}

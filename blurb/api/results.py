@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb import tasks
 from blurb.messages.errors import DataError, SettingsError
+from blurb.results import from_store, leaderboard_csv
+from blurb.results.references import of_file, pick, trial_of
+from blurb.store.record import PREDICTIONS, read_predictions
+from blurb.store.store import Store
 from blurb.tasks import TWELVE, TYPES
 
 if TYPE_CHECKING:
@@ -70,8 +75,6 @@ class Results:
         """
         from pandas import DataFrame
 
-        from blurb.results import leaderboard_csv
-
         columns = leaderboard_csv.columns_of(self.rows)
         numbers = [*leaderboard_csv.NUMBERS, *(name for name in columns if name not in leaderboard_csv.COLUMNS)]
         first = [*FIRST, *(name for name in columns if name in numbers and name not in FIRST)]
@@ -99,14 +102,10 @@ class Results:
         """
         from pandas import DataFrame
 
-        from blurb.store.record import PREDICTIONS, read_predictions
-
         return DataFrame(read_predictions(self.trial(model, task, seed) / PREDICTIONS))
 
     def trial(self, model: str, task: str, seed: int | None = None) -> Path:
         """The folder of a trial; parameters and errors as of `predictions`."""
-        from blurb.results.references import pick, trial_of
-
         return trial_of(pick(self.rows, model, str(self.path)), task, seed).path
 
     def __repr__(self) -> str:
@@ -116,8 +115,6 @@ class Results:
 
     def _repr_html_(self) -> str:
         from pandas import DataFrame
-
-        from blurb import tasks
 
         figures = [(row, row.means(), row.type_means()) for row in self.rows]
         whole = {task.name: task.type for task in tasks.all() if task.paper_order}
@@ -138,10 +135,6 @@ def load_results(path: Path | str = "runs") -> Results:
     :raises DataError: if there is no such folder or file, or (with file and line) if it is none of them
     :raises SettingsError: if a store has no finished row
     """
-    from blurb.results import from_store
-    from blurb.results.references import of_file
-    from blurb.store.store import Store
-
     path = Path(path)
     if path.is_file():
         return Results(tuple(of_file(path)), path)

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from blurb import names
 from blurb.execution import row_edits
-from blurb.learners import row_name
+from blurb.learners import row_name, saved_models
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, tell_damage
 from blurb.names import by_number
-from blurb.results.references import RowName, pick
+from blurb.results import tables
+from blurb.results.references import RowName, of_file, pick
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.store import planned_rows as row_files
 from blurb.store import row_contents
@@ -102,8 +103,6 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
 
 
 def _damaged_model(path: Path) -> list[str]:
-    from blurb.learners import saved_models
-
     return [saved_models.FOLDER] if (path / saved_models.FOLDER).is_dir() and not saved_models.is_kept(path) else []
 
 
@@ -138,9 +137,6 @@ def finish(store: Store, reference: str, leaderboard: Path, name: str | None = N
     :param name: the new name of a row that was renamed
     :returns: what is said of the tables; None if nothing of that kind was begun
     """
-    from blurb.results import tables
-    from blurb.results.references import of_file
-
     if not leaderboard.exists():
         return None
     try:
@@ -164,8 +160,6 @@ def finish(store: Store, reference: str, leaderboard: Path, name: str | None = N
 
 def _tables(store: Store, leaderboard: Path) -> str:
     """Rebuilds the tables if they are those of the store, and says what became of them."""
-    from blurb.results import tables
-
     elsewhere = "Other tables of this store have the row as it was; blurb rescore --leaderboard FILE rebuilds them."
     if not leaderboard.exists():
         return elsewhere

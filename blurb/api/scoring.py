@@ -7,13 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb import tasks
 from blurb.messages.errors import DataError, ErrorCollector, SettingsError, item_of, notify
+from blurb.planning.request import folders
+from blurb.scoring import scores, storing
+from blurb.scoring.files import ENDINGS
+from blurb.scoring.lines import lines
+from blurb.scoring.values import Reading
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from blurb.scoring.scores import MatchedAnswers, Score
-    from blurb.scoring.values import Reading
     from blurb.tasks import Split, Task
 
     Predictions = Path | str | Mapping[str, Any] | Sequence[Any]
@@ -31,8 +36,6 @@ class Scores(tuple["Score", ...]):
     def to_pandas(self) -> DataFrame:
         """One line a dataset, with the columns of `blurb score --format csv`."""
         from pandas import DataFrame
-
-        from blurb.scoring.lines import lines
 
         return DataFrame(lines(self))
 
@@ -79,10 +82,6 @@ def score(
     :param output: that store
     :raises DataError: (file, line) for answers that are missing, double, unknown or no answers to the task
     """
-    from blurb.planning.request import folders
-    from blurb.scoring import scores, storing
-    from blurb.scoring.values import Reading
-
     if add is not None and split != "test":
         raise SettingsError("A trial needs predictions on test; leave out --split.")
     if dev is not None and add is None:
@@ -130,9 +129,6 @@ def _all_matched(
 
 def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predictions]]:
     """The tasks with what is given of each, in the order of the paper's tables."""
-    from blurb import tasks
-    from blurb.scoring.files import ENDINGS
-
     if task is not None:
         if isinstance(predictions, Path | str) and Path(predictions).is_dir():
             fix = "give a file, or leave --task out and name the files after their datasets."

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb import tasks as known
 from blurb.messages.errors import ErrorCollector, item_of
+from blurb.planning.seeds import Aim, SeedLine, plan_seeds
 from blurb.records import columns
 from blurb.results.references import Row, rows_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from blurb.planning.seeds import SeedLine
     from blurb.tasks import Split
 
 
@@ -36,8 +37,6 @@ class SeedPlan:
     def to_pandas(self) -> DataFrame:
         """A line a dataset; columns as the keys of `lines`."""
         from pandas import DataFrame
-
-        from blurb.planning.seeds import SeedLine
 
         return DataFrame(list(self.lines), columns=columns(SeedLine))
 
@@ -79,9 +78,6 @@ def plan(
     :param output: the store of references without a folder
     :raises SettingsError: for numbers that cannot be, and rows without runs by their nature
     """
-    from blurb import tasks as known
-    from blurb.planning.seeds import Aim, plan_seeds
-
     errors = ErrorCollector()
     aim = errors.tried(Aim, detect, power, level, sd, seeds, hours)
     chosen = None if tasks is None else errors.tried(known.select, tasks)

@@ -8,10 +8,17 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb import tasks
+from blurb.execution import engines, sweep_parts, sweeps
+from blurb.execution.engine import Sweep
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, tell_damage
+from blurb.results import tables
+from blurb.store import schema
+from blurb.store.row_contents import failure_of
+from blurb.store.store import Store
+from blurb.terminal.progress import Display
 
 if TYPE_CHECKING:
-    from blurb.execution.engine import Sweep
     from blurb.execution.job import Job, TrialOutcome
 
 
@@ -47,13 +54,6 @@ def work(
     :raises StoreError: if there is nothing to join
     :raises TooManyFailures: with the last reason
     """
-    from blurb.execution import sweeps
-    from blurb.execution.engine import Sweep
-    from blurb.results import tables
-    from blurb.store import schema
-    from blurb.store.row_contents import failure_of
-    from blurb.store.store import Store
-
     store = output if sweep is None else sweep.absolute().parent.parent
     schema.check(store)
     if part is not None and sweep is None:
@@ -99,12 +99,6 @@ def retry(
     :returns: the number of trials that had failed, and the outcomes
     :raises StoreError: if none of the trials of the sweeps failed
     """
-    from blurb import tasks
-    from blurb.execution import sweeps
-    from blurb.execution.engine import Sweep
-    from blurb.store import schema
-    from blurb.store.row_contents import failure_of
-
     schema.check(output)
     chosen = None if selection == "all" else {task.name for task in tasks.load_selection(selection)}
     failed = [
@@ -132,9 +126,6 @@ def retry(
 
 
 def _run(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[TrialOutcome]:
-    from blurb.execution import engines
-    from blurb.terminal.progress import Display
-
     failures: list[str] = []
     shown = Display(sweep.jobs) if progress else nullcontext()
     with shown as display:
@@ -155,8 +146,6 @@ def _run(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[
 
 def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[str] | None) -> Sequence[Job]:
     """The jobs to run, or with None for `allow` to look at; of what may not run here, a message if others may."""
-    from blurb.execution import sweep_parts, sweeps
-
     if sweep is None:
         problems: list[BlurbError] = []
         if not (jobs := sweeps.jobs_of(output, problems.append, allow)) and problems:

@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.api import running
+from blurb.execution import engines
+from blurb.execution.engine import Launch
 from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.planning.options import POWER, RunOptions
+from blurb.planning.seeds import Aim
+from blurb.results.references import row_of
+from blurb.statistics import planning
+from blurb.statistics.pooled import Squares, pool
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
-    from blurb.planning.seeds import Aim
     from blurb.results.row_scores import RowScores
 
 PILOT = 5
@@ -32,8 +38,6 @@ def executed(options: RunOptions) -> Results:
 
     :raises BlurbError: before anything is trained
     """
-    from blurb.api import running
-
     aim, against = _checked(options)
     stage = replace(options, seeds=PILOT, against=None, detect=None, power=POWER)
     if options.dry_run:
@@ -55,9 +59,6 @@ def seeds_of_pilot(row: RowScores, aim: Aim) -> dict[str, int | None]:
 
     A dataset without variance, as of a learner without runs, keeps what it has.
     """
-    from blurb.statistics import planning
-    from blurb.statistics.pooled import Squares, pool
-
     counts: dict[str, int | None] = {}
     for name, dataset in row.datasets.items():
         scores = [score for seed, score in dataset.scores(SPLIT).items() if seed <= PILOT]  # type: ignore[arg-type]
@@ -70,11 +71,6 @@ def seeds_of_pilot(row: RowScores, aim: Aim) -> dict[str, int | None]:
 
 def _checked(options: RunOptions) -> tuple[Aim, RowScores]:
     """What the seeds are for, and the row that they are against; all that is wrong with either at once."""
-    from blurb.execution import engines
-    from blurb.execution.engine import Launch
-    from blurb.planning.seeds import Aim
-    from blurb.results.references import row_of
-
     errors = ErrorCollector()
     for error in options.contradictions:
         errors.add(error)

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transformers import PreTrainedModel
+
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.reading import blamed
 from blurb.checkpoints.references import locate
@@ -20,7 +22,7 @@ from blurb.messages.errors import ModelError
 from blurb.system.cache import home
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerBase
 
 IN_MEMORY = "in memory"
 """The revision of a loaded model."""
@@ -64,8 +66,6 @@ def default_name(model: PreTrainedModel) -> str:
 
 
 def _check_loaded(model: Any) -> None:
-    from transformers import PreTrainedModel
-
     kind = type(model).__name__
     if not isinstance(model, PreTrainedModel):
         inner = f"; of a {kind} give the encoder inside" if hasattr(model, "parameters") else ""

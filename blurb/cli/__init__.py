@@ -54,7 +54,7 @@ class Commands(Group):
             module = importlib.util.find_spec(target)
             source = Path(module.origin).read_text(encoding="utf-8") if module and module.origin else ""
             text = FIRST_SENTENCE.search(source)
-            return make_default_short_help(text[1], width) if text else ""
+            return str(make_default_short_help(text[1], width)) if text else ""
         try:
             command = self.get_command(context, name)
         except SettingsError as error:

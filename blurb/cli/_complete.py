@@ -10,12 +10,12 @@ import functools
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+from blurb.messages.errors import StoreError
+from blurb.tasks import types
 
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str]]"]
 
@@ -29,8 +29,6 @@ def values(list_names: Callable[[click.Context], Iterable[str]], commas: bool = 
 
     @functools.wraps(list_names)
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        from click.shell_completion import CompletionItem
-
         before, comma, typed = incomplete.rpartition(",") if commas else ("", "", incomplete)
         given = before.split(",")
         try:
@@ -53,7 +51,6 @@ def _task_names(context: click.Context) -> list[str]:
 
 def _selections(context: click.Context) -> list[str]:
     from blurb import tasks
-    from blurb.tasks import types
 
     return [*_task_names(context), *types.names(), "all", tasks.TWELVE]
 
@@ -75,7 +72,6 @@ def _rows(context: click.Context) -> list[str]:
 
 
 def _rows_anywhere(context: click.Context) -> list[str]:
-    from blurb.messages.errors import StoreError
     from blurb.results import published
 
     there: list[str] = []

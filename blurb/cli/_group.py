@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from blurb import tasks
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.names import known_as
 from blurb.registry import Registry
@@ -192,8 +193,6 @@ def _with_meant(error: click.NoSuchOption) -> click.NoSuchOption:
 
 def _with_option(error: click.UsageError) -> click.UsageError:
     """An argument too many where a task, the folder of a store or a file to write is an option."""
-    from blurb import tasks
-
     extra = re.fullmatch(r"Got unexpected extra argument \((\S+)\)\.?", error.message)
     if extra is None:
         return error

@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
+from blurb.api.ablation import ablate
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._options import WithSettings, all_of
+from blurb.planning import ablation_tables
 from blurb.planning.ablate_options import AblateOptions
-from blurb.terminal.output import Picture
+from blurb.terminal.output import Picture, show
 
 
 @click.command(name="ablate", cls=WithSettings)
@@ -25,10 +27,6 @@ def command(plot: Picture | None = None, **given: Any) -> None:
     from the first cell is significant. Finished trials are not repeated: run the same command again to resume, or with
     --plot to plot finished results. Exit codes are those of blurb run.
     """
-    from blurb.api.ablation import ablate
-    from blurb.planning import ablation_tables
-    from blurb.terminal.output import show
-
     goes_on()
     options = AblateOptions(**given)
     done = ablate(options, plot)

@@ -8,7 +8,9 @@ import click
 
 from blurb.cli._formats import formats
 from blurb.cli._group import Group
+from blurb.messages.errors import UnknownName
 from blurb.records import Count, columns
+from blurb.system import cache
 from blurb.terminal.output import show
 
 
@@ -35,8 +37,6 @@ def info(form: str) -> None:
 
     The folder is $BLURB_HOME or the user's cache folder. It never contains results.
     """
-    from blurb.system import cache
-
     usage = [(one.kind, cache.KINDS[one.kind], one.entries, one.size) for one in cache.usage()]
     if form != "table":
         show(columns(Cache), usage, form)
@@ -56,9 +56,6 @@ def clear(kinds: tuple[str, ...], yes: bool) -> None:
 
     Do not use this during a run on the demo suite or with a scratch encoder: it reads them from the cache.
     """
-    from blurb.messages.errors import UnknownName
-    from blurb.system import cache
-
     for kind in kinds:
         if kind not in cache.KINDS:
             raise UnknownName("kind of cache", kind, cache.KINDS)

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb import api
 from blurb.cli import _complete
 from blurb.cli._formats import formats
 from blurb.cli._options import POINTS, STORE
+from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.messages.text import grouped, probability, signed
 from blurb.records import columns
+from blurb.results import comparison
+from blurb.results.comparison import Compared
+from blurb.results.references import rows_of
 from blurb.tasks import SCORED
 from blurb.terminal.output import Picture, show
 
@@ -24,8 +30,6 @@ TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable
 
 
 def _printed() -> object:
-    from blurb.results.comparison import Compared
-
     return list[Compared]
 
 
@@ -50,12 +54,6 @@ def command(
     'detectable' is the true difference that is found with a probability of 80 %. A published number has no runs, so it
     gets no verdict except from --max-drop.
     """
-    from blurb import api
-    from blurb.messages.errors import ErrorCollector, SettingsError
-    from blurb.messages.text import grouped
-    from blurb.results import comparison
-    from blurb.results.references import rows_of
-
     if len(rows) < 2:
         raise SettingsError("Name at least two rows to compare.")
     wrong = ErrorCollector()
@@ -108,8 +106,6 @@ def _print(lines: Sequence[tuple[str, ...]]) -> None:
 
 def _print_parts(decomposition: Decomposition | None) -> None:
     """Where the difference of the scores comes from; nothing if they are not complete."""
-    from blurb.messages.text import signed
-
     if decomposition is None:
         return
     click.echo(
@@ -130,16 +126,12 @@ def _print_parts(decomposition: Decomposition | None) -> None:
 
 def _print_reasons(lines: Sequence[ScoreComparison]) -> None:
     """Why datasets have no verdict; that of a mean is one of its datasets', and told with it."""
-    from blurb.messages.text import grouped
-
     names = {line.name for line in lines}
     for text in grouped((line.name, line.reason) for line in lines if line.p is None and line.part not in names):
         click.echo(text)
 
 
 def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple[str, ...]:
-    from blurb.messages.text import probability, signed
-
     def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
         return "" if value is None else write(value)
 

@@ -9,7 +9,13 @@ import click
 
 from blurb.cli._formats import formats
 from blurb.cli._options import STORE
+from blurb.cli.runs import megabytes
+from blurb.execution import stale_files
+from blurb.messages.errors import DataError, StoreError
+from blurb.messages.text import plural
 from blurb.records import Count, columns
+from blurb.store.store import Store
+from blurb.terminal.output import show
 
 
 class Removed(TypedDict):
@@ -33,13 +39,6 @@ def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
     Finished trials, and trials that any machine is running, are not touched. With --data: removes copies of datasets
     that an interrupted blurb data prepare left. (blurb cache empties the caches.)
     """
-    from blurb.cli.runs import megabytes
-    from blurb.execution import stale_files
-    from blurb.messages.errors import DataError, StoreError
-    from blurb.messages.text import plural
-    from blurb.store.store import Store
-    from blurb.terminal.output import show
-
     if data is not None and not data.is_dir():
         raise DataError("there is no such folder", data, fix="check --data.")
     if data is None and not output.is_dir():

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
 import click
 
+import blurb
+from blurb import heads
 from blurb.cli._formats import formats
 from blurb.cli._group import Group
+from blurb.inputs import words
+from blurb.messages.errors import SettingsError, UnknownName
 from blurb.records import columns
 from blurb.terminal.output import show
 
@@ -35,10 +41,7 @@ def command(context: click.Context, form: str) -> None:
     """
     if context.invoked_subcommand:
         return
-    from blurb import heads
     from blurb.heads._spec import options, written
-    from blurb.inputs import words
-    from blurb.messages.errors import SettingsError
 
     rows: list[tuple[Any, ...]] = []
     for registry in (heads.heads, heads.poolings):
@@ -62,11 +65,7 @@ def command(context: click.Context, form: str) -> None:
 @click.argument("name")
 def show_head(name: str) -> None:
     """Show what a head or pooling does, its options and defaults."""
-    import inspect
-
-    from blurb import heads
     from blurb.heads._spec import options, written
-    from blurb.messages.errors import UnknownName
 
     name = heads.poolings.registered(heads.heads.registered(name))
     registries = [registry for registry in (heads.heads, heads.poolings) if name in registry.names()]
@@ -82,8 +81,5 @@ def show_head(name: str) -> None:
 
 def _short(origin: str) -> str:
     """The file and line in the installed package, without its folder; other origins as they are."""
-    from pathlib import Path
-
-    import blurb
 
     return origin.removeprefix(f"{Path(blurb.__file__).parent.parent}/")

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
+from blurb.api.model_check import ModelCheck, check_model
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY
 from blurb.cli._formats import formats
 from blurb.cli._group import Group
 from blurb.cli._options import CASING
+from blurb.learners.model_names import NamedModel, named_models
 from blurb.records import columns as keys
 from blurb.terminal.output import json_text, show
 
-if TYPE_CHECKING:
-    from blurb.api.model_check import ModelCheck
-
 
 def _named() -> object:
-    from blurb.learners.model_names import NamedModel
-
     return list[NamedModel]
 
 
 def _checked() -> object:
-    from blurb.api.model_check import ModelCheck
-
     return ModelCheck
 
 
@@ -46,7 +40,6 @@ def command(context: click.Context, form: str) -> None:
     """
     if context.invoked_subcommand:
         return
-    from blurb.learners.model_names import NamedModel, named_models
 
     columns: tuple[str, ...] = ("name", "size", "text", "model")
     if form != "table":
@@ -68,8 +61,6 @@ def check(model: str, casing: str | None, trust_remote_code: bool, form: str) ->
     The examples are synthetic, so no data is needed. Exit code 0 if everything ran, 1 if something did not, 2 if MODEL
     cannot be loaded (then see blurb doctor).
     """
-    from blurb.api.model_check import check_model
-
     checked = check_model(model, casing, trust_remote_code)
     if form == "json":
         click.echo(json_text(asdict(checked)), nl=False)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from blurb import api
 from blurb.cli import _complete
 from blurb.cli._formats import formats
 from blurb.cli._options import STORE
+from blurb.messages.text import duration, grouped, plural
+from blurb.planning.seeds import SeedLine
 from blurb.records import columns
 from blurb.tasks import SCORED
 from blurb.terminal.output import show
-
-if TYPE_CHECKING:
-    from blurb.planning.seeds import SeedLine
 
 FEW = 4
 """Degrees of freedom of five runs; docs/seeds.md says what fewer cost."""
@@ -24,8 +23,6 @@ TITLES = ("dataset", "sd", "df", "seeds", "there", "time", "detectable")
 
 
 def _printed() -> object:
-    from blurb.planning.seeds import SeedLine
-
     return list[SeedLine]
 
 
@@ -61,9 +58,6 @@ def command(
     variance is that of the runs of --against, whose few runs ask for more seeds than a known deviation would; the time
     is what its runs took. See docs/seeds.md.
     """
-    from blurb import api
-    from blurb.messages.text import grouped
-
     planned = api.plan(
         list(against), detect=detect, power=power, level=level, sd=sd, seeds=seeds, hours=hours, tasks=tasks,
         split=split, output=output,  # type: ignore[arg-type]
@@ -86,8 +80,6 @@ def command(
 
 
 def _cells(line: SeedLine) -> tuple[str, ...]:
-    from blurb.messages.text import duration
-
     def number(value: float | None, form: str = "{:.2f}") -> str:
         return "" if value is None else form.format(value)
 
@@ -113,8 +105,6 @@ def _of_deviations(lines: Sequence[SeedLine], detect: float | None, sd: float | 
 
 def _explain(lines: Sequence[SeedLine], detect: float | None, power: float) -> None:
     """What the numbers mean, and that the other row needs as many."""
-    from blurb.messages.text import plural
-
     planned = {line["name"]: line["seeds"] for line in lines if line["seeds"] is not None}
     if planned and detect is not None:
         click.echo(

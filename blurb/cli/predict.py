@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blurb import api, tasks
 from blurb.cli import _complete
 from blurb.cli._options import HEAD, POOLING, STORE, TRUST
+from blurb.data import raw
+from blurb.learners import saved_models
+from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.results import references
+from blurb.system.files import write_whole
 
 if TYPE_CHECKING:
     from blurb.data.raw import Input
@@ -59,13 +65,6 @@ def command(
     line, two texts separated by a tab for pairs, or in .jsonl an object a line (docs/models.md). Prints a JSON object a
     line: spans with characters, or a prediction with its scores.
     """
-    from blurb import api, tasks
-    from blurb.data import raw
-    from blurb.learners import saved_models
-    from blurb.messages.errors import ErrorCollector, SettingsError
-    from blurb.results import references
-    from blurb.system.files import write_whole
-
     if sum(map(bool, (file, texts, data))) != 1:
         raise SettingsError("Give either FILE, --text or --data.")
     alone = (Path(trial) / saved_models.ABOUT).is_file()
@@ -100,8 +99,6 @@ def command(
 
 def _inputs(file: Path | None, texts: Sequence[str]) -> list[tuple[int, Input]]:
     """The inputs with their numbers, or those of their lines."""
-    from blurb.data import raw
-
     return list(raw.lines(file)) if file else list(enumerate(texts, 1))
 
 

@@ -7,6 +7,11 @@ from pathlib import Path
 import click
 
 from blurb.cli._options import LEADERBOARD, STORE
+from blurb.messages.errors import StoreError
+from blurb.messages.text import plural
+from blurb.results import tables
+from blurb.store.rescore import rescore
+from blurb.store.store import Store
 
 
 @click.command(name="rescore")
@@ -16,12 +21,6 @@ def command(output: Path, leaderboard: Path | None) -> None:
     """Recompute all metrics and tables, without training.
 
     Metrics are computed from the stored predictions."""
-    from blurb.messages.errors import StoreError
-    from blurb.messages.text import plural
-    from blurb.results import tables
-    from blurb.store.rescore import rescore
-    from blurb.store.store import Store
-
     store = Store(output)
     if not store.trial_folders():
         raise StoreError(f"No trials in {output}", fix="check --output.")

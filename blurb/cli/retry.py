@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from blurb.api.sweeping import retry
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._options import ALLOW, JOBS, STORE
+from blurb.messages.text import option, plural
 
 
 @click.command(name="retry")
@@ -32,9 +34,6 @@ def command(
 
     Workers skip failed trials until they are retried. Exit code: 0 all done, 1 some failed again.
     """
-    from blurb.api.sweeping import retry
-    from blurb.messages.text import option, plural
-
     goes_on(unfinished=True)
     forgotten, outcomes = retry(output, tasks, later=later, jobs=jobs, device=device, data=data, allow=allow_code)
     if later:

@@ -11,7 +11,10 @@ import click
 from blurb.cli import _complete
 from blurb.cli._formats import formats
 from blurb.cli._options import STORE
+from blurb.messages.text import grouped
+from blurb.scoring.lines import Line, lines
 from blurb.tasks import SCORED
+from blurb.terminal.output import say, show
 
 if TYPE_CHECKING:
     from blurb.scoring.scores import Score
@@ -20,8 +23,6 @@ TITLES = ("dataset", "score", "95 % interval", "majority", "floor", "best publis
 
 
 def _lines() -> object:
-    from blurb.scoring.lines import Line
-
     return list[Line]
 
 
@@ -115,10 +116,6 @@ def command(
 
 
 def _print(scores: Sequence[Score], form: str) -> None:
-    from blurb.messages.text import grouped
-    from blurb.scoring.lines import Line, lines
-    from blurb.terminal.output import say, show
-
     if form != "table":
         columns = list(Line.__annotations__)
         show(columns, [tuple(line.values()) for line in lines(scores)], form)

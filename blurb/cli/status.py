@@ -8,11 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast
 
 import click
+from rich import box
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
+from blurb.cli._exit import PARTLY
 from blurb.cli._formats import formats
 from blurb.cli._options import STORE
-from blurb.messages.text import option
+from blurb.execution import trial_states
+from blurb.messages.errors import StoreError
+from blurb.messages.text import duration, option
 from blurb.records import Count, Rule
+from blurb.store.store import Store
+from blurb.terminal.output import console, json_text
+from blurb.terminal.progress import told
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -92,9 +103,6 @@ def command(output: Path, watch: bool, form: str) -> None:
     Running trials are shown with their process, start and last reported progress. The time left is predicted for the
     current number of workers. Exit code: 1 if trials failed.
     """
-    from blurb.cli._exit import PARTLY
-    from blurb.terminal.output import console, json_text
-
     if form == "json":
         if watch:
             raise click.UsageError("--watch is for the terminal; leave out --format json.")
@@ -112,18 +120,12 @@ def command(output: Path, watch: bool, form: str) -> None:
 
 
 def _read(output: Path) -> list[Standing]:
-    from blurb.execution import trial_states
-    from blurb.messages.errors import StoreError
-    from blurb.store.store import Store
-
     if not output.is_dir():
         raise StoreError(f"There is no store at {output}", fix="check --output.")
     return trial_states.read(Store(output))
 
 
 def _watch(output: Path, out: Any, trials: list[Standing]) -> list[Standing]:
-    from rich.live import Live
-
     with Live(_shown(trials, output), console=out, auto_refresh=False) as live:
         while any(one.state in ("running", "to run") for one in trials):
             begun = time.monotonic()
@@ -135,8 +137,6 @@ def _watch(output: Path, out: Any, trials: list[Standing]) -> list[Standing]:
 
 
 def _content(trials: Sequence[Standing]) -> Status:
-    from blurb.execution import trial_states
-
     count = trial_states.counts(trials)
     return {
         "trials": {
@@ -173,11 +173,6 @@ def _content(trials: Sequence[Standing]) -> Status:
 
 
 def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
-    from rich.console import Group
-    from rich.text import Text
-
-    from blurb.execution import trial_states
-    from blurb.messages.text import duration
 
     where = option("--output", output, "runs")
     count = trial_states.counts(trials)
@@ -204,8 +199,6 @@ def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
 
 def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> RenderableType:
     """The rows with something open, in order."""
-    from blurb.execution import trial_states
-
     of_row: dict[tuple[str, str], list[Standing]] = {}
     for one in trials:
         if (one.model, one.row) in shown:
@@ -225,7 +218,6 @@ def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> Renderable
 
 def _running(trial: Standing) -> tuple[str, str, str, str]:
     from blurb.execution.progress import TrialProgress
-    from blurb.terminal.progress import told
 
     if trial.holder is None:
         return _which(trial), "?", "?", "?"
@@ -242,10 +234,6 @@ def _which(one: Standing) -> str:
 
 
 def _table(title: str, columns: Sequence[str], lines: Iterator[Any] | Sequence[Any]) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(*columns, title=title or None, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
     for line in lines:
         table.add_row(*(Text(str(value)) for value in line))

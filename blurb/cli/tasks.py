@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, TypedDict
 
 import click
 
+from blurb import tasks
 from blurb.cli import _complete
 from blurb.cli._formats import formats
 from blurb.cli._group import Group
+from blurb.messages.errors import BlurbError, SettingsError
 from blurb.messages.text import option
 from blurb.records import Count
 from blurb.records import columns as keys
@@ -51,7 +54,6 @@ def command(context: click.Context, form: str) -> None:
     """List the tasks, show one, or create a task file."""
     if context.invoked_subcommand:
         return
-    from blurb import tasks
 
     columns = keys(Listed)
     rows = [
@@ -80,8 +82,6 @@ def show_task(name: str, form: str) -> None:
 
     Including its citation. NAME may be a task file.
     """
-    from blurb import tasks
-
     task = tasks.load(name)
     fields = asdict(Declaration(**vars(task), declared_in=tasks.origin(task.name)))
     if form == "json":
@@ -108,11 +108,9 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
     The labels come from the train file if it can be read; the rest is a template with comments. Run it with: blurb run
     MODEL --tasks ./NAME.toml
     """
-    from blurb import tasks
     from blurb.data.readers import task_file
     from blurb.data.readers._files import telling_cuts
     from blurb.data.readers.guess import guess
-    from blurb.messages.errors import BlurbError, SettingsError
     from blurb.tasks import _file, _template
 
     form = form or {".jsonl": "jsonl", ".json": "jsonl", ".conll": "conll", ".iob": "conll", ".bio": "conll"}.get(
@@ -149,8 +147,6 @@ def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | No
 
 def _from(target: Path, path: Path) -> str:
     """A path relative to the task file, so that both can be moved together."""
-    import os
-
     return Path(os.path.relpath(path, target.resolve().parent)).as_posix()
 
 

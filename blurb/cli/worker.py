@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from blurb.api.sweeping import work
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._options import ALLOW, JOBS, STORE
+from blurb.messages.text import plural
 
 
 @click.command(name="worker")
@@ -50,9 +52,6 @@ def command(
     checkpoints are read from the paths of that machine. Failed trials are skipped (see blurb retry). Exit code: 0 all
     trials done, 1 some failed, 2 there is nothing to join; 128 + the number of a signal if interrupted.
     """
-    from blurb.api.sweeping import work
-    from blurb.messages.text import plural
-
     goes_on(unfinished=True)
     outcomes, passed = work(
         output,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from blurb.cost import model
+from blurb.cost.inputs import Inputs
 from blurb.cost.model import Estimate
 from blurb.messages.errors import BlurbError, DataError, ErrorGroup, SettingsError, safe_message
 from blurb.messages.text import duration
@@ -111,8 +112,6 @@ def choose_protocol(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepar
     :param prepare: plans the trials of a rung
     :raises SettingsError: if nothing fits, nothing can be predicted, or no rung can be run
     """
-    from blurb.cost.inputs import Inputs
-
     seconds, known = budget_seconds(text), Inputs()
     plans, refused = possible(tasks, prepare)
     try:

@@ -22,6 +22,7 @@ from blurb.heads._base import Problem
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.texts import encode_texts
 from blurb.protocols.protocol import complete
+from blurb.training.batches import collate
 from blurb.training.embedding import train_used_rows
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.loop import Trainer
@@ -128,8 +129,6 @@ class Calibrator:
 
     def kept(self, length: int) -> int:
         """Bytes that the backward pass of one input needs beside the weights."""
-        from blurb.training.batches import collate
-
         own = {parameter.data_ptr() for parameter in self.trainer.network.parameters()}
         seen: dict[int, int] = {}
 

@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from blurb import formulations, tasks
 from blurb.cost import history
 from blurb.cost.history import Correction
+from blurb.cost.inputs import Inputs
 from blurb.cost.learners import Cost, TrialProfile
 from blurb.cost.schedule import wall
-from blurb.cost.throughput import Rates
+from blurb.cost.throughput import Rates, needed
+from blurb.execution.environment import environment
+from blurb.execution.processes import threads_of
 
 if TYPE_CHECKING:
-    from blurb.cost.inputs import Inputs
     from blurb.execution.data_sources import DataSource
     from blurb.execution.job import Job
     from blurb.planning.plan import Planned
@@ -114,10 +119,6 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
     :param known: input lengths known already, shared by the estimates of a budget
     :raises BlurbError: if an encoder cannot be loaded; RuntimeError if it cannot be run
     """
-    from blurb.cost.inputs import Inputs
-    from blurb.execution.environment import environment
-    from blurb.execution.processes import threads_of
-
     inputs = known or Inputs()
     listed = _without_twins([state for plan in planned for state in _states(plan)])
     waiting = [job for job, done in listed if not done]
@@ -145,8 +146,6 @@ def least(jobs: Sequence[Job]) -> Estimate:
 
     :raises BlurbError: if data or a tokenizer cannot be loaded
     """
-    from blurb.cost.inputs import Inputs
-
     inputs = Inputs()
     sources = {(job.source.location, job.trial.precision): job.source for job in jobs if job.source.tokenizer}
     rates = {key: Rates.unmeasured(source.checkpoint.size) for key, source in sources.items()}
@@ -181,10 +180,7 @@ def _is_there(path: Path) -> bool:
 
 def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tuple[str, str], Rates]:
     """The rates of the encoders by folder and precision, at the input lengths of most of their sub-tokens."""
-    import numpy as np
-
     from blurb.cost.calibration import rates_of
-    from blurb.cost.throughput import needed
 
     encoders: dict[tuple[str, str], dict[DataSource, Job]] = {}
     for job in jobs:
@@ -204,7 +200,6 @@ def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tup
 
 def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tuple[str, Cost]:
     """Type of the task and cost of a trial."""
-    from blurb import formulations, tasks
     from blurb.training.hardware import choose_device
 
     task = tasks.load(job.data.task)

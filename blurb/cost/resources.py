@@ -10,16 +10,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+
 from blurb.cost.model import Estimate
+from blurb.execution.processes import gpus_for
 from blurb.messages.text import size
 from blurb.system import cache
 from blurb.system.files import nearest
+from blurb.training.hardware import choose_device
 
 
 def memory(expected: Estimate) -> Iterator[str]:
     """Sentences on the memory that the largest trials need together and this machine, or a GPU of it, lacks."""
-    from blurb.training.hardware import choose_device
-
     gpu = {place for place in {one.job.place for one in expected.waiting} if choose_device(place).type == "cuda"}
     on_gpu = [one for one in expected.waiting if one.job.place in gpu]
     elsewhere = replace(expected, trials=[one for one in expected.waiting if one.job.place not in gpu])
@@ -32,9 +34,6 @@ def memory(expected: Estimate) -> Iterator[str]:
 
 
 def _of_gpus(found: Estimate) -> Iterator[str]:
-    import torch
-
-    from blurb.execution.processes import gpus_for
 
     gpus = gpus_for([one.job for one in found.waiting]) or [found.waiting[0].job.place]
     together = math.ceil(found.jobs / len(gpus))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import platformdirs
+
 from blurb.messages.errors import SettingsError
 
 VARIABLE = "BLURB_DATA"
@@ -15,8 +17,6 @@ def home() -> Path:
 
     :raises SettingsError: for a user without a home
     """
-    import platformdirs
-
     try:
         own = Path(platformdirs.user_data_dir("blurb-bench", appauthor=False))
     except RuntimeError:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from blurb.messages.errors import StoreError, followed, tell_damage
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row_scores import RowScores
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
+from blurb.statistics.bootstrap import BootstrapMean, averaged
+from blurb.statistics.clusters import generator
+from blurb.statistics.student import half_width
 from blurb.store.figures import bounds
 from blurb.tasks import TWELVE
-
-if TYPE_CHECKING:
-    from blurb.statistics.bootstrap import BootstrapMean
 
 RESAMPLES = 2_000
 """Number of resamples; enough for the digits shown in a table."""
@@ -106,10 +105,6 @@ def _datasets(row: RowScores, resamples: int, without: Mapping[str, Collection[s
 
 def of_runs(task: str, values: list[float], resamples: int = RESAMPLES) -> Known:
     """A dataset for which only the scores of the runs are known."""
-    from blurb.statistics.bootstrap import BootstrapMean
-    from blurb.statistics.clusters import generator
-    from blurb.statistics.student import half_width
-
     mean, half = statistics.fmean(values), half_width(values)
     if half is None:
         return Known(Value(mean))
@@ -137,7 +132,6 @@ def _average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value |
     spreads = {name: one.spread for name in shares if (one := known[name]).spread is not None}
     if spreads.keys() != shares.keys():
         return Value(mean)
-    from blurb.statistics.bootstrap import averaged
 
     whole = averaged(spreads, shares)
     if whole is None:

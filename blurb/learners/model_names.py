@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from blurb import learners
+from blurb.checkpoints.references import preset_facts
+from blurb.checkpoints.scratch import PREFIX, SIZES
 from blurb.records import Rule
 
 
@@ -40,10 +43,6 @@ class NamedModel:
 
 def named_models() -> list[NamedModel]:
     """Presets, encoders that start from scratch, baselines."""
-    from blurb import learners
-    from blurb.checkpoints.references import preset_facts
-    from blurb.checkpoints.scratch import PREFIX, SIZES
-
     models = [
         NamedModel(
             name,

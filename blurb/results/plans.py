@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.messages.errors import DataError
-from blurb.results.dataset_scores import DatasetScores
+from blurb.results.dataset_scores import DatasetScores, in_order
 
 if TYPE_CHECKING:
     from blurb.results.row_scores import RowScores
@@ -22,8 +22,6 @@ PART = re.compile(r"[^\s:]+:[1-9][0-9]{0,8}")
 
 def text(row: RowScores) -> str:
     """The plan of a row; "" for numbers without one."""
-    from blurb.results.dataset_scores import in_order
-
     return joined({name: one.planned for name, one in in_order(row.datasets) if one.planned})
 
 
@@ -38,8 +36,6 @@ def joined(values: Mapping[str, object]) -> str:
 
 def per_dataset(row: RowScores, value: Callable[[DatasetScores], str | None]) -> str:
     """`1` if all datasets with a score have that value, else the value per dataset: `bc2gm:2000 jnlpba:2000`."""
-    from blurb.results.dataset_scores import in_order
-
     values = {name: known for name, one in in_order(row.datasets) if one.mean() is not None and (known := value(one))}
     scored = sum(one.mean() is not None for one in row.datasets.values())
     if len(set(values.values())) == 1 and len(values) == scored:

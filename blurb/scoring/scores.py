@@ -13,10 +13,12 @@ from blurb import formulations, metrics
 from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
 from blurb.messages.errors import DataError
+from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper
 from blurb.scoring import gold, matching, values
 from blurb.scoring.answers import AnswerFile
 from blurb.scoring.values import Reading
+from blurb.statistics import bootstrap
 from blurb.store.figures import bounds
 from blurb.tasks import Split, Task
 
@@ -211,9 +213,6 @@ def _main(formulation: Formulation, columns: Mapping[str, Sequence[Any]], answer
 
 def _interval(found: MatchedAnswers, resamples: int) -> tuple[float, float]:
     """95 % over the choice of test examples, by documents where the source names them, as for every row."""
-    from blurb.results.predictions import clusters_of
-    from blurb.statistics import bootstrap
-
     name = found.formulation.task.name
     clusters = clusters_of([(found.formulation, found.columns)])
     assert clusters is not None  # of one run

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from blurb.statistics.student import t_critical
+
 Floats = npt.NDArray[np.float64]
 NEIGHBOURS = 5
 """Points of a window: two on each side, as far as there are; one `d` places away counts 1 / (1 + d^2) as much."""
@@ -115,8 +117,6 @@ class Best:
 
 def best(where: Floats, values: Floats, pooled: Noise | None) -> Best:
     """The highest place of the trend, with what the choice of a maximum gains if nothing changes at all."""
-    from blurb.statistics.student import t_critical
-
     weights = smoother(where)
     trend = weights @ values
     top = int(np.flatnonzero(trend >= trend.max() - ROUNDING)[0])

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import platformdirs
+
 from blurb.messages.errors import BlurbError
 from blurb.system.files import beside, nearest, size_of
 
@@ -30,8 +32,6 @@ def home() -> Path:
 
     :raises BlurbError: if there is no place for it, as for a user of a container without a home
     """
-    import platformdirs
-
     try:
         path = Path(os.environ.get("BLURB_HOME") or platformdirs.user_cache_dir("blurb-bench", appauthor=False))
     except RuntimeError:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from blurb.messages.text import duration, plural, size
+from blurb.terminal import output
 
 if TYPE_CHECKING:
     from blurb.cost.budget import Affordable
@@ -16,9 +20,6 @@ COLUMNS = ("task", "trials", "time", "memory", "disk")
 
 def show(estimate: Estimate, store: Path, err: bool) -> None:
     """Prints a table by dataset and the totals in one sentence."""
-    from blurb.messages.text import duration, plural, size
-    from blurb.terminal import output
-
     if not estimate.waiting:
         click.echo(
             f"All {plural(len(estimate.trials), 'trial')} are done."
@@ -66,14 +67,10 @@ def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
 
 def duration_of(found: Estimate) -> str:
     """The estimated time as text; "done" if nothing has to run."""
-    from blurb.messages.text import duration
-
     return duration(found.seconds) if found.waiting else "done"
 
 
 def _basis(found: Estimate) -> str:
-    from blurb.messages.text import plural
-
     text = "Based on a calibration of this machine; not yet checked against finished trials of this store."
     if found.history:
         text = (
@@ -84,8 +81,6 @@ def _basis(found: Estimate) -> str:
 
 def _load() -> str:
     """That other work shares this machine, if it does; "" if not, or if it cannot be told."""
-    import os
-
     try:
         load, cores = os.getloadavg()[0], os.cpu_count() or 1
     except (AttributeError, OSError):

@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb.messages.text import plural
+from blurb.store import rescore
+from blurb.store.store import Store
+from blurb.terminal.output import show
+
 if TYPE_CHECKING:
     from blurb.planning.plan import Planned
 
@@ -16,9 +21,6 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
 
     :param cells: names of the plans, if they are the cells of an ablation
     """
-    from blurb.messages.text import plural
-    from blurb.terminal.output import show
-
     rows = [row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)]
     columns = (
         "kind",
@@ -37,9 +39,6 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
 
 
 def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
-    from blurb.store import rescore
-    from blurb.store.store import Store
-
     store = Store(plan.request.store)
     rows = []
     for kind, jobs in (("search", plan.searched), ("run", plan.final)):

@@ -11,6 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 
 ATTENTION = "blurb_cpu"
 
@@ -72,8 +75,6 @@ def attention(
     Query, key and value are (batch, heads, pieces, size), the mask is boolean or additive, and T5's position bias is
     added to the scores; returns (batch, pieces, heads, size).
     """
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-
     causal = getattr(module, "is_causal", False) if is_causal is None else is_causal
     if not dropout or key.shape[1] != query.shape[1] or (causal and attention_mask is None):
         options = {"dropout": dropout, "scaling": scaling, "position_bias": position_bias, "is_causal": is_causal}
@@ -107,9 +108,6 @@ def set_dropout(encoder: nn.Module, p: float) -> None:
 
 def use_cpu_dropout(network: nn.Module) -> None:
     """Replaces the dropout modules of a network to train on a CPU, and the attention dropout of its `encoder`."""
-    from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import sdpa_mask
-
     for module in list(network.modules()):
         for name, child in module.named_children():
             if type(child) is nn.Dropout:

@@ -9,23 +9,21 @@ from __future__ import annotations
 from typing import Any
 
 from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 
 ATTENTION = "blurb_device"
 
 
 def mask(*args: Any, **kwargs: Any) -> Tensor | None:
     """transformers' mask for `sdpa`, without inspecting its values."""
-    from transformers.masking_utils import sdpa_mask
-
     kwargs.update(allow_is_bidirectional_skip=False, allow_is_causal_skip=False)
     return sdpa_mask(*args, **kwargs)  # type: ignore[no-any-return]
 
 
 def use_masks_without_waiting(network: nn.Module) -> None:
     """Installs `mask` in a network that is not on a CPU; encoders with their own attention are not changed."""
-    from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-
     encoder: Any = network.encoder
     if getattr(encoder.config, "_attn_implementation", None) == "sdpa":
         AttentionInterface.register(ATTENTION, sdpa_attention_forward)

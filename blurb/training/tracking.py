@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from blurb.messages.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -112,7 +114,6 @@ class Tracking:
 @contextmanager
 def _preserved_rng_state() -> Iterator[None]:
     """Restores all random generators, as a tracker that uses them would change the dropout after it."""
-    import numpy as np
     import torch
 
     plain, arrays = random.getstate(), np.random.get_state()

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from blurb.checkpoints.lengths import reader
 from blurb.cli import _complete
 from blurb.cli._options import CASING
+from blurb.planning.request import source
 
 if TYPE_CHECKING:
     from blurb.inputs.tokenized_split import Read
@@ -43,7 +45,5 @@ def reader_of(model: str | None, folder: Path, casing: str | None) -> Read | Non
     """The function that tokenizes a split as the model does; None if no model was given."""
     if model is None:
         return None
-    from blurb.checkpoints.lengths import reader
-    from blurb.planning.request import source
 
     return reader(source(model, None, None, False, folder, casing))

@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
+from blurb import tasks
 from blurb.cli import _complete
+from blurb.corpora.build import MissingRelease, prepare
+from blurb.corpora.download import fetch
+from blurb.messages.errors import DataError
 from blurb.messages.text import option
 from blurb.terminal.output import console, show
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import TaskID
 
     from blurb.tasks import Task
 
@@ -42,10 +47,6 @@ def download(out: Path, selection: str, accept_licences: bool, again: bool) -> N
     download a file without a pinned hash once more. Exit code 0 if all files are present and correct, 1 if something
     needs a registration or is not BLURB's data, 2 if a download failed.
     """
-    from blurb import tasks
-    from blurb.corpora.download import fetch
-    from blurb.messages.errors import DataError
-
     chosen = tasks.load_selection(selection)
     ours = [task for task in chosen if task.source and task.source.downloads]
     others = [task for task in chosen if task not in ours]
@@ -102,9 +103,6 @@ def _by_hand(task: Task) -> str:
 
 def _check(chosen: list[Task], raw: Path) -> list[Task]:
     """Prepares the tasks in a temporary folder; returns those whose files are incomplete or not BLURB's data."""
-    from blurb.corpora.build import MissingRelease, prepare
-    from blurb.messages.errors import DataError
-
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         for task in chosen:
@@ -133,8 +131,6 @@ def moved(shown: Progress, bar: TaskID, done: int, total: int | None) -> None:
 
 def bars() -> Progress:
     """The bars of downloads; none but on a terminal."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
     return Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
         console=console(stderr=True), disable=not sys.stderr.isatty(), transient=True,

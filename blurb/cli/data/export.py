@@ -6,8 +6,12 @@ from pathlib import Path
 
 import click
 
+from blurb import tasks
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY
+from blurb.data.export import export as write
+from blurb.messages.errors import DataError
+from blurb.planning.request import check_files, folders
 
 
 @click.command()
@@ -38,11 +42,6 @@ def export(data: Path | None, suite: str, selection: str, form: str, out: Path) 
     Writes OUT/TASK/SPLIT.FORMAT. The ids are those by which blurb score matches predictions. The files have the text of
     the corpora, whose licences forbid most to be passed on (blurb tasks show TASK).
     """
-    from blurb import tasks
-    from blurb.data.export import export as write
-    from blurb.messages.errors import DataError
-    from blurb.planning.request import check_files, folders
-
     chosen = tasks.load_selection(selection)
     folder, _ = folders(suite, data, None, chosen)
     lacking = None

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb import tasks
 from blurb.cli import _complete
 from blurb.cli.data.download import bars, moved
+from blurb.corpora.download import fetch
+from blurb.corpora.get import RIGHT
+from blurb.corpora.get import get as bring
+from blurb.data import home
+from blurb.messages.errors import DataError
 from blurb.messages.text import option
 from blurb.terminal.output import show
 
@@ -40,12 +46,6 @@ def get(selection: str, data: Path | None, raw: Path | None, accept_licences: bo
     what is there already is not fetched again. Exit code 0 if all are there, 1 if some still need something, 2 if
     nothing could be begun.
     """
-    from blurb import tasks
-    from blurb.corpora.get import RIGHT
-    from blurb.corpora.get import get as bring
-    from blurb.data import home
-    from blurb.messages.errors import DataError
-
     chosen = tasks.load_selection(selection)
     folder = data or home.home()
     originals = raw or folder.with_name("originals")
@@ -73,8 +73,6 @@ def get(selection: str, data: Path | None, raw: Path | None, accept_licences: bo
 
 
 def _fetched(shown: Progress, folder: Path, file: Download) -> None:
-    from blurb.corpora.download import fetch
-
     bar = shown.add_task(Path(file.path).name, total=file.size)
     try:
         fetch(file, folder, partial(moved, shown, bar))

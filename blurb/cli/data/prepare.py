@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import click
 
+from blurb import tasks
 from blurb.cli import _complete
 from blurb.cli._formats import formats
+from blurb.corpora.build import MissingRelease
+from blurb.corpora.build import prepare as make
+from blurb.messages.errors import DataError
 from blurb.records import Count
 from blurb.records import columns as keys
 from blurb.terminal.output import show
@@ -53,11 +57,6 @@ def prepare(raw: Path, out: Path, selection: str, form: str) -> None:
     older one only when it is complete. Exit code 0 if all were prepared, 1 if some are missing, 2 if an original is
     broken or --out cannot be written.
     """
-    from blurb import tasks
-    from blurb.corpora.build import MissingRelease
-    from blurb.corpora.build import prepare as make
-    from blurb.messages.errors import DataError
-
     chosen = tasks.load_selection(selection)
     if not raw.is_dir():
         raise DataError("the folder of the original releases does not exist.", raw)

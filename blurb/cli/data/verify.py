@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import click
 
+from blurb import tasks
 from blurb.cli import _complete
 from blurb.cli._formats import formats
+from blurb.data import home
+from blurb.data.splits import elsewhere
+from blurb.data.verify import examine
+from blurb.messages.errors import DataError
 from blurb.records import Count, columns
-from blurb.tasks import Split
+from blurb.tasks import SPLITS, Split
 from blurb.terminal.output import show
 
 if TYPE_CHECKING:
@@ -58,12 +63,6 @@ def verify(given: Path | None, selection: str, allow_missing: bool, full: bool, 
     Verdicts: identical (same examples in the same order), counts only, differs. Exit code 0 if nothing is missing or
     different, 1 otherwise, 2 if a file cannot be read.
     """
-    from blurb import tasks
-    from blurb.data import home
-    from blurb.data.splits import elsewhere
-    from blurb.data.verify import examine
-    from blurb.messages.errors import DataError
-
     chosen = tasks.load_selection(selection)
     folder = given or home.home()
     if not folder.is_dir():
@@ -100,8 +99,6 @@ def _cell(finding: Verification, split: Split) -> str:
 
 
 def _show_plainly(findings: list[Verification], form: str) -> None:
-    from blurb.tasks import SPLITS
-
     rows = []
     for finding in findings:
         sizes = (size for split in SPLITS for size in (finding.counts.get(split), finding.task.sizes.get(split)))

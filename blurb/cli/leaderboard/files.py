@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
+from blurb import names
 from blurb.cli._options import STORE
+from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages.text import plural
+from blurb.results import csv_files, published, results_csv, tables
+from blurb.results.dataset_scores import DATASETS
+from blurb.results.references import of_file
 
 
 @click.command(name="merge")
@@ -19,7 +25,6 @@ def merge(files: tuple[Path, ...], out: Path) -> None:
 
     Identical lines are merged. If two files disagree about a run, both lines are reported and nothing is written.
     """
-    from blurb.messages.text import plural
     from blurb.results import merge
 
     count = merge.merge(files, out)
@@ -63,12 +68,6 @@ def add(
     """Add published numbers of others.
 
     They appear in leaderboard.csv when it is written next."""
-    from blurb import names
-    from blurb.messages.errors import SettingsError, UnknownName
-    from blurb.messages.text import plural
-    from blurb.results import published, tables
-    from blurb.results.dataset_scores import DATASETS
-
     for text, option in ((model, "--model"), (source, "--source"), *([(version, "--version")] if version else [])):
         names.check(text, option, option)
     by_dataset: dict[str, float] = {}
@@ -109,10 +108,6 @@ def validate(file: Path) -> None:
 
     If it cannot, the message names the line and the exit code is 2.
     """
-    from blurb.messages.text import plural
-    from blurb.results import csv_files, published, results_csv
-    from blurb.results.references import of_file
-
     columns, _ = csv_files.read(file)
     if columns[: len(published.COLUMNS)] == published.COLUMNS:
         rows = published.read(file)

@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import click
 
+from blurb import tasks
 from blurb.cli._formats import formats
 from blurb.cli._options import RESULTS, STORE, TOGETHER
+from blurb.data.examples import leaks
+from blurb.leaderboard import kept_intervals, overview, ranking, sources
+from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages.text import grouped
 from blurb.records import Count, Rule
 from blurb.records import columns as keys
-from blurb.terminal.output import show
+from blurb.results import groups
+from blurb.results.dataset_scores import DATASETS
+from blurb.results.score import SCORE, blurb_score
+from blurb.system.gc_control import freeze_gc, gc_disabled
+from blurb.tasks import TWELVE
+from blurb.terminal.output import console, say, show
 
 if TYPE_CHECKING:
     from blurb.leaderboard.ranking import Ranked, RankedRow
@@ -103,14 +113,7 @@ def command(
     the mean of the six means without BioASQ, which needs a registration; it is not the BLURB score. Skill is 0 %
     at the best simple baseline (a constant answer, or pairs of words), 100 % at the best published score.
     """
-    from blurb import tasks
-    from blurb.leaderboard import kept_intervals, ranking, sources
-    from blurb.messages.errors import UnknownName
     from blurb.results import published
-    from blurb.results.dataset_scores import DATASETS
-    from blurb.results.score import SCORE
-    from blurb.system.gc_control import freeze_gc, gc_disabled
-    from blurb.tasks import TWELVE
 
     with gc_disabled():
         rows = ranking.select(sources.read(output, results, board, together), model, protocol, head)
@@ -152,8 +155,6 @@ def command(
 
 def _show_withdrawn(output: Path, results: Sequence[Path], board: Board | None, form: str) -> None:
     """Shows the rows that a board had, with the reasons; SettingsError where there are none to show."""
-    from blurb.messages.errors import SettingsError
-
     if not results and board is None and not output.is_dir():
         raise SettingsError("no such folder", where=output, fix="blurb run writes one, or give another with --output.")
     gone = [] if board is None or form != "table" else board.withdrawn()
@@ -167,11 +168,6 @@ def _show_withdrawn(output: Path, results: Sequence[Path], board: Board | None, 
 
 
 def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None) -> None:
-    from blurb.leaderboard import overview
-    from blurb.messages.text import grouped
-    from blurb.results import groups
-    from blurb.terminal.output import console, say
-
     out = console(width=120)
     ranks = overview.own_first(ranks, column)
     own = [ranked.entry for ranked in ranks if not ranked.entry.published]
@@ -218,8 +214,6 @@ def _leaks(rows: list[RowScores], without: str | None, folder: Path | None) -> d
     None without the option.
     """
     from blurb import data, formulations, tasks
-    from blurb.data.examples import leaks
-    from blurb.messages.errors import SettingsError
 
     if without is None:
         if folder is not None:
@@ -262,10 +256,7 @@ def published_rows(ablations: bool, form: str) -> None:
 
     The column 'numbers' is printed (read in that publication), quoted (read elsewhere) or recalled (from memory).
     """
-    from blurb import tasks
-    from blurb.leaderboard import ranking
     from blurb.results import published
-    from blurb.results.score import SCORE, blurb_score
 
     columns = keys(Published)
     rows: list[tuple[object, ...]] = []

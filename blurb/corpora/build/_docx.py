@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import ParseError, fromstring
+
 from blurb.corpora.releases import SourceFile
 from blurb.corpora.releases.archives import content_of
 from blurb.messages.errors import DataError
@@ -34,9 +37,6 @@ def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
 
 
 def _body(file: SourceFile) -> Any:
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, fromstring
-
     path = file.path / BODY
     try:
         return fromstring(content_of(file.content, BODY, file.path))

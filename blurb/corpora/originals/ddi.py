@@ -8,6 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import ParseError, fromstring
+
 from blurb.corpora.releases import Release, SourceFile
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
@@ -30,9 +33,6 @@ def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
 
 
 def _document(file: SourceFile, task: Task) -> Iterator[Example]:
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, fromstring
-
     try:
         document = fromstring(file.content)
     except (ParseError, DefusedXmlException, LookupError, ValueError) as error:  # LookupError: an unknown encoding

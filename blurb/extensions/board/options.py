@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from blurb.extensions.board.listing import BoardFolder
+from blurb.extensions.board.listing import BoardFolder
 
 
 def _board(context: click.Context, parameter: click.Parameter, value: Path | None) -> BoardFolder | None:
-    from blurb.extensions.board.listing import BoardFolder
-
     return None if value is None else BoardFolder(value)
 
 

@@ -16,7 +16,7 @@ from blurb.results.measures import Measure
 from blurb.results.row_scores import RowScores
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import Best, Floats, Noise
-from blurb.statistics.student import half_width
+from blurb.statistics.student import half_width, t_critical
 from blurb.store.figures import within
 from blurb.tasks import Split
 
@@ -143,8 +143,6 @@ class Family:
 
     def trend(self, curve: Curve) -> tuple[Floats, Floats | None]:
         """The trend at the points of a curve, in the units of the measure, and half of its 95 % interval."""
-        from blurb.statistics.student import t_critical
-
         places, values = curve.place_and_value(self.logarithmic)
         weights = smoothing.smoother(places)
         trend = curve.sign * (weights @ values)

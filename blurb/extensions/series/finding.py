@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from blurb.checkpoints import hub
 from blurb.checkpoints.checkpoint import CONFIG, Checkpoint
 from blurb.checkpoints.references import default_name
 from blurb.extensions.series import steps
@@ -198,8 +199,6 @@ def _losses(state: Mapping[str, Any]) -> dict[int, str]:
 
 
 def _of_hub(place: str, run: str) -> Found:
-    from blurb.checkpoints import hub
-
     repository, _, pattern = place.partition("@")
     names = [name for name in hub.revisions(repository) if fnmatch.fnmatchcase(name, pattern)]
     numbered = {name: steps.number(name) for name in names}

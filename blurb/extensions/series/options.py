@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from blurb.extensions.series.page_part import SeriesFolder
+from blurb.extensions.series.page_part import SeriesFolder
 
 
 def _series(context: click.Context, parameter: click.Parameter, value: Path | None) -> SeriesFolder | None:
-    from blurb.extensions.series.page_part import SeriesFolder
-
     return None if value is None else SeriesFolder(value)
 
 

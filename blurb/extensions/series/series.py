@@ -8,7 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb.extensions.reports.plots import _style
 from blurb.extensions.series import curves, page, reading, tables
+from blurb.extensions.series import picture as series
 from blurb.extensions.series.curves import Family, Scored
 from blurb.messages.errors import DataError
 from blurb.results import schema
@@ -108,9 +110,6 @@ class Series:
         :param path: a .png, .svg or .pdf; None returns the figure, which a notebook shows
         :raises SettingsError: without Matplotlib, or for another kind of file
         """
-        from blurb.extensions.reports.plots import _style
-        from blurb.extensions.series import picture as series
-
         series.check(Path(path or PICTURE))
         shown = [
             each for each in self.families if each.measure is not Measure.LOSS or len(self.datasets) <= LOSSES_SHOWN

@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from blurb import formulations, tasks
 from blurb.checkpoints.checkpoint import Checkpoint
+from blurb.learners.baselines import networks
+from blurb.learners.finetuning.saved_models import whole_embedding
 from blurb.learners.saved_models import ABOUT
 from blurb.messages.errors import ModelError
 from blurb.system.files import damage, read_json, seal, write_json
@@ -36,9 +42,6 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
     :param trial: hash, settings and precision of the trial, for `blurb.json`
     :raises ModelError: if its tokenizer cannot be saved as it is
     """
-    from safetensors.torch import save_file
-
-    from blurb.learners.finetuning.saved_models import whole_embedding
 
     folder.mkdir(parents=True)
     network: Any = learner.trainer.network
@@ -73,11 +76,6 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     :param remote_code: has no effect, as there is no code in it
     :raises ModelError: if it is missing or damaged
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    from blurb import formulations, tasks
-    from blurb.learners.baselines import networks
 
     kinds = {"bilstm": networks.BiLSTM, "transformer": networks.Transformer}
     if lost := damage(folder):

@@ -6,6 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, normalizers, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
 from blurb.checkpoints.scratch import SPECIAL, wordpiece
 from blurb.inputs.tokenizer import Tokenizer
 
@@ -19,10 +23,6 @@ def words(texts: Sequence[str], size: int, min_count: int) -> Tokenizer:
     :param size: maximum number of words: the most frequent, in alphabetical order if tied
     :param min_count: number of texts that a word must occur in
     """
-    from tokenizers import Tokenizer as Backend
-    from tokenizers import models, normalizers, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast
-
     normalizer, splitter = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
     for text in texts:

@@ -17,16 +17,24 @@ import dataclasses
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+from transformers import AutoModelForTokenClassification
+
+from blurb import formulations, tasks
+from blurb.checkpoints import of_folder
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.tokenizer_files import FILES as TOKENIZER_FILES
+from blurb.heads import heads
+from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.learners.saved_models import ABOUT
 from blurb.messages.errors import ModelError
 from blurb.system.files import NO_FILE, damage, read_json, seal, write_json
-
-if TYPE_CHECKING:
-    from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.training.embedding import UsedRows
 
 HEAD = "head.safetensors"
 SCHEMA = 1
@@ -53,8 +61,6 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
     :param folder: is created
     :param trial: hash, settings and precision of the trial, for `blurb.json`
     """
-    from safetensors.torch import save_file
-
     folder.mkdir(parents=True)
     network, task = learner.trainer.network, learner.formulation.task
     encoder: Any = network.encoder
@@ -90,12 +96,6 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     :param remote_code: whether a person allowed the Python files in it; what it says itself allows nothing
     :raises ModelError: if it is missing or damaged, or needs code that was not allowed
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    from blurb import formulations, tasks
-    from blurb.checkpoints import of_folder
-    from blurb.learners.finetuning.encoder import EncoderLearner
 
     if not folder.is_dir():
         raise ModelError("no model here", where=folder, fix="run the trial again with --keep-model best.")
@@ -145,9 +145,6 @@ def _about(folder: Path) -> dict[str, Any]:
 
 def whole_embedding(encoder: Any) -> None:
     """Puts back the rows of the embedding table that training left out (`blurb.training.embedding`)."""
-    from torch import nn
-
-    from blurb.training.embedding import UsedRows
 
     table = encoder.get_input_embeddings()
     if isinstance(table, UsedRows):
@@ -184,10 +181,6 @@ def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:
 
 def _tagger(learner: EncoderLearner) -> Any:
     """The model as AutoModelForTokenClassification, if that gives the same scores; else None."""
-    import torch
-    from transformers import AutoModelForTokenClassification
-
-    from blurb.heads import heads
 
     network = learner.trainer.network
     if learner.formulation.kind != "tokens" or type(network.head) is not heads.get("linear"):

@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from blurb.store.figures import admits
 from blurb.store.index.entry import STAMP, TrialFacts, facts_of
 
@@ -48,8 +50,6 @@ class Segment:
 
     def _check_figures(self) -> None:
         """Raises a ValueError for a figure that there cannot be: an index is no way around the checks of a trial."""
-        import numpy as np
-
         values, starts = np.frombuffer(self.figures, np.float64), np.frombuffer(self.starts, np.int32)
         rows: dict[tuple[str, int], list[int]] = {}
         for row, (key, code) in enumerate(zip(self.keys, self.codes, strict=True)):

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import click
 
+from blurb import tasks
+from blurb.extensions.board import boards, founding, ledger, rescoring
+from blurb.planning.request import folders
+
 BOARD = click.argument("board", type=click.Path(path_type=Path))
 BY = click.option("--by", required=True, metavar="NAME", help="Who does it, for the ledger.")
 
@@ -21,8 +25,6 @@ def init(board: Path, title: str, suite: str, requirement: str | None) -> None:
     Rules, an empty ledger, and workflows for a repository that look at what strangers send. They are safe to run on
     anything: what is sent is read as data, without secrets.
     """
-    from blurb.extensions.board import founding
-
     for path in founding.found(board, title, suite, requirement or ""):
         click.echo(f"Written: {path}")
 
@@ -38,8 +40,6 @@ def submit(board: Path, row: Path, name: str, by: str) -> None:
     ROW is what blurb export row wrote. Its files are copied to the rows of BOARD, and the ledger says so. Nothing is
     believed of it yet: that is for blurb leaderboard verify.
     """
-    from blurb.extensions.board import boards, ledger
-
     click.echo(f"Added: {boards.submit(board, row, name, by, ledger.today())}")
 
 
@@ -53,8 +53,6 @@ def withdraw(board: Path, name: str, reason: str, by: str) -> None:
 
     NAME is that of its folder. Its files go; the ledger keeps who took it away, and why.
     """
-    from blurb.extensions.board import boards, ledger
-
     boards.withdraw(board, name, by, reason, ledger.today())
     click.echo(f"Withdrawn: {name}")
 
@@ -70,10 +68,6 @@ def rescore(board: Path, name: str, data: Path | None, suite: str, by: str) -> N
 
     Its figures are computed from its predictions. The ledger keeps the score before and after.
     """
-    from blurb import tasks
-    from blurb.extensions.board import ledger, rescoring
-    from blurb.planning.request import folders
-
     place, _ = folders(suite, data, None, tasks.load_selection("all"))
     entry = rescoring.rescore(board, name, place, by, ledger.today())
     click.echo(f"{name}: {entry.old:.2f} before, {entry.new:.2f} now")

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blurb import tasks
 from blurb.cli._formats import formats
+from blurb.extensions.board import boards, ledger, reproduction
+from blurb.extensions.board.boards import VerifiedBoard
+from blurb.extensions.board.reproduction import VerifiedRow
+from blurb.extensions.board.verification import Level
+from blurb.messages.errors import SettingsError
+from blurb.messages.text import grouped
+from blurb.planning.request import folders
+from blurb.terminal.output import json_text, say, show
 
 if TYPE_CHECKING:
-    from blurb.extensions.board.boards import VerifiedBoard
     from blurb.extensions.board.reproduction import Reproduction
-    from blurb.extensions.board.verification import Level, Verification
+    from blurb.extensions.board.verification import Verification
 
 
 def _printed() -> object:
-    from blurb.extensions.board.boards import VerifiedBoard
-    from blurb.extensions.board.reproduction import VerifiedRow
-
     return VerifiedRow | VerifiedBoard
 
 
@@ -63,12 +68,7 @@ def verify(
     On a board every row is looked at beside the others, and rows and ledger must fit; of the ledger of an earlier
     release, --since, no line may be gone or changed.
     """
-    from blurb import tasks
-    from blurb.extensions.board import boards, ledger, reproduction
-    from blurb.extensions.board.verification import Level
     from blurb.extensions.board.verification import verify as verified
-    from blurb.messages.errors import SettingsError
-    from blurb.planning.request import folders
 
     if submitted and since is None:
         raise SettingsError("--submitted is for --since.")
@@ -94,10 +94,6 @@ def verify(
 
 def _row(result: Verification, again: Reproduction | None, level: Level, form: str) -> None:
     """Prints what was found of a row."""
-    from blurb.extensions.board import reproduction
-    from blurb.messages.text import grouped
-    from blurb.terminal.output import json_text, say, show
-
     if form == "json":
         click.echo(json_text(reproduction.printed(result, again)), nl=False)
     else:
@@ -117,10 +113,6 @@ def _row(result: Verification, again: Reproduction | None, level: Level, form: s
 
 def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> None:
     """Prints what was found of a board, and writes the levels into its ledger if somebody puts their name to it."""
-    from blurb.extensions.board import boards, ledger
-    from blurb.messages.text import grouped
-    from blurb.terminal.output import json_text, say, show
-
     if form == "json":
         click.echo(json_text(verified), nl=False)
     else:

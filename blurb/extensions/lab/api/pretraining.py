@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from blurb.extensions.lab.pretraining import pretrain as lab
+from blurb.extensions.lab.pretraining import request, speed
+
 
 def pretrain(
     out: Path | str,
@@ -36,9 +39,6 @@ def pretrain(
     :param recipe: settings of the pretraining, such as `size="mini"`, `whole_word=True` (the help of `blurb pretrain`)
     :raises BlurbError: for texts, settings or a folder that cannot be taken
     """
-    from blurb.extensions.lab.pretraining import pretrain as lab
-    from blurb.extensions.lab.pretraining import request, speed
-
     wanted = request.recipe({**recipe, "words": request.words(words)})
     place, originals = (None if each is None else Path(each) for each in (data, raw))
     corpus, about = request.corpus(_listed(text), _listed(mix), place, originals, lab.version_in(Path(out)))

@@ -8,15 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb.corpora import demo
+from blurb.cost import model
+from blurb.extensions.lab.study import conduct, findings, parts, spec
+from blurb.extensions.lab.study.hours import Forecast, how_many_fit
 from blurb.messages.errors import DataError, SettingsError
 from blurb.messages.text import duration
+from blurb.planning import plan, preflight
+from blurb.planning.options import RunOptions
 
 Told = Callable[[str], None]
 
 if TYPE_CHECKING:
     from blurb.extensions.lab.study.conduct import Texts
     from blurb.extensions.lab.study.findings import Findings
-    from blurb.extensions.lab.study.hours import Forecast, MissingPart
+    from blurb.extensions.lab.study.hours import MissingPart
     from blurb.extensions.lab.study.spec import Study, Variant
     from blurb.results.row_scores import RowScores
 
@@ -45,8 +51,6 @@ def study(
     :param told: called with a sentence for each part that is done
     :raises BlurbError: for a study that cannot be made, or parts of another one
     """
-    from blurb.extensions.lab.study import conduct, findings, parts, spec
-
     folder, place = Path(output), _place(data, suite)
     wanted = parts.begun(spec.read(file), folder)
     say = told or (lambda sentence: None)
@@ -81,9 +85,6 @@ def missing_parts(
     hours: float | None = None,
 ) -> tuple[list[MissingPart], str]:
     """The parts that `study` would make, in their order with their predicted seconds, and a sentence on all of them."""
-    from blurb.extensions.lab.study import conduct, parts, spec
-    from blurb.extensions.lab.study.hours import how_many_fit
-
     folder, place = Path(output), _place(data, suite)
     wanted = parts.begun(spec.read(file), folder)
     originals = None if raw is None else Path(raw)
@@ -104,8 +105,6 @@ def _sum(coming: Sequence[MissingPart]) -> str:
 
 
 def _place(data: Path | str | None, suite: str) -> Path | None:
-    from blurb.corpora import demo
-
     return demo.prepare() if suite == "demo" else None if data is None else Path(data)
 
 
@@ -114,21 +113,13 @@ def _options(wanted: Study, out: Path, data: Path | None, raw: Path | None, suit
 
     A machine without bf16 goes on in the precision of the parts, or nothing could be compared.
     """
-    from blurb.extensions.lab.study import parts
-
     place = {"suite": "demo"} if suite == "demo" else {"data": data, "raw": raw}
     names = ",".join(task.name for task in wanted.tasks)
     return {"tasks": names, "progress": False, "precision": parts.precision(out, wanted), **place}
 
 
 def _forecast(wanted: Study, out: Path, texts: Texts | None, options: Mapping[str, Any]) -> Forecast:
-    from blurb.extensions.lab.study.hours import Forecast
-
     def seconds(encoder: Path, protocol: str) -> float:
-        from blurb.cost import model
-        from blurb.planning import plan, preflight
-        from blurb.planning.options import RunOptions
-
         store = encoder / "runs"
         request, _, _ = preflight.checked(RunOptions(model=encoder, protocol=protocol, output=store, **options))
         return model.estimate([plan.prepare(request)], 1).seconds

@@ -8,6 +8,14 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb import formulations
+from blurb import tasks as tasks_
+from blurb.checkpoints import Checkpoint, scratch
+from blurb.checkpoints.references import Place, default_name, locate
+from blurb.checkpoints.terms import published
+from blurb.data.splits import elsewhere, path_of, read_split
+from blurb.extensions.lab.vocabulary import count, report
+from blurb.learners import is_named
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system.gc_control import gc_disabled
 
@@ -32,9 +40,6 @@ def vocabulary(
     :param terms: file with a term a line; the terms of Gu et al., Table 1, if it is not given
     :raises ModelError: if a tokenizer cannot be loaded
     """
-    from blurb import tasks as tasks_
-    from blurb.checkpoints.terms import published
-    from blurb.extensions.lab.vocabulary import count, report
     from blurb.extensions.lab.vocabulary.terms import read
 
     listed = list(published()) if terms is None else read(terms)
@@ -47,9 +52,6 @@ def vocabulary(
     notes: list[str] = []
     if data is None:
         return reports, notes
-
-    from blurb import formulations
-    from blurb.data.splits import elsewhere, path_of, read_split
 
     there = {task.name: [each for each in tasks_.SPLITS if path_of(task, data, each).is_file()] for task in chosen}
     notes += [
@@ -81,10 +83,6 @@ def vocabulary(
 
 
 def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
-    from blurb.checkpoints import Checkpoint, scratch
-    from blurb.checkpoints.references import Place, default_name, locate
-    from blurb.learners import is_named
-
     if is_named(reference):
         raise SettingsError(
             "a baseline has no tokenizer", where=reference, fix="name a checkpoint or the folder of a tokenizer."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb.extensions.lab.attention import weights
 from blurb.extensions.lab.attention import words as wording
 from blurb.extensions.lab.attention.models import Opened, open_model
 from blurb.extensions.lab.attention.result import Attention, ModelWeights
@@ -83,8 +84,6 @@ def attention(
 
 def _weights(model: Opened, pieces: Subtokens, text: str, words: Sequence[Span]) -> tuple[ModelWeights, list[str]]:
     """The weights of a model over words, and notes."""
-    from blurb.extensions.lab.attention import weights
-
     special = model.tokenizer.special_tokens
     before, after = len(special.prefix), len(special.suffix)
     owners = [before + owner for owner in wording.words_of_pieces(words, pieces)]

@@ -6,6 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
+from blurb.checkpoints import scratch
+from blurb.checkpoints.checkpoint import Checkpoint
+from blurb.checkpoints.encoder_size import capacity
+from blurb.checkpoints.references import Place, default_name, locate
+from blurb.learners import is_named, saved_models
+from blurb.learners.finetuning.network import NetworkLearner
 from blurb.messages.errors import ModelError
 
 if TYPE_CHECKING:
@@ -38,8 +46,6 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
     :param data: data folder, from whose train texts `scratch:` takes its vocabulary
     :raises ModelError: if there is neither
     """
-    from blurb.learners import is_named, saved_models
-
     if is_named(reference):
         raise ModelError(
             "a baseline has no weights before it is trained",
@@ -54,11 +60,6 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
 
 
 def _checkpoint(reference: str, trust_remote_code: bool, data: Path | None) -> Opened:
-    from blurb.checkpoints import scratch
-    from blurb.checkpoints.checkpoint import Checkpoint
-    from blurb.checkpoints.encoder_size import capacity
-    from blurb.checkpoints.references import Place, default_name, locate
-
     is_scratch = reference.startswith(scratch.PREFIX)
     place = Place(scratch.located(reference, data)) if is_scratch else locate(reference, None, trust_remote_code)
     checkpoint = Checkpoint(place.folder, trust_remote_code, place.casing)
@@ -69,10 +70,6 @@ def _checkpoint(reference: str, trust_remote_code: bool, data: Path | None) -> O
 
 
 def _kept(folder: Path, trust_remote_code: bool) -> Opened:
-    import torch
-
-    from blurb.learners import saved_models
-    from blurb.learners.finetuning.network import NetworkLearner
 
     with torch.random.fork_rng(devices=[]):  # it is built with random weights before it gets its own
         learner, about = saved_models.load(folder, "cpu", trust_remote_code)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch import nn
 
 from blurb.extensions.lab.attention.words import Floats
 
@@ -43,8 +44,6 @@ class Projections:
 @contextmanager
 def recording(encoder: Any) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """What the linear layers of queries and of keys return while the encoder runs, in the order of the layers."""
-    from torch import nn
-
     queries: list[Tensor] = []
     keys: list[Tensor] = []
     hooks = []

@@ -5,13 +5,13 @@ from __future__ import annotations
 import html as markup
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
 
 from blurb.extensions.lab.attention.projections import Projections
 from blurb.extensions.lab.attention.words import Floats, Span
-
-if TYPE_CHECKING:
-    import pandas as pd
+from blurb.system.files import write_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +113,6 @@ class Attention:
 
     def to_pandas(self) -> pd.DataFrame:
         """A line for each model, layer and head (both from 1), query and key; special tokens are in it, too."""
-        import numpy as np
-        import pandas as pd
-
         parts = []
         for model in self.models:
             rows = ("pooling",) if model.is_pooling else model.columns
@@ -136,7 +133,6 @@ class Attention:
         :raises DataError: if the file cannot be written
         """
         from blurb.extensions.lab.attention.page import render
-        from blurb.system.files import write_whole
 
         write_whole(Path(path), render(self).encode())
 

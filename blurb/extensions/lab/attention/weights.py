@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
+from transformers import PreTrainedModel
 
 from blurb.extensions.lab.attention import projections as vectors
 from blurb.extensions.lab.attention.models import Opened
@@ -26,8 +29,6 @@ def inputs(model: Opened, pieces: Subtokens, words: int) -> dict[str, Any]:
 
     :raises SettingsError: for a text that is too long
     """
-    import torch
-
     special = model.tokenizer.special_tokens
     ids = special.single(pieces.ids)
     if model.most is not None and len(ids) > model.most:
@@ -48,8 +49,6 @@ def inputs(model: Opened, pieces: Subtokens, words: int) -> dict[str, Any]:
 
 def _has_segments(encoder: Any) -> bool:
     """Whether the forward pass takes segments: DistilBERT's tokenizer makes them, and its encoder knows none."""
-    import inspect
-
     return "token_type_ids" in inspect.signature(encoder.forward).parameters
 
 
@@ -59,9 +58,6 @@ def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, vectors.Pr
     :returns: (layers, heads, pieces, pieces); projections, or why there are none; sentences for people
     :raises ModelError: if there are no weights from every sub-token to every other
     """
-    import torch
-    from transformers import PreTrainedModel
-
     if not isinstance(model.encoder, PreTrainedModel):
         raise ModelError(NO_ATTENTION, where=model.where, fix="choose an encoder with attention.")
     notes = _switch(model)
@@ -107,8 +103,6 @@ def of_pooling(model: Opened, batch: dict[str, Any]) -> Floats:
 
     :raises ModelError: if it does not weight them
     """
-    import torch
-
     if not hasattr(model.pooling, "weights"):
         raise ModelError(
             f"{model.name} has no weights over words: neither layers nor a pooling of attention",

@@ -8,6 +8,10 @@ from typing import Any
 
 import click
 
+from blurb.extensions.lab.pretraining import request, speed
+from blurb.extensions.lab.pretraining.pretrain import ABOUT, pretrain, version_in
+from blurb.system.files import read_json
+
 
 @click.command(name="pretrain")
 @click.argument("out", type=click.Path(path_type=Path, file_okay=False))
@@ -95,10 +99,6 @@ def command(
     after a kill: on the same machine with the same --threads, to the same weights. docs/lab.md says what budgets were
     seen to show.
     """
-    from blurb.extensions.lab.pretraining import request, speed
-    from blurb.extensions.lab.pretraining.pretrain import ABOUT, pretrain, version_in
-    from blurb.system.files import read_json
-
     text += more
     recipe = request.recipe({**settings, "words": request.words(words)})
     if text:  # else an error follows

@@ -7,6 +7,9 @@ from pathlib import Path
 import click
 
 from blurb.cli._written import can_draw, list_written
+from blurb.extensions.lab.api.studying import missing_parts, study
+from blurb.extensions.lab.study.findings import PICTURE
+from blurb.messages.text import duration
 
 
 @click.command(name="study")
@@ -34,10 +37,6 @@ def command(
     vocabulary-and-masking. Start the same command in several processes or on several machines to share the parts.
     docs/lab.md has an example with its result.
     """
-    from blurb.extensions.lab.api.studying import missing_parts, study
-    from blurb.extensions.lab.study.findings import PICTURE
-    from blurb.messages.text import duration
-
     if threads is not None:
         import torch
 

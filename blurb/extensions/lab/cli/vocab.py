@@ -10,6 +10,9 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._formats import formats
+from blurb.extensions.lab.vocabulary import picture
+from blurb.extensions.reports.stats import TABLE_8
+from blurb.messages.errors import SettingsError
 from blurb.records import Rule
 from blurb.terminal.output import json_text, show
 
@@ -110,8 +113,6 @@ def command(
     all splits, beside Table 8 of Gu et al. In csv, a line for each model and dataset (without --data: each term).
     """
     from blurb.extensions.lab.api.vocabulary import vocabulary
-    from blurb.extensions.lab.vocabulary import picture
-    from blurb.messages.errors import SettingsError
 
     if plot is not None:
         if data is None:
@@ -158,8 +159,6 @@ def _terms(reports: Sequence[VocabularyReport]) -> list[Term]:
 
 
 def _tasks(reports: Sequence[VocabularyReport]) -> list[Dataset]:
-    from blurb.extensions.reports.stats import TABLE_8
-
     return [
         {
             "model": report.name,
@@ -211,8 +210,6 @@ def _print(reports: Sequence[VocabularyReport]) -> None:
 
 
 def _print_lengths(reports: Sequence[VocabularyReport], names: Sequence[str]) -> None:
-    from blurb.extensions.reports.stats import TABLE_8
-
     click.echo("Mean sub-tokens of an input over all splits, special tokens counted, and the difference from")
     click.echo("Table 8 of Gu et al. for the vocabulary of Wiki + Books")
     lengths, longer = [], []

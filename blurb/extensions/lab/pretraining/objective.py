@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch.nn.functional import cross_entropy
+from torch.utils.flop_counter import FlopCounterMode
 
 from blurb.extensions.lab.pretraining.masking import IGNORED
-
-if TYPE_CHECKING:
-    import torch
 
 
 def loss(model: Any, inputs: Mapping[str, torch.Tensor], bf16: bool = False) -> torch.Tensor:
@@ -21,15 +22,11 @@ def loss(model: Any, inputs: Mapping[str, torch.Tensor], bf16: bool = False) -> 
     :param bf16: whether products are in bf16; the Trainer's own setting is around `model.forward` alone, which is not
         called here
     """
-    import torch
-
     with torch.autocast(inputs["input_ids"].device.type, dtype=torch.bfloat16, enabled=bf16):
         return _loss(model, inputs)
 
 
 def _loss(model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-    from torch.nn.functional import cross_entropy
-
     body = {name: value for name, value in inputs.items() if name not in ("labels", "next_sentence_label")}
     if not hasattr(model, "bert"):
         # Not `model(...)`: a Trainer leaves its own autocast in the instance, and the measurement would be in bf16.
@@ -50,8 +47,6 @@ def flops(model: Any, inputs: Mapping[str, torch.Tensor]) -> int:
 
     With products of their own in the attention: torch counts nothing in the fused kernel of a CPU.
     """
-    from torch.utils.flop_counter import FlopCounterMode
-
     used = model.config._attn_implementation
     model.set_attn_implementation("eager")
     with FlopCounterMode(display=False) as counter:

@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blurb import __version__
+from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.transformers_log import hide_progress
-from blurb.extensions.lab.pretraining import card
+from blurb.cost.throughput import hardware
+from blurb.extensions.lab.pretraining import card, packing
 from blurb.extensions.lab.pretraining.corpus import Corpus
+from blurb.extensions.lab.pretraining.inputs import Inputs
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION, Recipe
 from blurb.messages.errors import SettingsError
 from blurb.system.files import full_disks_told, nearest, new_folder, read_json, write_json
-
-if TYPE_CHECKING:
-    from blurb.extensions.lab.pretraining.inputs import Inputs
 
 ABOUT = "pretraining.json"
 PLAN = "recipe.json"
@@ -53,9 +53,7 @@ def pretrain(
         return target
     import torch
 
-    from blurb.checkpoints import Checkpoint
     from blurb.extensions.lab.pretraining import models, packing, quality, trainer
-    from blurb.extensions.lab.pretraining.inputs import Inputs
 
     model, tokenizer = models.build(corpus.texts, recipe)
     out.mkdir(parents=True, exist_ok=True)
@@ -102,8 +100,6 @@ def version_of(about: Mapping[str, Any]) -> int:
 
 def _read(corpus: Corpus, recipe: Recipe) -> Sequence[str]:
     """The documents that are read; the first version read all."""
-    from blurb.extensions.lab.pretraining import packing
-
     return corpus.texts if recipe.version == FIRST else packing.enough(corpus.texts, recipe.words, recipe.seed)
 
 
@@ -148,7 +144,6 @@ def machine() -> dict[str, Any]:
     """The kind of machine, by which a time that was measured is good for another pretraining."""
     import torch
 
-    from blurb.cost.throughput import hardware
     from blurb.training.hardware import choose_device
 
     return {"hardware": hardware(str(choose_device("auto"))), "threads": torch.get_num_threads()}

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from blurb.extensions.lab.pretraining.masking import IGNORED
+from blurb.extensions.lab.pretraining.objective import loss
 from blurb.extensions.lab.pretraining.packing import Bools, Stream, cut
 
 if TYPE_CHECKING:
@@ -82,9 +84,6 @@ def _masked_inputs(held_out: Stream, length: int) -> tuple[Bools, Sequence[slice
 
 def _bits(model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, places: Bools, slices: Any) -> float:
     """The bits of the masked sub-tokens under an encoder that sees all the others."""
-    import torch
-
-    from blurb.extensions.lab.pretraining.objective import loss
 
     first, last = int(tokenizer.cls_token_id), held_out.separator
     device = model.device

@@ -6,7 +6,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from blurb.extensions.lab.pretraining import models, packing
 from blurb.extensions.lab.pretraining.corpus import Corpus
+from blurb.extensions.lab.pretraining.inputs import Inputs
 from blurb.extensions.lab.pretraining.pretrain import PLAN
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.system.files import read_json
@@ -31,8 +33,6 @@ def words_per_second(corpus: Corpus, recipe: Recipe) -> float:
     """Measured on updates of a model that is thrown away."""
     import torch
 
-    from blurb.extensions.lab.pretraining import models, packing
-    from blurb.extensions.lab.pretraining.inputs import Inputs
     from blurb.extensions.lab.pretraining.objective import loss
     from blurb.extensions.lab.pretraining.trainer import collate
     from blurb.training.hardware import has_bf16

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data import SequentialSampler
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
@@ -197,6 +198,4 @@ def _spent(checkpoint: Path) -> float:
 
 def collate(items: list[dict[str, Any]]) -> dict[str, Any]:
     """A batch of tensors from inputs of one length."""
-    import numpy as np
-
     return {name: torch.from_numpy(np.asarray([item[name] for item in items])) for name in items[0]}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from blurb.extensions.lab.study import examples, parts, tables
 from blurb.extensions.lab.study.reading import Difference, compared, reading
 from blurb.extensions.lab.study.spec import Study
+from blurb.extensions.reports.plots import _style, scores
 from blurb.messages.errors import DataError
 from blurb.results import schema
 from blurb.results.decomposition import Decomposition, decompose
@@ -88,8 +89,6 @@ class Findings:
 
         :raises SettingsError: without Matplotlib, or for another kind of file than .png, .svg and .pdf
         """
-        from blurb.extensions.reports.plots import _style, scores
-
         scores.check(Path(path or PICTURE))
         shown = [*self.first.values(), *self.floors.values()]
         if path is None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb.extensions.reports import errors as analysis
+from blurb.extensions.reports import trial_texts
+from blurb.extensions.reports.differences import differences
 from blurb.messages.errors import notify
+from blurb.results import references
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -37,9 +41,6 @@ def errors(
     """
     from pandas import DataFrame
 
-    from blurb.extensions.reports import errors as analysis
-    from blurb.results import references
-
     record = references.trial(row, Path(output), task, seed)
     texts, train = _texts(record, data, raw, split)
     mistakes = sorted(analysis.analyse(record, split, texts, train).examples, key=lambda mistake: -mistake.weight)
@@ -59,9 +60,6 @@ def confusion(
     :raises SettingsError: for tasks without one answer an example: similarity, documents with several labels
     """
     from pandas import DataFrame
-
-    from blurb.extensions.reports import errors as analysis
-    from blurb.results import references
 
     record = references.trial(row, Path(output), task, seed)
     table = analysis.confusion(record, analysis.analyse(record, split))
@@ -91,9 +89,6 @@ def diff(
     """
     from pandas import DataFrame
 
-    from blurb.extensions.reports.differences import differences
-    from blurb.results import references
-
     first, other = references.trials((a, b), Path(output), task, seed)
     texts, _ = _texts(first, data, raw, split)
     examples = differences(first, other, split, texts).examples
@@ -104,8 +99,6 @@ def diff(
 def _texts(
     record: Record, data: Path | str | None, raw: Path | str | None, split: Split
 ) -> tuple[dict[str, Any] | None, list[Any]]:
-    from blurb.extensions.reports import trial_texts
-
     if data is None and raw is None:
         return None, []
     folder, originals = (None if place is None else Path(place) for place in (data, raw))

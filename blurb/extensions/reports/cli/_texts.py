@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blurb.extensions.reports import trial_texts
+from blurb.messages.errors import SettingsError
+
 if TYPE_CHECKING:
     from blurb.store.record import Record
 
@@ -17,8 +20,6 @@ def may_show(with_text: bool, data: Path | None, raw: Path | None, form: str) ->
 
     :raises SettingsError: if it is asked for and there is no folder to read it from
     """
-    from blurb.messages.errors import SettingsError
-
     if with_text and data is None and raw is None:
         raise SettingsError("--with-text reads the text from the data", fix="add --data.")
     return with_text or (form == "table" and sys.stdout.isatty())
@@ -36,8 +37,6 @@ def of_trial(record: Record, folder: Path | None, raw: Path | None, split: str) 
 
     The hash in the trial shows whether it used BLURB's files or the originals.
     """
-    from blurb.extensions.reports import trial_texts
-
     found = trial_texts.read(record, folder, raw, split)  # type: ignore[arg-type]
     if found.doubt:
         click.secho(found.doubt, fg="yellow", err=True)

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
+from blurb import tasks
 from blurb.cli._formats import formats
 from blurb.cli.data._options import look_options, reader_of
+from blurb.corpora.originals.loading import load_original
+from blurb.data.splits import elsewhere
+from blurb.extensions.reports.audit import audit as examine
+from blurb.extensions.reports.audit.gather import gather
+from blurb.messages.errors import DataError, SettingsError
+from blurb.planning.request import folders
 from blurb.records import Count, columns
+from blurb.system.files import write_whole
 from blurb.terminal.output import render, show
 
 if TYPE_CHECKING:
@@ -69,15 +77,6 @@ def audit(
     sub-token of their own and relation pairs longer than the task's limit. The output has ids and counts, never text.
     Exit code 0 whatever is found, 2 if a file cannot be read.
     """
-    from blurb import tasks
-    from blurb.corpora.originals.loading import load_original
-    from blurb.data.splits import elsewhere
-    from blurb.extensions.reports.audit import audit as examine
-    from blurb.extensions.reports.audit.gather import gather
-    from blurb.messages.errors import DataError, SettingsError
-    from blurb.planning.request import folders
-    from blurb.system.files import write_whole
-
     if out is not None and out.suffix not in (".csv", ".json"):
         raise SettingsError(f"--out must end in .csv or .json (got '{out.name}').")
     chosen = tasks.load_selection(selection)

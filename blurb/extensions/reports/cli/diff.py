@@ -7,18 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 import click
+from rich.text import Text as Line
 
 from blurb.cli import _complete
 from blurb.cli._formats import formats
 from blurb.cli._options import STORE
+from blurb.extensions.reports.cli import _texts
 from blurb.extensions.reports.cli.errors import GOLD, TABLE_LIMIT
+from blurb.extensions.reports.differences import differences, grouped
+from blurb.extensions.reports.differences.texts import shortened
+from blurb.messages.errors import UnknownName
+from blurb.messages.text import plural
 from blurb.records import columns
+from blurb.results.references import trials
 from blurb.tasks import SCORED, Scored
 from blurb.terminal.output import console, show
 
 if TYPE_CHECKING:
-    from rich.text import Text as Line
-
     from blurb.extensions.reports.differences import Difference
     from blurb.store.record import Record
 
@@ -82,11 +87,6 @@ def command(
     --data (or --raw, for trials on the originals), and is shown only in a table on a terminal, or with
     --with-text.
     """
-    from blurb.extensions.reports.cli import _texts
-    from blurb.extensions.reports.differences import differences
-    from blurb.messages.errors import UnknownName
-    from blurb.results.references import trials
-
     show_text = _texts.may_show(with_text, data, raw, form)
     first, other = trials((a, b), output, name, seed)
     texts = _texts.of_trial(first, data, raw, split)[0] if data or raw else None
@@ -116,10 +116,6 @@ def _described(row: str, record: Record, split: Scored) -> str:
 
 def _print(examples: Sequence[Difference], total: int, kind: str | None, with_text: bool) -> None:
     """The differences by group, on a few lines each."""
-    from rich.text import Text as Line
-
-    from blurb.extensions.reports.differences import grouped
-    from blurb.messages.text import plural
 
     if not total:
         click.echo("No differences: A and B give the same answers.")
@@ -142,9 +138,6 @@ def _print(examples: Sequence[Difference], total: int, kind: str | None, with_te
 
 def _lines(example: Difference, with_text: bool) -> dict[str, Line]:
     """Gold, both answers, and the text, each with what is marked in brackets and in bold."""
-    from rich.text import Text as Line
-
-    from blurb.extensions.reports.differences.texts import shortened
 
     answers = {"gold": example.gold, "A": example.first.answer, "B": example.other.answer}
     lines = {

@@ -10,6 +10,11 @@ import click
 from blurb.cli import _complete
 from blurb.cli._formats import formats
 from blurb.cli._options import STORE
+from blurb.extensions.reports import errors
+from blurb.extensions.reports.cli import _texts
+from blurb.extensions.reports.plots import confusion
+from blurb.messages.errors import UnknownName
+from blurb.results.references import trial
 from blurb.tasks import SCORED
 from blurb.terminal.output import show
 
@@ -69,12 +74,7 @@ def command(
     text needs --data (or --raw, for a trial on the originals), and is shown only in a table on a terminal or with
     --with-text.
     """
-    from blurb.extensions.reports import errors
-    from blurb.extensions.reports.cli import _texts
-    from blurb.extensions.reports.plots import confusion
     from blurb.messages import text
-    from blurb.messages.errors import UnknownName
-    from blurb.results.references import trial
 
     with_text = _texts.may_show(with_text, data, raw, form)
     if plot is not None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from blurb import tasks
 from blurb.cli import _complete
 from blurb.cli._options import STORE
+from blurb.extensions.reports.export import formats
 
 FORMAT_OPTIONS = (
     "published",
@@ -81,9 +83,6 @@ def command(form: str, rows: tuple[str, ...], output: Path, selection: str, **op
     FILE.csv[:ROW] or published:MODEL. Tables and references take several, or all without any; the other formats need
     one.
     """
-    from blurb import tasks
-    from blurb.extensions.reports.export import formats
-
     kind = formats.get(form)
     given = {name: options[name] for name in options if options[name] is not None}
     # 0 is a valid seed; empty or False means that the option was not given.

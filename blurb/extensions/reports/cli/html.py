@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from blurb.cli._options import RESULTS, STORE, TOGETHER
+from blurb.extensions.reports import html
+from blurb.messages.errors import SettingsError
+from blurb.messages.text import plural
+from blurb.system.files import write_whole
 
 if TYPE_CHECKING:
     from blurb.extensions.reports.html.model import Curves, ListedBoard
@@ -48,11 +52,6 @@ def command(
     The file works offline and without a server. It has sortable tables, charts, pairwise comparisons, and the
     provenance of each row.
     """
-    from blurb.extensions.reports import html
-    from blurb.messages.errors import SettingsError
-    from blurb.messages.text import plural
-    from blurb.system.files import write_whole
-
     if not output.is_dir() and not results and no_published and board is None:
         raise SettingsError(
             f"Nothing to show: there is no store at {output}.", fix="Add --results, or remove --no-published."

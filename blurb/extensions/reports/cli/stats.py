@@ -10,8 +10,14 @@ import click
 
 from blurb.cli._formats import formats
 from blurb.cli.data._options import look_options, reader_of
+from blurb.data.splits import elsewhere, path_of, read_split
+from blurb.extensions.reports.plots import input_lengths
+from blurb.extensions.reports.stats import RULE, TABLE_8, measure
+from blurb.formulations._majority import majority_score
+from blurb.messages.errors import DataError
+from blurb.planning.request import folders
 from blurb.records import Count
-from blurb.tasks import Split
+from blurb.tasks import SPLITS, Split
 from blurb.terminal.output import json_text, show
 
 if TYPE_CHECKING:
@@ -96,12 +102,6 @@ def stats(
     al., and with how much training cuts at the task's or the encoder's maximum length.
     """
     from blurb import tasks
-    from blurb.data.splits import elsewhere, path_of, read_split
-    from blurb.extensions.reports.plots import input_lengths
-    from blurb.extensions.reports.stats import measure
-    from blurb.formulations._majority import majority_score
-    from blurb.messages.errors import DataError
-    from blurb.planning.request import folders
 
     if plot is not None:
         input_lengths.check(plot)
@@ -134,8 +134,6 @@ def stats(
 
 def record(split: Statistics) -> Described:
     """All statistics of a split, for JSON."""
-    from blurb.extensions.reports.stats import TABLE_8
-
     published = TABLE_8.get(split.task.name)
     return {
         "task": split.task.name,
@@ -186,9 +184,6 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _show_tables(described: Sequence[Statistics]) -> None:
     """Prints sizes and lengths of every split, a row per label, and with sub-tokens Table 8."""
-    from blurb.extensions.reports.stats import TABLE_8
-    from blurb.tasks import SPLITS
-
     subtokens = any(each.subtokens for each in described)
     columns = ["dataset", "split", "units", "inputs", "words", "longest"]
     columns += ["sub-tokens", "longest", "limit", "beyond"] if subtokens else []
@@ -242,8 +237,6 @@ def _show_tables(described: Sequence[Statistics]) -> None:
 
 def _show_rule(found: Sequence[Statistics]) -> None:
     """Prints where the training sets lie by the rule for bigrams."""
-    from blurb.extensions.reports.stats import RULE
-
     rows = [
         (one.task.name, one.inputs, f"{one.words.mean:.1f}", f"{one.ratio:,.0f}", one.expected or "-")
         for one in found

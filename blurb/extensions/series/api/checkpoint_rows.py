@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from blurb import names
 from blurb import tasks as tasks_
+from blurb.checkpoints import Checkpoint
+from blurb.extensions.series.curves import Scored
+from blurb.extensions.series.series import Series
+from blurb.extensions.series.steps import numbers_beside
 from blurb.messages.errors import BlurbError, ModelError, SettingsError
 from blurb.names import by_number
 from blurb.protocols import protocol as protocols
+from blurb.results import from_store
+from blurb.store.store import Store
 
 if TYPE_CHECKING:
     from blurb.extensions.series.conduct import Score
-    from blurb.extensions.series.curves import Scored
     from blurb.extensions.series.finding import Found
-    from blurb.extensions.series.series import Series
     from blurb.extensions.series.steps import Step
     from blurb.results.row_scores import RowScores
     from blurb.tasks import Split
@@ -96,9 +100,6 @@ class Scoring:
     @cached_property
     def _rows(self) -> list[RowScores]:
         """Those of the store when it is first asked."""
-        from blurb.results import from_store
-        from blurb.store.store import Store
-
         return from_store.read(Store(self.output))
 
     def _by_name(self, rows: Sequence[RowScores], protocol: str) -> dict[str, list[RowScores]]:
@@ -117,9 +118,6 @@ class Scoring:
 
         They are older than those that are there; of two rows of one name nothing tells which is of this run.
         """
-        from blurb.extensions.series.curves import Scored
-        from blurb.extensions.series.steps import numbers_beside
-
         last = {step.run: step for step in sorted(steps, key=lambda step: step.step)}
         there = {step.name for step in steps}
         there |= {names.checkpoint(run, number) for run, step in last.items() for number in numbers_beside(step)}
@@ -171,8 +169,6 @@ class Scoring:
         return statistics.fmean(means[name] for name in self.names) if set(self.names) <= means.keys() else None
 
     def series(self, scored: Sequence[Scored], found: Found) -> Series:
-        from blurb.extensions.series.series import Series
-
         gone = self.past([one.step for one in scored])
         order = {run: number for number, run in enumerate(dict.fromkeys(one.step.run for one in scored))}
         whole = sorted([*scored, *gone], key=lambda one: (order[one.step.run], one.step.step))
@@ -204,6 +200,4 @@ def _of_seeds(row: RowScores, asked: Mapping[str, frozenset[int]]) -> RowScores:
 
 def _weights(step: Step) -> str | None:
     """The hash of a checkpoint's weights; None for a revision on the Hub, whose name stays that of its weights."""
-    from blurb.checkpoints import Checkpoint
-
     return Checkpoint(Path(step.reference)).weights_hash if Path(step.reference).is_dir() else None

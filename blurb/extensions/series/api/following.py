@@ -8,9 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from blurb.api.comparing import check as gate
+from blurb.cost.budget import budget_seconds
+from blurb.extensions.series import conduct, finding, watching
 from blurb.extensions.series.api.checkpoint_rows import Scoring, names_of
+from blurb.extensions.series.curves import Scored, losses
 from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.protocols import protocol as protocols
+from blurb.regression.reading import read_rules
+from blurb.results.references import row_of, rows_of
 
 if TYPE_CHECKING:
     from blurb.extensions.series.bisecting import Bisection
@@ -56,10 +62,6 @@ def series(
     :param trials: options and settings of `blurb.run`, such as `data="data"`, `jobs=2`
     :raises BlurbError: if there are no checkpoints, or the trials cannot be planned
     """
-    from blurb.cost.budget import budget_seconds
-    from blurb.extensions.series import conduct, finding
-    from blurb.results.references import rows_of
-
     wrong = ErrorCollector()
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     checkpoints = wrong.tried(finding.find, places, pattern, not trials.get("tokenizer"))
@@ -123,10 +125,6 @@ def watch(
     :param trials: options and settings of `blurb.run`; other parameters as of `blurb.series`
     :raises BlurbError: for options or tasks that cannot be
     """
-    from blurb.cost.budget import budget_seconds
-    from blurb.extensions.series import finding, watching
-    from blurb.extensions.series.curves import Scored
-
     wrong = ErrorCollector()
     names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle, "--idle")
     pause = f"{pause}s" if str(pause).replace(".", "", 1).isdecimal() else str(pause)
@@ -160,10 +158,6 @@ def _judge(check: Row | None, output: Path | str, rules: Any, **shared: Any) -> 
 
     :raises BlurbError: for a baseline or rules that cannot be read, and for options of a check without one
     """
-    from blurb.api.comparing import check as gate
-    from blurb.regression.reading import read_rules
-    from blurb.results.references import row_of
-
     wrong = ErrorCollector()
     if check is None:
         for name in (name for name, value in {"rules": rules, **shared}.items() if value is not None):
@@ -204,7 +198,6 @@ def bisect(
     :raises BlurbError: for a run without checkpoints, or ends that cannot be scored
     """
     from blurb.extensions.series import bisecting, finding
-    from blurb.extensions.series.curves import losses
 
     checkpoints = finding.find([run], pattern, not trials.get("tokenizer"))
     say = told or (lambda text: None)
@@ -232,8 +225,6 @@ def bisect(
 
 
 def _check_required(found: Found, required: Sequence[int]) -> None:
-    from blurb.extensions.series import finding
-
     if lost := finding.missing(found, required):
         text = "; ".join(f"{name} lacks step {', '.join(map(str, steps))}" for name, steps in lost.items())
         raise SettingsError(f"Required checkpoints are missing: {text}", fix="wait for them, or change --require.")

@@ -7,9 +7,16 @@ scores as its last line.
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 from collections.abc import Mapping
 from typing import Any
+
+import blurb
+from blurb.extensions.series.api.checkpoint_rows import names_of
+from blurb.extensions.series.curves import losses
+from blurb.messages.errors import BlurbError, DataError
+from blurb.system.signals import end_with_parent
 
 
 def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
@@ -19,12 +26,6 @@ def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
         `blurb.run`
     :raises BlurbError: if the trials cannot be planned, or none of them ends
     """
-    import statistics
-
-    import blurb
-    from blurb.extensions.series.api.checkpoint_rows import names_of
-    from blurb.extensions.series.curves import losses
-    from blurb.messages.errors import DataError
 
     results = blurb.run(
         blurb.NamedModel(request["reference"], request["name"]), request["tasks"], protocol=request["protocol"],
@@ -45,9 +46,6 @@ def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
 
 def main() -> None:
     """Reads a request, writes scores or an error."""
-    from blurb.messages.errors import BlurbError
-    from blurb.system.signals import end_with_parent
-
     request = json.load(sys.stdin)
     end_with_parent(request["parent"])
     try:

@@ -8,6 +8,7 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._options import POINTS, trials
+from blurb.extensions.series.api.following import bisect
 
 
 @click.command(name="bisect")
@@ -27,8 +28,6 @@ def command(run: str, task: str, drop: float, seeds: int | None, **given: Any) -
     About log2(n) of n checkpoints are scored. It assumes that there is one change: all checkpoints before it are good,
     all after it bad. Exit code 0: found. 1: the last one is not worse by --drop. 2: it cannot be told.
     """
-    from blurb.extensions.series.api.following import bisect
-
     count = 3 if seeds is None else seeds
     bisection = bisect(run, task, drop, seeds=count, told=lambda text: click.echo(text, err=True), **given)
     for look in bisection.looks:

@@ -11,6 +11,8 @@ from blurb.cli import _complete
 from blurb.cli._exit import PARTLY
 from blurb.cli._options import trials
 from blurb.cli._written import can_draw, list_written
+from blurb.extensions.series.api.following import series
+from blurb.extensions.series.series import PICTURE
 from blurb.tasks import SCORED
 
 
@@ -38,9 +40,6 @@ def command(runs: tuple[str, ...], out: Path, read: bool, **given: Any) -> None:
     Hub. A checkpoint is the row run@step; what is scored is not scored again. Half-copied checkpoints, two of one step
     and those of an attempt that was given up are told and left out. See docs/series.md.
     """
-    from blurb.extensions.series.api.following import series
-    from blurb.extensions.series.series import PICTURE
-
     checkpoints = series(list(runs), run=not read, progress=True, **given)
     for note in checkpoints.notes:
         click.secho(note, fg="yellow", err=True)

@@ -13,6 +13,9 @@ from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate
 from blurb.cli._options import trials
 from blurb.cli._written import can_draw, list_written
+from blurb.extensions.series.api.following import watch
+from blurb.extensions.series.series import PICTURE
+from blurb.messages.text import grouped
 from blurb.tasks import SCORED
 
 if TYPE_CHECKING:
@@ -55,10 +58,6 @@ def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
     scored, or nothing new comes for --idle. What is scored is not scored again: start it again after a kill. Exit code
     with --check: 1 if any checkpoint is a regression, 2 if any failed or cannot be judged, as of blurb check.
     """
-    from blurb.extensions.series.api.following import watch
-    from blurb.extensions.series.series import PICTURE
-    from blurb.messages.text import grouped
-
     picture = can_draw()
     codes: list[int] = []
     drawn = [-math.inf]

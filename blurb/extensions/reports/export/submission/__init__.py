@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from jsonschema import Draft202012Validator
+
 from blurb.extensions.reports.export.submission import schemas
 from blurb.extensions.reports.export.submission.values import Unit, predictions
 from blurb.messages.errors import StoreError
@@ -112,8 +114,6 @@ def check(task: Task, document: Document, schema: Document) -> None:
 
 def violations(document: object, schema: Document) -> list[str]:
     """Schema violations of a document, as sentences that start with the location."""
-    from jsonschema import Draft202012Validator
-
     return [_sentence(error) for error in Draft202012Validator(schema).iter_errors(document)]
 
 
