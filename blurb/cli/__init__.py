@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
-from click.utils import make_default_short_help
 
 from blurb import __version__
 from blurb.cli import _exit
@@ -54,7 +53,7 @@ class Commands(Group):
             module = importlib.util.find_spec(target)
             source = Path(module.origin).read_text(encoding="utf-8") if module and module.origin else ""
             text = FIRST_SENTENCE.search(source)
-            return str(make_default_short_help(text[1], width)) if text else ""
+            return click.Command(name, help=text[1]).get_short_help_str(width) if text else ""
         try:
             command = self.get_command(context, name)
         except SettingsError as error:
