@@ -1,4 +1,4 @@
-"""How often a gate of many looks is wrong, and what it finds: the tables of docs/series-gate.md.
+"""How often a gate of many looks is wrong, and what it finds: the tables of docs/extensions/series-gate.md.
 
     OMP_NUM_THREADS=1 python -m benchmarks.gate [--worlds 2000]
 

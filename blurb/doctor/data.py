@@ -63,7 +63,7 @@ def examine_task_file(path: Path) -> Report:
     """What is wrong with a task file, the files that it names, and their examples."""
     from blurb.tasks import _file
 
-    fix = "docs/add-a-task.md has all keys; blurb tasks new writes a template."
+    fix = "docs/extend.md has all keys; blurb tasks new writes a template."
     problems = [of_error(error, path, fix) for error in _file.faults(path)]
     facts: dict[str, Fact] = {}
     problems += _missing(path)

@@ -42,7 +42,7 @@ LABEL_METRICS = {"negative": "micro_f1_without", "positive": "binary_f1"}
 
 
 def load(path: Path) -> Task:
-    """Loads the task that a file declares (docs/add-a-task.md).
+    """Loads the task that a file declares (docs/extend.md).
 
     :raises SettingsError: if a key is missing, unknown or has an invalid value; names the file and the key
     """

@@ -1,4 +1,4 @@
-"""The numbers of docs/attention.md are those of the encoder and the sentence that it names."""
+"""The numbers of docs/extensions/attention.md are those of the encoder and the sentence that it names."""
 
 from __future__ import annotations
 
