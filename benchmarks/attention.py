@@ -21,7 +21,7 @@ from blurb.checkpoints.scratch import wordpiece
 from blurb.checkpoints.transformers_log import hide_progress
 from blurb.extensions.lab.attention import attention
 
-GUIDE = Path(__file__).parents[1] / "docs" / "attention.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "extensions" / "attention.md"
 WIDTH = 64
 """Of a head, as in BERT."""
 

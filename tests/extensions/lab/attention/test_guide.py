@@ -16,8 +16,8 @@ from blurb.extensions.lab.attention import Attention, attention, page
 from blurb.extensions.lab.attention.projections import Projections
 from blurb.extensions.reports.plots._style import digest
 
-ROOT = Path(__file__).parents[3]
-GUIDE = (ROOT / "docs" / "attention.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[4]
+GUIDE = (ROOT / "docs" / "extensions" / "attention.md").read_text(encoding="utf-8")
 RESULTS = ROOT / "docs" / "results" / "lab"
 LAYER, HEAD = 3, 1
 
@@ -91,7 +91,7 @@ def committed() -> dict[str, Any]:
 
 def test_the_page_beside_it_is_of_this_version() -> None:
     assert len(sample()) < 1_000_000
-    templates = ROOT / "blurb" / "lab" / "attention" / "templates"
+    templates = ROOT / "blurb" / "extensions" / "lab" / "attention" / "templates"
     for name in ("attention.js", "scores.js", "attention.css"):
         assert (templates / name).read_text(encoding="utf-8") in sample()
 
