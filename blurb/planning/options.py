@@ -117,9 +117,7 @@ class TrainOptions(TrialOptions):
         choices=("auto", "fp32", "bf16", "fp16"),
     )
     jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1)
-    dry_run: bool = option(
-        False, "Trials", "List the trials with their estimated cost, and stop.", page="protocols.md#cost"
-    )
+    dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="protocols.md")
     progress: bool = True
 
     def __post_init__(self) -> None:
