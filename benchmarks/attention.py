@@ -2,8 +2,9 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.attention [--repeats 3] [--layers 12] [--heads 12]
 
-The encoder has random weights and is read from a disk, as a user's is; the sentence is that of docs/attention.md, with
-an entity and a word. Imports are made before, by a smaller encoder. Of the repeats the fastest counts.
+The encoder has random weights and is read from a disk, as a user's is; the sentence is that of
+docs/extensions/attention.md, with an entity and a word.
+Imports are made before, by a smaller encoder. Of the repeats the fastest counts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from blurb.checkpoints.scratch import wordpiece
 from blurb.checkpoints.transformers_log import hide_progress
 from blurb.extensions.lab.attention import attention
 
-GUIDE = Path(__file__).parents[1] / "docs" / "attention.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "extensions" / "attention.md"
 WIDTH = 64
 """Of a head, as in BERT."""
 

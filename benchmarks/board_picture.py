@@ -1,4 +1,4 @@
-"""The picture of a board in docs/board.md: three synthetic rows, of which one has figures that nobody can recompute.
+"""The picture of a board in docs/extensions/board.md: three synthetic rows, one with figures that nobody can recompute.
 
 python -m benchmarks.board_picture     # needs playwright and a Chromium
 """

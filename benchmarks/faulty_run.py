@@ -1,4 +1,6 @@
-"""A pretraining with a fault built in, to try `blurb series`, `check`, `bisect` and `plan` on: docs/series.md.
+"""A pretraining with a fault built in, to try `blurb series`, `check`, `bisect` and `plan` on.
+
+docs/extensions/series.md has what they say of it.
 
     python -m benchmarks.faulty_run OUT --data DATA --words 20M --every 1000 --at 0.6
 

@@ -89,14 +89,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_index_has_every_page() -> None:
-    index, site = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("README.md", "index.md"))
-    names = {page.stem for page in (ROOT / "docs").glob("*.md")} - {
-        "README",
-        "index",
-        "contributing",
-    }  # these include others
+    docs = ROOT / "docs"
+    index, site = ((docs / name).read_text(encoding="utf-8") for name in ("README.md", "index.md"))
+    pages = [*docs.glob("*.md"), *docs.glob("extensions/*.md")]
+    names = {page.relative_to(docs).with_suffix("").as_posix() for page in pages}
+    names -= {"README", "index", "contributing"}  # these include others
     assert {name for name in names if f"]({name}.md)" not in index} == set()
-    notebooks = {page.stem for page in (ROOT / "docs").glob("*.ipynb")}
+    notebooks = {page.stem for page in docs.glob("*.ipynb")}
     assert {name for name in notebooks if f"]({name}.ipynb)" not in index} == set()
     assert names | notebooks <= set(site.splitlines())
 

@@ -1,6 +1,6 @@
-"""docs/add-a-head.md and docs/add-a-task.md work literally, in a folder where there is nothing else.
+"""docs/extend.md and docs/first-hour.md work literally, in a folder where there is nothing else.
 
-Files are written as the guides show them (their first line has the name), and every line of shell runs; only
+Files are written as the guide shows them (their first line has the name), and every line of shell runs; only
 `pip install -e .` becomes what it leaves for Python to find, the metadata of the package.
 """
 
@@ -28,8 +28,11 @@ def blocks(page: str) -> Iterator[tuple[str, str]]:
     yield from re.findall(r"^```(\w+)\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def install(folder: Path) -> None:
-    """What Python sees of the package in a folder that is on its path."""
+def install(folder: Path, only: str = "") -> None:
+    """What Python sees of the package in a folder that is on its path.
+
+    :param only: group of entry points; all of them if empty
+    """
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     info.mkdir()
@@ -37,6 +40,7 @@ def install(folder: Path) -> None:
     groups = [
         "\n".join([f"[{group}]", *(f"{name} = {target}" for name, target in points.items())])
         for group, points in project["entry-points"].items()
+        if only in ("", group)
     ]
     (info / "entry_points.txt").write_text("\n".join(groups) + "\n")
 
@@ -65,26 +69,40 @@ def follow(page: str, folder: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_head_and_a_pooling(tmp_path: Path) -> None:
-    printed = follow("add-a-head.md", tmp_path)
+def test_the_guide(tmp_path: Path) -> None:
+    printed = follow("extend.md", tmp_path)
     assert re.search(r"my-head .*hidden=64", printed)
     assert "largest" in printed
     rows = (tmp_path / "runs" / "leaderboard.csv").read_text(encoding="utf-8")
     for override in ("head=my_head.py:MyHead", "hidden=128", "pooling=my_pooling.py:Largest", "pooling=largest"):
         assert override in rows
-
-
-@pytest.mark.slow
-def test_a_task_a_metric_and_a_type(tmp_path: Path) -> None:
-    follow("add-a-task.md", tmp_path)
-    (shown,) = [content for language, content in blocks("add-a-task.md") if language == "toml" and "[files]" in content]
+    (shown,) = [content for language, content in blocks("extend.md") if language == "toml" and "[files]" in content]
     assert tomllib.loads(shown) == toml.read(tmp_path / "my-genes.toml")
     results = (tmp_path / "runs" / "results.csv").read_text(encoding="utf-8")
     for line in ("my-corpus,ner,", "sentence_accuracy", "my-claims,claims,"):
         assert line in results
+    assert "NEIGHBOURS\n" in printed
+    assert "a row of neighbours is not comparable with a probe" in printed
+
+
+def masked(text: str) -> set[str]:
+    """Its lines without the figures, which are of one processor, and without the width of columns."""
+    lines = (" ".join(re.sub(r"[-+<±]*\d[\d.]*", "#", line).split()) for line in text.splitlines())
+    return {line for line in lines if line}
 
 
 @pytest.mark.slow
-def test_a_kind_of_learner(tmp_path: Path) -> None:
-    printed = follow("add-a-learner.md", tmp_path)
-    assert "a row of neighbours is not comparable with a probe" in printed
+def test_the_first_hour_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "HF_HUB_OFFLINE": "1"}
+    printed = ""
+    for language, content in blocks("first-hour.md"):
+        if language == "text":
+            assert masked(content) - masked(printed) == set()
+        else:
+            done = subprocess.run(
+                ["bash", "-ec", content], env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == ("blurb check" in content), done.stderr[-2000:]
+            printed = done.stdout

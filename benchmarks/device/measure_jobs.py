@@ -24,11 +24,7 @@ JOBS = (1, 4, 2, 8)
 TRIALS = 8
 CONTROL = "nvidia-cuda-mps-control"
 COLUMNS = ("at a time", "MPS", "trials", "seconds", "trials a minute", "x one at a time", "memory of the trials, GiB")
-NOTE = (
-    "Trials of MiniLM on NCBI-disease, two epochs at the settings of `standard`. Seconds are of the whole command, "
-    "start of the workers and estimate included, the calibration not; the number with the most trials a minute is the "
-    "one for `--jobs` on such a card."
-)
+NOTE = "MiniLM on NCBI-disease, two epochs of `standard`. Use the number with the most trials a minute for `--jobs`."
 
 
 def cells(context: Context) -> Iterator[Cell]:

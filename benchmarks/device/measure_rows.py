@@ -17,9 +17,8 @@ from benchmarks.device.commands import command, ended, sets_at_hand, trials
 JOBS = 4
 COLUMNS = ("encoder", "protocol", "seed", "sets", "wall minutes", "trials, minutes", "at a time", "mean of task types")
 NOTE = (
-    "Minutes are of all calls that a seed took, with what a call repeats of the one before. The mean of task types is "
-    "that of the means of the sets, on test, where each set at hand has the seed; it is BLURB's score where all "
-    "thirteen are there. MiniLM has weights in half precision, and a random encoder's scores are left out."
+    "The mean of task types is on test, of the sets at hand. MiniLM has weights in half precision; scores of random "
+    "encoders are left out."
 )
 
 

@@ -22,8 +22,8 @@ COLUMNS = (
     "x tuned",
 )
 NOTE = (
-    "`x recipe` is against the plain recipe in fp32 and `x tuned` against the recipe in the same precision on batches "
-    "grouped by length (in bf16 where the precision is fp32), with the same encoder and batch size on the same card."
+    "`x recipe` is against the plain recipe in fp32, `x tuned` against the tuned recipe in the same precision (bf16 "
+    "for fp32)."
 )
 MEMORY = {"MiniLM": 4.0, "BERT-base": 10.0, "BERT-large": 24.0}
 """GiB of the card for batches of up to 32 sentences in fp32."""

@@ -1,1 +1,1 @@
-"""What a store and its commands cost by the number of trials (docs/scale.md)."""
+"""What a store and its commands cost by the number of trials (docs/long-runs.md)."""

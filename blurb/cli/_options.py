@@ -186,7 +186,7 @@ class WithSettings(click.Command):
             (subject, ", ".join(keys)) for subject, keys in groups().items()
         ]
         if any(parameter.name == "engine" for parameter in self.params):
-            sections["Engines (docs/cluster.md)"] = [
+            sections["Engines (docs/long-runs.md)"] = [
                 (name, engines.declared(name, "summary") or "a plug-in") for name in engines.names()
             ]
         for title, records in sections.items():

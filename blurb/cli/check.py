@@ -100,7 +100,7 @@ def command(
     Both are rows: MODEL (or 'MODEL CONFIGURATION') in the store, FOLDER[:ROW] in another store, or FILE.csv[:ROW].
     Exit code 0: pass. 1: regression. 2: cannot judge (datasets or seeds missing, protocol, recipe, overrides, data or
     metrics differ or are unknown, no variance between runs and no max_drop, nothing to compare), so a check never
-    passes because nothing ran. See docs/ci.md, and docs/series-gate.md for --state.
+    passes because nothing ran. See docs/ci.md, and docs/extensions/series-gate.md for --state.
     """
     from blurb import api
 

@@ -67,7 +67,7 @@ def examine_task_file(path: Path) -> Report:
     """What is wrong with a task file, the files that it names, and their examples."""
     errors = ErrorCollector()
     task = errors.tried(tasks.load, str(path))
-    fix = "docs/add-a-task.md has all keys; blurb tasks new writes a template."
+    fix = "docs/extend.md has all keys; blurb tasks new writes a template."
     facts: dict[str, Fact] = {}
     problems = [*(of_error(error, path, fix) for error in errors.errors), *_missing(path)]
     if task is not None:

@@ -80,7 +80,7 @@ class TrialOptions:
         "Trials",
         "Log loss, learning rate and scores of every trial to an experiment tracker.",
         choices=("tensorboard", "wandb", "mlflow", "trackio"),
-        page="export.md#experiment-trackers",
+        page="extensions/reports.md#experiment-trackers",
     )
     keep_model: Keep = option(
         "none",

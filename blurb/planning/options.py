@@ -117,7 +117,7 @@ class TrainOptions(TrialOptions):
         choices=("auto", "fp32", "bf16", "fp16"),
     )
     jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1)
-    dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="cost.md")
+    dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="protocols.md")
     progress: bool = True
 
     def __post_init__(self) -> None:
@@ -196,7 +196,7 @@ class RunOptions(TrainOptions):
         "Protocol",
         "Time limit such as 10m or 2h: run the largest protocol predicted to fit, instead of --protocol.",
         metavar="TIME",
-        page="cost.md",
+        page="protocols.md#cost",
     )
     head: str | None = option(
         None,
@@ -250,23 +250,23 @@ class RunOptions(TrainOptions):
     engine: str = option(
         DEFAULT,
         "Machine",
-        "Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu (docs/cluster.md).",
+        "Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu (docs/long-runs.md).",
         metavar="NAME[,KEY=VALUE...]",
         complete="engines",
-        page="cluster.md",
+        page="long-runs.md#many-machines",
     )
     print_script: bool = option(
         False,
         "Machine",
         "With --engine slurm: print the script instead of submitting it.",
         flag="--print",
-        page="cluster.md#slurm",
+        page="extensions/clusters.md#slurm",
     )
     keep_sweep: bool = option(
         False,
         "Trials",
         "Let blurb worker run the trials even if this command is interrupted before the first has finished.",
-        page="cluster.md#join-a-sweep",
+        page="long-runs.md#join-a-sweep",
     )
 
     def __post_init__(self) -> None:

@@ -42,7 +42,7 @@ class Finding(TypedDict):
 
 
 class Turn(TypedDict):
-    """The look of a series (docs/series-gate.md)."""
+    """The look of a series (docs/extensions/series-gate.md)."""
 
     number: Annotated[Count, "which look it is, from 1"]
     looks: Annotated[Count | None, "how many are planned; null for any number"]

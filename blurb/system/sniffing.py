@@ -9,7 +9,7 @@ from blurb.messages.errors import DataError
 
 READ = 4096
 """Bytes that say what a file is."""
-SPANS = "make words with tags of it, or JSON lines (docs/add-a-task.md)."
+SPANS = "make words with tags of it, or JSON lines (docs/extend.md)."
 KINDS = (
     (rb"\x1f\x8b", "a gzip archive", "unpack it: gunzip FILE."),
     (rb"PK\x03\x04", "a zip archive or an Excel workbook", "unpack it, or save its sheet as CSV UTF-8."),

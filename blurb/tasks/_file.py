@@ -137,7 +137,7 @@ SHIPPED: Mapping[str, Key] = {
 
 
 def load(path: Path, shipped: bool = False) -> Task:
-    """Loads the task that a file declares (docs/add-a-task.md).
+    """Loads the task that a file declares (docs/extend.md).
 
     :param shipped: whether it is one of the files of this folder
     :raises SettingsError: if a key is missing, unknown or has an invalid value; names the file and the key

@@ -1,4 +1,4 @@
-"""`blurb check --state` and `blurb.check(state=)`: what is printed, written, refused. Oracle: docs/series-gate.md."""
+"""`blurb check --state` and `blurb.check(state=)`. Oracle: docs/extensions/series-gate.md."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def test_each_section_has_a_formula_a_picture_and_questions() -> None:
         assert "picture" in section, section[0][:80]
         assert "$$" in content or "$n^2" in content, section[0][:80]
         assert "**Check yourself.**" in content, section[0][:80]
-        assert "docs/results/" in content or "docs/lab.md" in content, section[0][:80]
+        assert "docs/results/" in content or "docs/extensions/lab.md" in content, section[0][:80]
 
 
 def test_the_stored_outputs_are_short_and_of_one_run() -> None:

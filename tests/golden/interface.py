@@ -74,8 +74,8 @@ def reference() -> str:
         value = about.metavar or "\\|".join(about.choices) or VALUES.get(word, "TEXT")
         flag = about.flag or f"--{name.replace('_', '-')}"
         default = f" `{field.default}`" if isinstance(field.default, str | int) and word != "bool" else ""
-        page = f" ([{about.page.partition('.')[0].replace('-', ' ')}]({about.page}))" if about.page else ""
-        text = about.help.replace(" (docs/cluster.md)", "").replace("are listed below", "are in `blurb run --help`")
+        page = f" ([{Path(about.page).stem.replace('-', ' ')}]({about.page}))" if about.page else ""
+        text = about.help.replace(" (docs/long-runs.md)", "").replace("are listed below", "are in `blurb run --help`")
         lines.append(f"| `{flag}{' ' + value if value else ''}` |{default} | {text}{page} |")
     before, _, rest = REFERENCE.read_text(encoding="utf-8").partition(BEGIN)
     return before + "\n".join([*lines, "", END]) + rest.partition(END)[2]

@@ -1,4 +1,4 @@
-"""docs/add-a-head.md: its code is a head that trains, in under 40 lines."""
+"""docs/extend.md: its code is a head that trains, in under 40 lines."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from blurb.heads._spec import parse
 from blurb.training.network import Network
 from tests.training import tiny
 
-GUIDE = Path(__file__).parents[2] / "docs" / "add-a-head.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "extend.md"
 
 
 @pytest.fixture
 def reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The guide's code as a module of somebody else's."""
-    code = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)[0]
+    code = re.findall(r"```python\n(# my_head.py\n.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)[0]
     assert len(code.splitlines()) < 40
     (tmp_path / "guide_head.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))

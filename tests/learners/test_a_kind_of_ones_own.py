@@ -1,4 +1,4 @@
-"""A kind of learner in one file outside of blurb goes through every command, as docs/add-a-learner.md says."""
+"""A kind of learner in one file outside of blurb goes through every command, as docs/extend.md says."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def forget() -> None:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with the guide's files, installed, and rows of three kinds of learners on one dataset."""
     folder = tmp_path_factory.mktemp("knn")
-    for _, content in blocks("add-a-learner.md"):
+    for _, content in blocks("extend.md"):
         name = content.partition("\n")[0].removeprefix("# ")
         if name in FILES:
             (folder / name).write_text(content, encoding="utf-8")
-    install(folder)
+    install(folder, "blurb.learners")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         patch.setenv("PYTHONPATH", str(folder))

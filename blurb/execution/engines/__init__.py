@@ -1,7 +1,7 @@
 """Engines run the trials of a sweep: one is a module here, an entry point in `blurb.engines`, or `package:Class`.
 
 An engine is named as a head is, with its options: `local`, `ray,gpus=0.5`, `slurm,partition=gpu,minutes=30`. To write
-one: `from blurb.execution.engine import Engine` (docs/cluster.md).
+one: `from blurb.execution.engine import Engine` (docs/extend.md).
 """
 
 from __future__ import annotations

@@ -18,5 +18,5 @@ BOARD = click.Option(
     type=click.Path(path_type=Path),
     metavar="DIR",
     callback=_board,
-    help="Show the rows of this board, not those of a store (docs/board.md).",
+    help="Show the rows of this board, not those of a store (docs/extensions/board.md).",
 )

@@ -20,7 +20,7 @@ from blurb.statistics.student import LEVEL
 from blurb.statistics.welch import Comparison, combined, compare
 
 MARGIN = 1.0
-"""Points of the score: less than what separates neighbours of the published table (docs/board.md)."""
+"""Points of the score: less than what separates neighbours of the published table (docs/extensions/board.md)."""
 RECIPE = ("suite", "weights", "tokenizer", "learner", "recipe", "protocol_hash", "overrides")
 """What two runs of one recipe have in common. Precision is left out: machines differ in what they compute fast."""
 

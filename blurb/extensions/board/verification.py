@@ -1,7 +1,7 @@
 """Recomputes every figure of a row from its predictions and the verifier's own data, and tells what is odd about it.
 
-Three levels (docs/board.md): *claimed*, as somebody says; *recomputed*, from the predictions; *reproduced*, by a run of
-another party (`blurb.extensions.board.reproduction`). This module tells the first two apart.
+Three levels (docs/extensions/board.md): *claimed*, as somebody says; *recomputed*, from the predictions;
+*reproduced*, by a run of another party (`blurb.extensions.board.reproduction`). This module tells the first two apart.
 """
 
 from __future__ import annotations

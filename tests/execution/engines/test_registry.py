@@ -103,7 +103,7 @@ def test_an_engine_in_one_file_makes_the_tables_of_any_other(
 
 @pytest.mark.costly
 def test_the_engine_of_the_guide(here: Path) -> None:
-    guide = (PACKAGE.parent / "docs" / "cluster.md").read_text(encoding="utf-8")
+    guide = (PACKAGE.parent / "docs" / "extend.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n# pool.py\n(.*?)```", guide, re.DOTALL)
     Path("guide.py").write_text(code)
     run("--engine", "./guide.py:Pool,count=3")

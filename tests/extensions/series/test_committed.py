@@ -1,4 +1,4 @@
-"""The committed series with a fault in it: gate and plan find from its table what docs/series.md says they find."""
+"""The committed series with a fault in it: gate and plan find from its table what docs/extensions/series.md says."""
 
 from __future__ import annotations
 

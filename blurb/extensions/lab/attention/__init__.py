@@ -1,4 +1,4 @@
-"""The weights of attention as a page and a picture (docs/attention.md)."""
+"""The weights of attention as a page and a picture (docs/extensions/attention.md)."""
 
 from __future__ import annotations
 

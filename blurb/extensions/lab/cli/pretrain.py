@@ -96,8 +96,8 @@ def command(
     Each TEXT is as after --text, so that a shell may expand --text *.txt to several.
 
     The encoder is OUT/model, for blurb run; checkpoints on the way are in OUT/checkpoints. The same command goes on
-    after a kill: on the same machine with the same --threads, to the same weights. docs/lab.md says what budgets were
-    seen to show.
+    after a kill: on the same machine with the same --threads, to the same weights.
+    docs/extensions/lab.md says what budgets were seen to show.
     """
     text += more
     recipe = request.recipe({**settings, "words": request.words(words)})

@@ -35,7 +35,7 @@ def command(
     A pretraining is the unit of every test.
     FILE is a TOML file, or a study that is shipped: from-scratch-or-continued, masking, vocabulary or
     vocabulary-and-masking. Start the same command in several processes or on several machines to share the parts.
-    docs/lab.md has an example with its result.
+    docs/extensions/lab.md has an example with its result.
     """
     if threads is not None:
         import torch

@@ -1,4 +1,4 @@
-"""The leaderboard as one HTML file that needs no server, network or library (docs/leaderboard.md)."""
+"""The leaderboard as one HTML file that needs no server, network or library (docs/extensions/reports.md)."""
 
 from __future__ import annotations
 

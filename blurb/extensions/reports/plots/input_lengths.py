@@ -1,4 +1,4 @@
-"""The plot of `blurb data stats`: the input lengths of every dataset (docs/data.md)."""
+"""The plot of `blurb data stats`: the input lengths of every dataset (docs/extensions/reports.md)."""
 
 from __future__ import annotations
 

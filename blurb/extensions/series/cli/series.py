@@ -38,7 +38,7 @@ def command(runs: tuple[str, ...], out: Path, read: bool, **given: Any) -> None:
 
     RUN_DIR has checkpoint-N folders, or others whose names end in their step; org/model@step* names revisions on the
     Hub. A checkpoint is the row run@step; what is scored is not scored again. Half-copied checkpoints, two of one step
-    and those of an attempt that was given up are told and left out. See docs/series.md.
+    and those of an attempt that was given up are told and left out. See docs/extensions/series.md.
     """
     checkpoints = series(list(runs), run=not read, progress=True, **given)
     for note in checkpoints.notes:

@@ -1,4 +1,4 @@
-"""The numbers of docs/attention.md are those of the encoder and the sentence that it names."""
+"""The numbers of docs/extensions/attention.md are those of the encoder and the sentence that it names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blurb.extensions.lab.attention.projections import Projections
 from blurb.extensions.reports.plots._style import digest
 
 ROOT = Path(__file__).parents[4]
-GUIDE = (ROOT / "docs" / "attention.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "extensions" / "attention.md").read_text(encoding="utf-8")
 RESULTS = ROOT / "docs" / "results" / "lab"
 LAYER, HEAD = 3, 1
 
