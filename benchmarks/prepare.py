@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from blurb.corpora.build._lists import listed
+from blurb.corpora.build._files import listed
 from blurb.corpora.build.ebm_pico import ELEMENTS, _names
 from blurb.tasks import SPLITS
 

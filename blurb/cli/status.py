@@ -217,7 +217,7 @@ def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> Renderable
 
 
 def _running(trial: Standing) -> tuple[str, str, str, str]:
-    from blurb.execution.progress import TrialProgress
+    from blurb.execution.job_queue import TrialProgress
 
     if trial.holder is None:
         return _which(trial), "?", "?", "?"

@@ -17,8 +17,7 @@ from blurb.cost.inputs import Inputs
 from blurb.cost.learners import Cost, TrialProfile
 from blurb.cost.schedule import wall
 from blurb.cost.throughput import Rates, needed
-from blurb.execution.environment import environment
-from blurb.execution.processes import threads_of
+from blurb.execution.environment import environment, threads_of
 
 if TYPE_CHECKING:
     from blurb.execution.data_sources import DataSource

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from blurb.cost.model import Estimate
-from blurb.execution.processes import gpus_for
+from blurb.execution.environment import gpus_for
 from blurb.messages.text import size
 from blurb.system import cache
 from blurb.system.files import nearest

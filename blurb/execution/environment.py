@@ -1,18 +1,29 @@
-"""The software and hardware of a trial: stored with it, never part of its hash."""
+"""The software and hardware of a trial: stored with it, never part of its hash.
+
+Processes that blurb starts: they share cores and GPUs, and never find modules in the folder where somebody is.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
 import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import blurb
 from blurb.execution import engines
 from blurb.system import launchers
+from blurb.system.launchers import one_process
+
+if TYPE_CHECKING:
+    from blurb.execution.job import Job
 
 PACKAGES = ("torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scikit-learn")
 
@@ -66,3 +77,69 @@ def _commit() -> str | None:
     if commit.returncode:  # git prints the name that it could not resolve: "HEAD", of a repository without a commit
         return None
     return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+SAVING = 10.0
+"""Seconds, beside those of a step, that a process is given to save its trial before it is ended."""
+SAFE = "PYTHONSAFEPATH"
+"""Python's variable for -P: no module is imported from the working folder because it lies there."""
+
+
+@contextmanager
+def clean_start() -> Iterator[None]:
+    """While it lasts, new Python processes have nothing of their parent's that could change what they do.
+
+    They do not import from the working folder, where a file torch.py is not torch (those of multiprocessing get the
+    path of this process afterwards, as they need what it has imported); they do not run the script that called blurb
+    once more; and of the launcher of a training they know nothing.
+    """
+    main = sys.modules["__main__"]
+    before, hidden = os.environ.get(SAFE), {"__spec__": None, "__file__": None}
+    kept = {name: getattr(main, name) for name in hidden if hasattr(main, name)}
+    os.environ[SAFE] = "1"
+    vars(main).update(hidden)
+    try:
+        with one_process():
+            yield
+    finally:
+        for name in hidden:
+            vars(main).pop(name)
+        vars(main).update(kept)
+        if before is None:
+            os.environ.pop(SAFE, None)
+        else:
+            os.environ[SAFE] = before
+
+
+@contextmanager
+def at_root() -> Iterator[None]:
+    """While it lasts, the working folder is that of the disk, where strangers cannot write.
+
+    Ray puts the working folder on the path of its workers, before all others.
+    """
+    before = os.getcwd()
+    os.chdir(os.path.abspath(os.sep))
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def threads_of(workers: int) -> int:
+    """Threads of each worker process; the workers share the cores."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // workers)
+
+
+def gpus_for(jobs: Sequence[Job]) -> list[str]:
+    """The GPUs of this machine that jobs without a device of their own may use; empty if they run on the CPU."""
+    import torch
+
+    if all(job.device not in ("auto", "cuda") or job.place == "cpu" for job in jobs) or not torch.cuda.is_available():
+        return []
+    return [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+
+
+def on_gpu(job: Job, gpus: Sequence[str], lane: int) -> Job:
+    """The job with the GPU of a lane, unless it names its own; the device is no part of a trial."""
+    return replace(job, device=gpus[lane % len(gpus)]) if gpus and job.device in ("auto", "cuda") else job

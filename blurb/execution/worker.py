@@ -22,7 +22,7 @@ from blurb.data import TaskData
 from blurb.execution.data_sources import load_data
 from blurb.execution.environment import environment
 from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.progress import Reporter, TrialProgress
+from blurb.execution.job_queue import Reporter, TrialProgress
 from blurb.execution.units import predictions_of, units_of
 from blurb.inputs import cache
 from blurb.learners import building, saved_models

@@ -1,6 +1,8 @@
 """The interface of formulations: from examples to features, from head output to predictions, and to a score.
 
 There is one module per task type, which the type's declaration names (`blurb.tasks.types`).
+
+The score of always predicting the most frequent answer, as a baseline.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from blurb import metrics
+from blurb import formulations, metrics
 from blurb.data.examples import texts
 from blurb.data.schema import Example
 from blurb.inputs.features import Features, Ragged
@@ -220,3 +222,12 @@ class Classification(Formulation):
     def constants(self, train: Sequence[Example]) -> list[str]:
         common = [label for label, _ in Counter(unit["label"] for unit in train).most_common()]
         return common + [label for label in self.labels if label not in common]
+
+
+def majority_score(task: Task, train: Sequence[Example], rows: Sequence[Example]) -> float:
+    """The task's score, as a fraction, of always predicting the most frequent answer of train."""
+    formulation = formulations.bind(task)
+    answer = formulation.constants(formulation.units(train))[0]
+    units = formulation.units(rows)
+    predicted = [formulation.constant(answer, unit) for unit in units]
+    return float(formulation.score_of(units, predicted))

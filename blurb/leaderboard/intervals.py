@@ -12,8 +12,8 @@ from blurb.results.row_scores import RowScores
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
 from blurb.statistics.bootstrap import BootstrapMean, averaged
 from blurb.statistics.clusters import generator
-from blurb.statistics.student import half_width
-from blurb.store.figures import bounds
+from blurb.statistics.welch import half_width
+from blurb.store.record import bounds
 from blurb.tasks import TWELVE
 
 RESAMPLES = 2_000

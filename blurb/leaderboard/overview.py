@@ -20,8 +20,7 @@ from blurb import tasks
 from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.leaderboard.terminal import SHORT
 from blurb.results.dataset_scores import DATASETS
-from blurb.results.score import SCORE
-from blurb.results.skill import skill
+from blurb.results.score import SCORE, skill
 from blurb.tasks import TWELVE, TYPES
 
 MEANS = (SCORE, TWELVE, *TYPES)

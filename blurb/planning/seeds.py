@@ -15,8 +15,7 @@ from blurb.results.row_scores import RowScores
 from blurb.results.score import SCORE, dataset_weights
 from blurb.statistics import planning
 from blurb.statistics.pooled import RunVariance, Squares, pool, stated, weighted
-from blurb.statistics.student import LEVEL
-from blurb.statistics.welch import NOISE
+from blurb.statistics.welch import LEVEL, NOISE
 from blurb.tasks import Split
 
 

@@ -9,7 +9,7 @@ from blurb.regression.rules import Limit
 from blurb.results import predictions
 from blurb.results.comparison import LARGE, ScoreComparison, seen_alone
 from blurb.results.row_scores import RowScores
-from blurb.statistics.student import LEVEL
+from blurb.statistics.welch import LEVEL
 from blurb.tasks import Split
 
 USUAL = 5.0

@@ -23,8 +23,7 @@ from blurb.results.score import SCORE, dataset_weights
 from blurb.statistics.bootstrap import RESAMPLES
 from blurb.statistics.holm import holm
 from blurb.statistics.pooled import RunVariance
-from blurb.statistics.student import LEVEL
-from blurb.statistics.welch import Comparison
+from blurb.statistics.welch import LEVEL, Comparison
 from blurb.tasks import Split
 
 ROUNDING = 1e-4

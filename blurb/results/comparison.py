@@ -24,7 +24,7 @@ from blurb.statistics.clusters import Clusters
 from blurb.statistics.holm import holm
 from blurb.statistics.pooled import RunVariance
 from blurb.statistics.welch import Comparison, combined, compare
-from blurb.store.figures import bounds
+from blurb.store.record import bounds
 from blurb.tasks import Split
 
 PAIRED = (

@@ -13,7 +13,7 @@ from blurb.results import plans, schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
-from blurb.statistics.student import t_critical
+from blurb.statistics.welch import t_critical
 from blurb.tasks import TWELVE, TYPES
 
 COLUMNS = (

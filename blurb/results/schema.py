@@ -15,7 +15,7 @@ from pathlib import Path
 from blurb.messages.errors import DataError
 from blurb.results import csv_files
 from blurb.results.row_scores import RowScores
-from blurb.store.figures import admits_in_tables
+from blurb.store.record import admits_in_tables
 from blurb.store.schema import CONVERT, UPDATE
 from blurb.store.trial import Configuration
 from blurb.system.files import write_whole

@@ -13,8 +13,7 @@ from typing import Any
 from blurb.data.readers._files import conll, json_lines, json_object, numbered, read_text
 from blurb.messages.errors import DataError, UnknownName
 from blurb.messages.text import plural
-from blurb.scoring.answers import Answer, AnswerFile
-from blurb.scoring.columns import PREDICTION, Records, is_header, of_records
+from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, is_header, of_records
 from blurb.system import parquet
 from blurb.system.sniffing import refuse_separators
 from blurb.tasks import Task

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages.errors import DataError
-from blurb.scoring.answers import Answer, AnswerFile, reading
-from blurb.scoring.columns import PREDICTION, Records, is_header, of_records
+from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, is_header, of_records, reading
 from blurb.tasks import Task
 
 PATH = Path("predictions")

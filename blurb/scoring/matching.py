@@ -8,7 +8,7 @@ from typing import Any
 from blurb.data.examples import texts
 from blurb.data.schema import Example
 from blurb.messages.text import plural
-from blurb.scoring.answers import Answer, AnswerFile
+from blurb.scoring.columns import Answer, AnswerFile
 
 SHOWN = 3
 """Ids that a message lists."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from blurb.scoring.answers import Answer, AnswerFile
+from blurb.scoring.columns import Answer, AnswerFile
 
 ROUNDED = 0.02
 """How far from 1 the sum of rounded probabilities may be."""

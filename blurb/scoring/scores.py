@@ -16,10 +16,10 @@ from blurb.messages.errors import DataError
 from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper
 from blurb.scoring import gold, matching, values
-from blurb.scoring.answers import AnswerFile
+from blurb.scoring.columns import AnswerFile
 from blurb.scoring.values import Reading
 from blurb.statistics import bootstrap
-from blurb.store.figures import bounds
+from blurb.store.record import bounds
 from blurb.tasks import Split, Task
 
 RESAMPLES = 2_000

@@ -14,7 +14,7 @@ from blurb.inputs import tagging
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import option
 from blurb.scoring import probabilities
-from blurb.scoring.answers import Answer, AnswerFile, reading
+from blurb.scoring.columns import Answer, AnswerFile, reading
 from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task
 
@@ -240,7 +240,7 @@ class Form(NamedTuple):
     """How answers are read that have the column of a gold answer.
 
     :param noun: what an answer is, with the name of the task
-    :param shape: the final form of a value; whatever it raises is an error of the file (`blurb.scoring.answers`)
+    :param shape: the final form of a value; whatever it raises is an error of the file (`blurb.scoring.columns`)
     :param read: the answers of all entries
     """
 

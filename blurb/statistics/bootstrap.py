@@ -20,8 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blurb.statistics.clusters import CHUNK, Clusters, Floats, generator
-from blurb.statistics.student import NORMAL, t_critical
-from blurb.statistics.welch import NOISE
+from blurb.statistics.welch import NOISE, NORMAL, t_critical
 
 LEVEL = 0.95
 RESAMPLES = 10_000

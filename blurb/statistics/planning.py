@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from blurb.statistics.pooled import RunVariance
-from blurb.statistics.student import LEVEL
+from blurb.statistics.welch import LEVEL
 
 POWER = 0.8
 """Chance to find a difference, if nothing else is asked for."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from blurb.statistics.student import t_critical
+from blurb.statistics.welch import t_critical
 
 Floats = npt.NDArray[np.float64]
 NEIGHBOURS = 5

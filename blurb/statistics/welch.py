@@ -1,4 +1,12 @@
-"""Tests whether two sets of runs differ by more than seeds explain."""
+"""Tests whether two sets of runs differ by more than seeds explain.
+
+Student's t: its tails, critical values and confidence intervals, by SciPy.
+
+Tests whether two sets of runs are alike: equivalence within a margin, by two one-sided tests (TOST).
+
+Schuirmann (1987), J. Pharmacokinet. Biopharm. 15: 657. "No significant difference" is no such statement: the fewer the
+runs, the more easily it comes about.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +14,49 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from blurb.statistics.student import LEVEL, t_critical, two_sided
+LEVEL = 0.05
+NORMAL = 1.959964
+"""Two-sided 5 % critical value of the normal distribution."""
+
+
+def half_width(values: Sequence[float]) -> float | None:
+    """Half of the 95 % confidence interval of the mean by Student's t; None with fewer than two values.
+
+    >>> round(half_width([79.0, 80.0, 81.0]), 2)
+    2.48
+    """
+    if len(values) < 2:
+        return None
+    return t_critical(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+
+
+@cache
+def t_critical(degrees_of_freedom: float, level: float = LEVEL) -> float:
+    """The two-sided critical value of Student's t, for at least one degree of freedom.
+
+    >>> round(t_critical(1), 3), round(t_critical(10), 3), round(t_critical(10, 0.4), 3)
+    (12.706, 2.228, 0.879)
+    """
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(max(1.0, degrees_of_freedom), level / 2))
+
+
+def two_sided(t: float, degrees_of_freedom: float) -> float:
+    """Two-sided tail probability of Student's t, for at least one degree of freedom.
+
+    >>> round(two_sided(12.706, 1), 4), round(two_sided(2.228, 10), 4)
+    (0.05, 0.05)
+    """
+    from scipy.special import stdtr
+
+    return 2 * float(stdtr(degrees_of_freedom, -abs(t)))
+
 
 NOISE = 1e-9
 """Variances of scores (squared points) below this are rounding errors: a single test example always counts more."""
@@ -174,3 +220,36 @@ def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
         return Comparison(difference, 0.0, swapped=swapped)
     degrees_of_freedom = variance**2 / certainty
     return Comparison(difference, math.sqrt(variance), degrees_of_freedom, swapped)
+
+
+def within(comparison: Comparison) -> float | None:
+    """The smallest margin within which both are equivalent at the 5 % level; None if nothing is known of the variance.
+
+    The greater bound of the 90 % interval of the difference: both one-sided tests reject outside of it.
+
+    >>> round(within(Comparison(0.5, 0.2, 8.0)), 4)  # 0.5 + 1.8595 * 0.2
+    0.8719
+    >>> within(Comparison(0.3, 0.0)), within(Comparison(0.3))
+    (0.3, None)
+    """
+    if comparison.difference is None or comparison.standard_error is None:
+        return None
+    if comparison.degrees_of_freedom is None:  # without variance
+        return abs(comparison.difference)
+    critical = t_critical(comparison.degrees_of_freedom, 2 * LEVEL)
+    return abs(comparison.difference) + critical * comparison.standard_error
+
+
+def p_beyond(comparison: Comparison, margin: float) -> float | None:
+    """One-sided p of the hypothesis that the difference is at most the margin; small where it is beyond.
+
+    >>> p_beyond(Comparison(3.0, 0.5, 8.0), 1.0) < 0.01 < p_beyond(Comparison(1.2, 0.5, 8.0), 1.0)
+    True
+    """
+    if comparison.difference is None or comparison.standard_error is None:
+        return None
+    excess = abs(comparison.difference) - margin
+    if not comparison.standard_error or comparison.degrees_of_freedom is None:
+        return 0.0 if excess > 0 else 1.0
+    tail = two_sided(excess / comparison.standard_error, comparison.degrees_of_freedom) / 2
+    return tail if excess > 0 else 1 - tail

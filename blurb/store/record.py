@@ -1,23 +1,155 @@
-"""What the files of a finished trial say, each read when it is asked for, and checked."""
+"""What the files of a finished trial say, each read when it is asked for, and checked.
+
+Which figures there can be: a number outside the range of its metric is damage, wherever it is read.
+
+Whether stored predictions can be answers to their task: a stranger may declare the task as of another type.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, TypedDict, cast
 
+from blurb import metrics, tasks
+from blurb.inputs.tagging import spans
 from blurb.messages.errors import StoreError, UnknownName
+from blurb.metrics import Metric
 from blurb.protocols.settings import FIELDS
-from blurb.store import answers, provenance
-from blurb.store.figures import Figures
+from blurb.store import provenance
 from blurb.store.provenance import Provenance
 from blurb.store.trial import Trial
 from blurb.system import parquet
 from blurb.system.files import check_types, ordinary, read_json
 from blurb.tasks import SCORED, Scored, Split, Task
+
+
+def check(task: Task, columns: Mapping[str, Sequence[Any]], path: Path) -> None:
+    """Raises a StoreError if ids or answers are not of the form that the type of a task gives them.
+
+    Whatever reads answers may then rely on it. A type of a plug-in, with columns of its own, may have any.
+
+    :param columns: `id`, `doc_id`, `gold`, `prediction`
+    :param path: of the trial
+    """
+    fits = next((FORMS[name] for name in task.task_type.columns if name in FORMS), None)
+    faults = [name for name, kinds in IDS.items() if not set(map(type, columns[name])) <= kinds]
+    if fits is not None:
+        faults += [name for name in ("gold", "prediction") if not fits(columns[name])]
+    if not faults and fits is _are_tags and list(map(len, columns["gold"])) != list(map(len, columns["prediction"])):
+        faults = ["prediction"]
+    if faults:
+        raise StoreError(
+            f"the predictions ({' and '.join(faults)}) are not those of a task of type {task.type}, as which "
+            "the trial declares it; one of the two was altered. Get the trial again from where it came, or remove its "
+            "folder and run its blurb run command again.",
+            where=path,
+        )
+
+
+def _are_texts(answers: Sequence[Any]) -> bool:
+    return set(map(type, answers)) <= {str}
+
+
+def _are_lists(answers: Sequence[Any]) -> bool:
+    return set(map(type, answers)) <= {list} and _are_texts(list(chain.from_iterable(answers)))
+
+
+def _are_tags(answers: Sequence[Any]) -> bool:
+    if not _are_lists(answers):
+        return False
+    try:
+        spans(sorted(set(chain.from_iterable(answers))))  # each once, as one that is no tag is none anywhere
+    except ValueError:
+        return False
+    return True
+
+
+def _are_numbers(answers: Sequence[Any]) -> bool:
+    return set(map(type, answers)) <= {float, int} and all(map(math.isfinite, answers))
+
+
+FORMS: Mapping[str, Callable[[Sequence[Any]], bool]] = {
+    "tags": _are_tags,
+    "labels": _are_lists,
+    "label": _are_texts,
+    "score": _are_numbers,
+}
+"""Column of the answer in the examples (`blurb.data.schema`) -> whether answers are of its form."""
+IDS: Mapping[str, frozenset[type]] = {"id": frozenset({str}), "doc_id": frozenset({str, type(None)})}
+
+
+class Scores(TypedDict):
+    """All metrics of a task by split, as fractions."""
+
+    dev: Annotated[Mapping[str, float], "on dev"]
+    test: Annotated[Mapping[str, float], "on test"]
+
+
+class Figures(Scores):
+    """What `metrics.json` has of a trial."""
+
+    metrics_version: Annotated[int, "version of the metrics that gave them"]
+    metric: Annotated[str, "the one that is the score"]
+    majority: Annotated[Scores, "those of the majority answer"]
+
+
+def admits(task: str, name: str, value: float) -> bool:
+    """Whether a figure of a task can be this number, as a fraction or a count.
+
+    :param name: of one of the values of the task's metric
+
+    >>> admits("gad", "f1", 0.8), admits("gad", "f1", 7.0), admits("biosses", "pearson", -0.1)
+    (True, False, True)
+    """
+    if not math.isfinite(value):
+        return False
+    known = _metric(task)
+    if known is not None:
+        return known.admits(name, value)
+    return any(one.admits(name, value) for one in metrics.usable())
+
+
+def admits_in_tables(task: str, name: str, value: float) -> bool:
+    """The same of a number times 100, as tables have all but counts and losses."""
+    if not math.isfinite(value):
+        return False
+    known = _metric(task)
+    every = [known] if known is not None else metrics.usable()
+    return any(one.admits(name, value if name in one.unscaled else value / 100) for one in every)
+
+
+def bounds(task: str) -> tuple[float, float]:
+    """The least and the greatest score of a task, times 100.
+
+    >>> bounds("gad"), bounds("biosses")
+    ((0.0, 100.0), (-100.0, 100.0))
+    """
+    known = _metric(task)
+    return (-100.0 if known is None else 100 * known.low), 100.0
+
+
+def within(low: float, high: float, task: str) -> tuple[float, float]:
+    """The ends of an interval of a score, cut at its bounds: nobody has a score beyond.
+
+    >>> within(-4.0, 113.5, "gad"), within(-123.0, 50.0, "biosses")
+    ((0.0, 100.0), (-100.0, 50.0))
+    """
+    least, most = bounds(task)
+    return max(low, least), min(high, most)
+
+
+@lru_cache(maxsize=256)
+def _metric(task: str) -> Metric | None:
+    """The metric of a task that is known here; None for a task or a metric that is not installed."""
+    known = tasks.known(task)
+    return None if known is None else metrics.known(known.metric)
+
 
 PREDICTIONS = "predictions.parquet"
 LOSS = "loss"
@@ -84,7 +216,7 @@ class Record:
         """
         columns = read_predictions(self.path / PREDICTIONS, ("id", "doc_id", "gold", "prediction"), split)
         with contextlib.suppress(UnknownName):  # of a plug-in that is not installed: nobody here knows its answers
-            answers.check(self.task, columns, self.path)
+            check(self.task, columns, self.path)
         return columns
 
     def score(self, split: Scored, baseline: bool = False) -> float:

@@ -12,8 +12,7 @@ from blurb import formulations, metrics
 from blurb.formulations._base import Formulation
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, followed, notify, tell_damage
 from blurb.store import index, provenance
-from blurb.store.figures import Figures, Scores
-from blurb.store.record import LOSS, read_predictions
+from blurb.store.record import LOSS, Figures, Scores, read_predictions
 from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.system import leases
 from blurb.system.files import read_json, write_json

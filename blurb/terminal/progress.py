@@ -18,7 +18,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from blurb.execution.progress import TrialProgress
+from blurb.execution.job_queue import TrialProgress
 from blurb.messages.errors import BlurbError
 from blurb.messages.text import duration
 from blurb.store.record import Record

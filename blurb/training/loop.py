@@ -24,8 +24,7 @@ from blurb.training.bf16 import bf16_products
 from blurb.training.dropout import use_cpu_dropout
 from blurb.training.embedding import train_used_rows
 from blurb.training.hardware import Precision, out_of_memory
-from blurb.training.masks import use_masks_without_waiting
-from blurb.training.network import Network
+from blurb.training.network import Network, use_masks_without_waiting
 from blurb.training.optimizer import adamw, learning_rate_factor
 from blurb.training.resuming import Checkpoints, Resumption
 from blurb.training.state import Epoch, LoopState, weights_of

@@ -15,7 +15,7 @@ from blurb.cli import cli
 from blurb.cost import budget, calibration
 from blurb.cost import model as cost
 from blurb.cost.model import Estimate
-from blurb.execution.processes import threads_of
+from blurb.execution.environment import threads_of
 from blurb.messages.errors import SettingsError
 from blurb.planning.plan import Planned
 from blurb.terminal.estimate import NOT_IN_BUDGET

@@ -122,7 +122,7 @@ def test_tasks_in_all_formats() -> None:
 def test_one_task_with_its_citation() -> None:
     task = json.loads(CliRunner().invoke(cli, ["tasks", "show", "chemprot", "--format", "json"]).output)
     assert task["citation"].startswith("@inproceedings{")
-    assert task["declared_in"].endswith("chemprot.py")
+    assert task["declared_in"].endswith("chemprot.toml")
     assert "micro_f1_without" in CliRunner().invoke(cli, ["tasks", "show", "chemprot"]).output
     declared = [line.split() for line in CliRunner().invoke(cli, ["tasks", "show", "gad"]).output.splitlines()]
     assert ["dummified", "yes"] in declared

@@ -87,7 +87,7 @@ def test_ebm_picos_documents_taken_apart_are_put_together_again(
 
 
 def test_the_lists_are_those_of_the_kit(test_data: Path) -> None:
-    from blurb.corpora.build._lists import listed
+    from blurb.corpora.build._files import listed
 
     for name, folder in (("ebm_pico", "ebmnlp"), ("hoc", "HoC")):
         for split in SPLITS:

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from blurb.execution.job import TrialOutcome
-from blurb.execution.job_queue import JobQueue
-from blurb.execution.progress import TrialProgress
+from blurb.execution.job_queue import JobQueue, TrialProgress
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.lease_records import LeaseRecord

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from blurb.execution.processes import SAFE, at_root, clean_start
+from blurb.execution.environment import SAFE, at_root, clean_start
 
 ROOT = Path(__file__).parents[2]
 MODULES = ("torch", "numpy", "blurb", "transformers", "multiprocessing", "pickle", "random", "pyarrow", "click", "json")

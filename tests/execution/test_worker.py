@@ -27,7 +27,7 @@ from blurb.corpora import demo
 from blurb.execution import worker
 from blurb.execution.environment import environment
 from blurb.execution.job import Job
-from blurb.execution.progress import TrialProgress
+from blurb.execution.job_queue import TrialProgress
 from blurb.execution.worker import execute
 from blurb.formulations.relation import Relation
 from blurb.inputs import cache

@@ -14,7 +14,7 @@ from blurb.cli import cli
 from blurb.results.leaderboard_csv import read_lines
 from blurb.results.references import of_file
 from blurb.store import planned_rows as rows
-from blurb.store.figures import Figures
+from blurb.store.record import Figures
 from blurb.store.store import Store
 from tests.golden import encoder
 from tests.golden.schemas import schema

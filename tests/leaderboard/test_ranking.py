@@ -20,7 +20,7 @@ from blurb.planning import ablation_tables
 from blurb.results import csv_files as cells
 from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.references import of_file
-from blurb.statistics.student import half_width
+from blurb.statistics.welch import half_width
 from blurb.store.store import Store
 from blurb.store.trial import Configuration
 from tests.results.played import NAMES, play

@@ -131,12 +131,12 @@ def test_its_kept_model_predicts_what_the_trial_predicted(place: Path) -> None:
 @pytest.mark.extensions
 def test_it_is_exported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from blurb.extensions.reports.export.formats._base import ExportRequest
-    from blurb.extensions.reports.export.formats._hub import figures
+    from blurb.extensions.reports.export.formats._grid import figures
 
     done("export latex KNN --out latex")
     (row,) = (row for row in blurb.load_results("runs").rows if row.learner == "knn")
     real = replace(row, configuration=replace(row.configuration, suite="blurb"))
-    monkeypatch.setattr("blurb.extensions.reports.export.formats._hub.real_row", lambda wanted: real)
+    monkeypatch.setattr("blurb.extensions.reports.export.formats._grid.real_row", lambda wanted: real)
     with pytest.raises(BlurbError, match=r"is a row of neighbours\. The Hub would list it among fine-tuned encoders"):
         figures(ExportRequest(Path("runs"), [tasks.get("gad")]))
 

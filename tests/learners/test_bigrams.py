@@ -19,9 +19,8 @@ from blurb.formulations import bind
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.baselines import ngrams as bigrams
+from blurb.learners.baselines.features import Comparison, WindowFeatures, cues
 from blurb.learners.baselines.ngrams import Bigrams
-from blurb.learners.baselines.text_features import Comparison, cues
-from blurb.learners.baselines.word_features import WindowFeatures
 from blurb.learners.building import resolve
 from blurb.messages.errors import SettingsError
 from blurb.planning import plan

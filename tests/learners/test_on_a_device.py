@@ -20,8 +20,7 @@ from blurb.learners.base import Subset
 from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training.batches import Batch, collate
-from blurb.training.masks import use_masks_without_waiting
-from blurb.training.network import Network
+from blurb.training.network import Network, use_masks_without_waiting
 from tests import checkpoints
 
 DATA = Path(__file__).parents[1] / "golden" / "data"

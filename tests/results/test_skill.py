@@ -9,7 +9,7 @@ import pytest
 
 from blurb import tasks
 from blurb.results import published
-from blurb.results.skill import bounds, skill
+from blurb.results.score import bounds, skill
 
 ROOT = Path(__file__).parent.parent.parent
 

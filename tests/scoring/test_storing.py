@@ -16,6 +16,7 @@ from blurb.data.splits import read_split
 from blurb.learners import EXTERNAL
 from blurb.results.references import row_of
 from tests.cli.in_process import blurb as command
+from tests.golden import schemas
 from tests.scoring.test_forms import answers
 
 GAD = tasks.get("gad")
@@ -122,8 +123,7 @@ def test_the_printed_json_follows_its_schema(tmp_path: Path) -> None:
     )
     assert code == 0
     (line,) = json.loads(out)
-    _, schema, _ = command(["schema", "score"], tmp_path)
-    jsonschema.validate(json.loads(out), json.loads(schema))
+    jsonschema.validate(json.loads(out), schemas.of_command("score"))
     negatives = sum(row["label"] == "false" for row in rows) / len(rows)
     assert (line["score"], line["all_class_accuracy"]) == (0.0, pytest.approx(100 * negatives))
     assert line["all_class_accuracy"] == line["all_class_constant"]

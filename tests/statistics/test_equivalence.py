@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from blurb.statistics.equivalence import p_beyond, within
-from blurb.statistics.welch import Comparison, compare
+from blurb.statistics.welch import Comparison, compare, p_beyond, within
 
 
 @pytest.mark.parametrize("seed", range(20))

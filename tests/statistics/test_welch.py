@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 
 from blurb.statistics.holm import holm
-from blurb.statistics.student import half_width, t_critical, two_sided
-from blurb.statistics.welch import combined, compare
+from blurb.statistics.welch import combined, compare, half_width, t_critical, two_sided
 from tests.conftest import ROOT
 
 

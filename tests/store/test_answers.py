@@ -9,7 +9,7 @@ import pytest
 
 from blurb import tasks
 from blurb.messages.errors import StoreError
-from blurb.store import answers
+from blurb.store import record
 
 NER, CLASSES, DOCUMENTS, NUMBERS = "bc5-chem", "gad", "hoc", "biosses"
 LABEL = tasks.get(DOCUMENTS).labels[0]
@@ -41,7 +41,7 @@ UNFIT: list[tuple[str, Any, Any]] = [
 
 def _check(task: str, gold: Any, prediction: Any, unit: Any = "a", document: Any = None) -> None:
     columns = {"id": [unit], "doc_id": [document], "gold": [gold], "prediction": [prediction]}
-    answers.check(tasks.get(task), columns, Path("trial"))
+    record.check(tasks.get(task), columns, Path("trial"))
 
 
 @pytest.mark.parametrize(("task", "gold", "prediction"), FIT)

@@ -124,7 +124,7 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
     "several labels": ({"type": "document"}, "are not those of a task of type document"),
     "task": (asdict(tasks.get("biosses")), "provenance.json missing or damaged"),
     "metric": ({"metric": "entity_f1", "metric_options": {}}, "The metric entity_f1 cannot score"),
-    "options": ({"metric_options": {"positive": [1]}}, "'metric_options: positive' in the declaration"),
+    "options": ({"metric_options": {"positive": [1]}}, "must be of type str (got list)"),
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from blurb.corpora import manifest
-from blurb.corpora.build._write import write, written_aside
+from blurb.corpora.build._files import write, written_aside
 from blurb.corpora.releases import MissingRelease, Release
 from blurb.data.verify import Verification, examine
 from blurb.messages.errors import DataError

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from blurb.corpora.build._lists import listed
+from blurb.corpora.build._files import listed
 from blurb.corpora.releases import MissingRelease, Release, SourceFile
 from blurb.data.readers._files import json_object
 from blurb.messages.errors import DataError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blurb.corpora.build._docx import table
-from blurb.corpora.build._lists import listed
+from blurb.corpora.build._files import listed, table
 from blurb.corpora.releases import Release
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS, Split, Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from blurb.corpora.build._conll import untyped
+from blurb.corpora.build._files import untyped
 from blurb.corpora.releases import Release, SourceFile
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.corpora.build._conll import untyped
+from blurb.corpora.build._files import untyped
 from blurb.corpora.releases import Release
 from blurb.tasks import Split, Task
 

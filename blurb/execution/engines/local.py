@@ -16,10 +16,9 @@ from pathlib import Path
 
 from blurb.execution import data_sources
 from blurb.execution.engine import Engine, Sweep
+from blurb.execution.environment import SAVING, clean_start, gpus_for, on_gpu, threads_of
 from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import JobQueue, longest_first
-from blurb.execution.processes import SAVING, clean_start, gpus_for, on_gpu, threads_of
-from blurb.execution.progress import TrialProgress
+from blurb.execution.job_queue import JobQueue, TrialProgress, longest_first
 from blurb.execution.worker import execute, note_death
 from blurb.messages.errors import BlurbError
 from blurb.store.store import Store

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blurb.messages.errors import DataError
-from blurb.row_files.figures import examples_of
 from blurb.row_files.reading import Row, of_run
+from blurb.row_files.scores import examples_of
 from blurb.row_files.writing import RunFile
 
 FEW = 100

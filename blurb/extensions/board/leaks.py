@@ -12,8 +12,8 @@ from typing import Any
 from blurb import formulations, tasks
 from blurb.data.examples import leaks
 from blurb.messages.errors import DataError
-from blurb.row_files.figures import figures_of
 from blurb.row_files.reading import Row
+from blurb.row_files.scores import figures_of
 from blurb.scoring import gold
 
 

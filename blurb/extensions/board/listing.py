@@ -1,20 +1,66 @@
-"""The rows of a board as rows of a leaderboard, with what the ledger says of each."""
+"""The rows of a board as rows of a leaderboard, with what the ledger says of each.
+
+What a page says of a row of a board beside its figures: facts of its files, and how to cite it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from blurb.extensions.board import citation, ledger
+from blurb.extensions.board import ledger
 from blurb.extensions.board.ledger import Entry, Event
 from blurb.extensions.board.verification import Level
+from blurb.extensions.reports.html.provenance import public
 from blurb.messages.text import plural
 from blurb.results.row_scores import RowScores, labelled
 from blurb.row_files.reading import rows_on
 from blurb.row_files.scores import scores
 from blurb.row_files.writing import RowFile
+
+
+def facts(listing: BoardListing) -> Iterator[tuple[str, str]]:
+    """Name and value of what its files say, but for those that say nothing."""
+    about = listing.about
+    party = {"first": "first: made the model", "third": "third: did not make the model"}.get(about["party"], "")
+    texts = {
+        "Folder": listing.scores.key,
+        "Measured by": about["measured_by"],
+        "Party": party,
+        # Of predictions from elsewhere nobody has seen the weights.
+        "Weights and configuration": "" if listing.scores.kind.joins else about["weights"],
+        "Tokenizer": about["tokenizer"],
+        "Protocol": f"{about['protocol']} ({about['protocol_hash'][:12]})",
+        "blurb": about["blurb"],
+        "Manifest": listing.manifest,
+    }
+    yield from ((name, public(value)) for name, value in texts.items() if value)
+
+
+def citation(listing: BoardListing, title: str) -> str:
+    """An entry for BibTeX, with the hash by which all files of the row are known.
+
+    :param title: of the board
+    """
+    about = listing.about
+    name = f"{about['model']} under {about['protocol']}"
+    fields = {
+        "title": f"{{{_plain(name)}: a row of predictions on BLURB}}",
+        "author": f"{{{_plain(about['measured_by'])}}}" if about["measured_by"] else "",
+        "howpublished": f"{_plain(title)}, row {_plain(listing.scores.key)}",
+        "year": listing.added[:4],
+        "note": f"{listing.level}; SHA-256 of its manifest {listing.manifest[:16]}",
+    }
+    lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
+    return "\n".join([f"@misc{{{listing.scores.key},", ",\n".join(lines), "}"])
+
+
+def _plain(text: str) -> str:
+    """Without what TeX reads as a command."""
+    return re.sub(r"[\\{}%#$^~&]", " ", text).replace("_", r"\_")
 
 
 @dataclass(frozen=True)
@@ -59,11 +105,11 @@ class BoardListing:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """Name and value of what its files say."""
-        return list(citation.facts(self))
+        return list(facts(self))
 
     def citation(self, title: str) -> str:
         """An entry for BibTeX; `title` is that of the page."""
-        return citation.citation(self, title)
+        return citation(self, title)
 
     @property
     def level(self) -> Level:

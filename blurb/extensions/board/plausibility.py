@@ -16,7 +16,7 @@ from blurb import learners
 from blurb.extensions.board import copies
 from blurb.extensions.board.signals import Signal, SignalKind
 from blurb.row_files.reading import Row
-from blurb.statistics.student import t_critical
+from blurb.statistics.welch import t_critical
 
 RATE = 0.01
 """Honest rows that may have a signal of these."""

@@ -14,10 +14,8 @@ from blurb.extensions.board import copies
 from blurb.extensions.board.verification import Level, Verification, Verified
 from blurb.messages.text import plural
 from blurb.results.score import shares_of
-from blurb.statistics.equivalence import p_beyond, within
 from blurb.statistics.holm import holm
-from blurb.statistics.student import LEVEL
-from blurb.statistics.welch import Comparison, combined, compare
+from blurb.statistics.welch import LEVEL, Comparison, combined, compare, p_beyond, within
 
 MARGIN = 1.0
 """Points of the score: less than what separates neighbours of the published table (docs/extensions/board.md)."""

@@ -12,9 +12,8 @@ from blurb.extensions.board import ledger
 from blurb.extensions.board.ledger import BEFORE, FOLDER, Entry, Event, append
 from blurb.messages.errors import DataError, SettingsError
 from blurb.results.score import shares_of
-from blurb.row_files.figures import figures_of
 from blurb.row_files.reading import ROWS, Row, manifest_of, read
-from blurb.row_files.scores import scores
+from blurb.row_files.scores import figures_of, scores
 from blurb.row_files.writing import ABOUT, MANIFEST, RowFile, RunFile, description, manifest
 from blurb.scoring import gold
 from blurb.system.files import read_json

@@ -19,8 +19,8 @@ from blurb.extensions.board import consistency, copies, leaks, plausibility
 from blurb.extensions.board.signals import FATAL, Signal, SignalKind
 from blurb.messages.errors import DataError
 from blurb.results.row_scores import DEMO
-from blurb.row_files.figures import figures_of
 from blurb.row_files.reading import Row, read, rows_in
+from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import RunFile
 from blurb.scoring import gold
 from blurb.tasks import SCORED, SPLITS, Scored

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 
 from blurb.execution import sweep_parts, sweeps
 from blurb.execution.engine import Engine, Launch
-from blurb.execution.engines._packing import pack
 from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import OnFinished, OnProgress
+from blurb.execution.job_queue import OnFinished, OnProgress, pack
 from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path, offsets
 from blurb.messages.errors import SettingsError
 from blurb.store.row_contents import failure_of

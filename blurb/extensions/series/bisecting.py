@@ -15,7 +15,7 @@ from scipy.special import stdtr
 
 from blurb.messages.errors import DataError, SettingsError
 from blurb.messages.text import plural
-from blurb.results.measures import Measure
+from blurb.results.dataset_scores import Measure
 
 SEEDS, MOST = 3, 20
 """Fine-tunings of a checkpoint: at the start, and at most."""

@@ -12,12 +12,12 @@ import numpy as np
 from blurb.extensions.series.steps import Step
 from blurb.metrics._metric import LOSSES
 from blurb.results.constants import equals_a_constant
-from blurb.results.measures import Measure
+from blurb.results.dataset_scores import Measure
 from blurb.results.row_scores import RowScores
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import Best, Floats, Noise
-from blurb.statistics.student import half_width, t_critical
-from blurb.store.figures import within
+from blurb.statistics.welch import half_width, t_critical
+from blurb.store.record import within
 from blurb.tasks import Split
 
 MEAN = "mean"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from blurb.extensions.series import curves
 from blurb.extensions.series.reading import ratio
 from blurb.messages.text import plural
-from blurb.results.measures import Measure
+from blurb.results.dataset_scores import Measure
 
 if TYPE_CHECKING:
     from blurb.extensions.series.curves import Family

@@ -9,7 +9,7 @@ from blurb.extensions.reports.html.model import SeriesChart, SeriesPoint
 from blurb.messages.errors import DataError
 from blurb.results import csv_files
 from blurb.statistics.smoothing import logarithmic
-from blurb.store.figures import within
+from blurb.store.record import within
 
 NEEDED = ("run", "step", "protocol", "dataset", "measure", "value", "trend", "trend_half")
 SHOWN = ("score", "figure")

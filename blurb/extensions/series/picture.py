@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from blurb.extensions.reports.plots import _style
 from blurb.extensions.reports.plots._style import GRID, QUIET, check
 from blurb.extensions.reports.plots.scores import COLOURS, SHAPES
-from blurb.results.measures import Measure
+from blurb.results.dataset_scores import Measure
 from blurb.results.row_scores import RowScores
 from blurb.tasks import Split
 

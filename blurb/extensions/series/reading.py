@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from blurb.extensions.series.curves import Curve, Family, Scored
 from blurb.messages.text import plural
 from blurb.results.constants import SAME
-from blurb.results.measures import Measure
-from blurb.statistics.student import LEVEL
+from blurb.results.dataset_scores import Measure
+from blurb.statistics.welch import LEVEL
 
 
 def sentences(

@@ -14,7 +14,7 @@ from blurb.extensions.series import picture as series
 from blurb.extensions.series.curves import Family, Scored
 from blurb.messages.errors import DataError
 from blurb.results import schema
-from blurb.results.measures import Measure
+from blurb.results.dataset_scores import Measure
 from blurb.results.row_scores import RowScores
 from blurb.system.files import write_whole
 from blurb.tasks import Split

@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 
 from blurb.extensions.series.curves import Family
 from blurb.records import Count
-from blurb.results.measures import Measure
+from blurb.results.dataset_scores import Measure
 from blurb.tasks import Split
 
 

@@ -25,8 +25,7 @@ from blurb.heads._spec import parse
 from blurb.heads.linear import decide
 from blurb.inputs.features import Features, Ragged
 from blurb.learners.base import History, Learner, Predicted, Progress, Subset
-from blurb.learners.baselines.text_features import pipeline
-from blurb.learners.baselines.word_features import WindowFeatures, sentence_of
+from blurb.learners.baselines.features import WindowFeatures, pipeline, sentence_of
 from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, scored_items
 from blurb.protocols.settings import Where, unknown_origin
 from blurb.training.crf_fit import FittedChain, fit_chain

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.metrics._checks import check_pairs, label_arrays
+from blurb.metrics._checks import check_pairs, f1, label_arrays, ratios, wrong
 from blurb.metrics._metric import Counts, Metric
-from blurb.metrics._ratios import f1, ratios, wrong
 
 
 def binary_f1(gold: Sequence[str], predicted: Sequence[str], *, positive: str) -> dict[str, float]:

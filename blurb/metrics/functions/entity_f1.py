@@ -19,9 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.metrics._checks import check_sentences
+from blurb.metrics._checks import check_sentences, f1, ratios, wrong
 from blurb.metrics._metric import Metric
-from blurb.metrics._ratios import f1, ratios, wrong
 from blurb.metrics._tags import Flags, Numbers, Tags, TagTable
 
 IOB2_PREFIXES = "BIO"

@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from blurb.messages.errors import StoreError
-from blurb.store.figures import admits
 from blurb.store.provenance import Provenance
-from blurb.store.record import Record
+from blurb.store.record import Record, admits
 from blurb.store.store import FILES
 from blurb.tasks import SCORED, Split, Task
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blurb.store.figures import admits
 from blurb.store.index.entry import STAMP, TrialFacts, facts_of
+from blurb.store.record import admits
 
 if TYPE_CHECKING:
     import pyarrow

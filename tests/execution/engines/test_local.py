@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 
 from blurb.checkpoints import Source
-from blurb.execution import job_queue, processes
+from blurb.execution import environment, job_queue
 from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Launch, Sweep
 from blurb.execution.engines import local
 from blurb.execution.engines.local import LocalEngine
 from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import OnFinished, OnProgress
-from blurb.execution.progress import TrialProgress
+from blurb.execution.job_queue import OnFinished, OnProgress, TrialProgress
 from tests.store import fakes
 
 
@@ -153,14 +152,14 @@ def test_lanes_take_the_gpus_in_turn_and_one_that_is_spoilt_starts_anew(monkeypa
 def test_every_lane_has_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     gpus = ["cuda:0", "cuda:1"]
     jobs = placed(["auto", "cuda", "cuda:1", "cpu"])
-    assert [[processes.on_gpu(job, gpus, lane).device for job in jobs] for lane in range(3)] == [
+    assert [[environment.on_gpu(job, gpus, lane).device for job in jobs] for lane in range(3)] == [
         ["cuda:0", "cuda:0", "cuda:1", "cpu"],
         ["cuda:1", "cuda:1", "cuda:1", "cpu"],
         ["cuda:0", "cuda:0", "cuda:1", "cpu"],
     ]
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    assert processes.gpus_for(jobs) == gpus
-    assert processes.gpus_for(jobs[2:]) == []
+    assert environment.gpus_for(jobs) == gpus
+    assert environment.gpus_for(jobs[2:]) == []
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert processes.gpus_for(jobs) == []
+    assert environment.gpus_for(jobs) == []

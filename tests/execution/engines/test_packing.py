@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb.execution.engines._packing import pack
+from blurb.execution.job_queue import pack
 
 
 def test_examples() -> None:

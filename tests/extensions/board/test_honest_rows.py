@@ -23,8 +23,8 @@ from blurb.corpora import demo
 from blurb.extensions.board import leaks
 from blurb.extensions.board.signals import SignalKind
 from blurb.extensions.board.verification import Level, beside_others, verify, verify_row
-from blurb.row_files.figures import figures_of
 from blurb.row_files.reading import Row, read, rows_in
+from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import ABOUT, RowFile, RunFile
 from blurb.scoring import gold
 from blurb.store.trial import Trial

@@ -15,7 +15,7 @@ import blurb
 from blurb import metrics, tasks
 from blurb.corpora import demo
 from blurb.data.splits import read_split
-from blurb.extensions.board import citation, founding, ledger, listing
+from blurb.extensions.board import founding, ledger, listing
 from blurb.extensions.board.ledger import Entry, Event
 from blurb.extensions.board.listing import BoardFolder
 from blurb.extensions.board.verification import Level
@@ -139,7 +139,7 @@ def test_a_page_tells_history_signals_and_citation(made: Path) -> None:
         "A {group} &amp; co_ (first party)", rows(made)["good"].manifest,
     ):  # fmt: skip
         assert told in text
-    cited = citation.citation(rows(made)["good"], "Ours")
+    cited = listing.citation(rows(made)["good"], "Ours")
     assert "author = {{A  group    co\\_}}" in cited
     assert cited.count("{") == cited.count("}")
 

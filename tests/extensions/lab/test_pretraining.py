@@ -14,7 +14,7 @@ import pytest
 import torch
 from transformers import BertTokenizerFast
 
-from blurb.extensions.lab.pretraining import masking, models, packing, quality, vocabulary
+from blurb.extensions.lab.pretraining import inputs, models, packing, quality, vocabulary
 from blurb.extensions.lab.pretraining.corpus import Corpus
 from blurb.extensions.lab.pretraining.inputs import Inputs
 from blurb.extensions.lab.pretraining.objective import flops, loss
@@ -55,7 +55,7 @@ def test_masks_pick_their_rate_on_average(
         place = (number * 62) % (len(stream.ids) - 62)
         open_ = np.ones(62, dtype=np.bool_)
         starts = stream.starts[place : place + 62]
-        picked += int(masking.choose(starts, open_, 0.15, whole_word, generator, version).sum())
+        picked += int(inputs.choose(starts, open_, 0.15, whole_word, generator, version).sum())
         free += 62
     assert picked / free == pytest.approx(expected, abs=0.0015 if version == 2 or not whole_word else 0.006)
 
@@ -65,16 +65,16 @@ def test_masks_have_their_rate_and_words_stay_whole(stream: packing.Stream, whol
     generator = np.random.default_rng(0)
     ids, starts = stream.ids[:4000], stream.starts[:4000]
     free = ids != stream.separator
-    chosen = masking.choose(starts, free, 0.15, whole_word, generator)
+    chosen = inputs.choose(starts, free, 0.15, whole_word, generator)
     assert not chosen[~free].any()
     assert chosen.sum() == pytest.approx(0.15 * free.sum(), abs=6 if whole_word else 0.5)
     if whole_word:
         words = np.cumsum(starts)
         for word in np.unique(words[chosen]):
             assert chosen[(words == word) & free].all()
-    seen, labels = masking.mask(ids, chosen, 4, np.arange(5, 400), generator)
+    seen, labels = inputs.mask(ids, chosen, 4, np.arange(5, 400), generator)
     assert (labels[chosen] == ids[chosen]).all()
-    assert (labels[~chosen] == masking.IGNORED).all()
+    assert (labels[~chosen] == inputs.IGNORED).all()
     assert (seen[~chosen] == ids[~chosen]).all()
     assert (seen[chosen] == 4).mean() == pytest.approx(0.8, abs=0.06)  # 600 draws: sd 0.016
     assert (seen[chosen] == ids[chosen]).mean() == pytest.approx(0.1, abs=0.05)
@@ -108,7 +108,7 @@ def test_operations_are_those_of_the_formula(stream: packing.Stream, tokenizer: 
     model = models.from_nothing(recipe, tokenizer)
     batch = collate(inputs.update(0))
     hidden, layers, tokens = 128, 2, recipe.batch * recipe.length
-    predicted = int((batch["labels"] != masking.IGNORED).sum())
+    predicted = int((batch["labels"] != inputs.IGNORED).sum())
     forwards = layers * (24 * hidden**2 + 4 * recipe.length * hidden) * tokens
     forwards += predicted * 2 * hidden * (hidden + len(tokenizer))
     assert flops(model, batch) == 3 * forwards

@@ -20,9 +20,8 @@ from blurb.data.schema import Example, to_dataset
 from blurb.extensions.reports.audit import Corpus, Finding, audit
 from blurb.extensions.reports.audit.alignment import entities, windows
 from blurb.extensions.reports.audit.characters import characters, kinds
-from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated
+from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
 from blurb.extensions.reports.audit.gather import gather
-from blurb.extensions.reports.audit.shared import shared
 from blurb.extensions.reports.audit.tags import illegal
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenized_split import TokenizedSplit

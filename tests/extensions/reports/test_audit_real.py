@@ -20,8 +20,7 @@ from blurb.data.schema import Example
 from blurb.extensions.reports.audit import Corpus, Finding
 from blurb.extensions.reports.audit.alignment import entities, windows
 from blurb.extensions.reports.audit.characters import characters
-from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated
-from blurb.extensions.reports.audit.shared import shared
+from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
 from blurb.extensions.reports.audit.tags import illegal
 from blurb.inputs.tokenized_split import Read
 from blurb.learners.building import resolve

@@ -11,9 +11,8 @@ import pytest
 
 from blurb import tasks
 from blurb.extensions.reports.differences import Difference, Side, differences, grouped
-from blurb.extensions.reports.differences._base import in_order
+from blurb.extensions.reports.differences._base import bracketed, in_order, of_characters, of_example, shortened
 from blurb.extensions.reports.differences.entities import OUTCOME, compared
-from blurb.extensions.reports.differences.texts import bracketed, of_characters, of_example, shortened
 from blurb.inputs.tagging import Span, spans
 from blurb.messages.errors import SettingsError
 from blurb.store.record import Record

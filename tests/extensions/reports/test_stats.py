@@ -28,7 +28,7 @@ from blurb.corpora import demo
 from blurb.data.schema import Example
 from blurb.extensions.reports.cli.stats import record
 from blurb.extensions.reports.stats import QUANTILES, TABLE_8, adjacent, io_ceiling, label_counts, lengths, measure
-from blurb.formulations._majority import majority_score
+from blurb.formulations._base import majority_score
 from blurb.learners.building import resolve
 from blurb.tasks import SPLITS, Split
 

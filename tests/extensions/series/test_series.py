@@ -18,8 +18,7 @@ from blurb.extensions.series.curves import Curve, Family, Point, Scored
 from blurb.extensions.series.series import PICTURE, Series
 from blurb.extensions.series.steps import Step
 from blurb.messages.errors import BlurbError
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.measures import Measure
+from blurb.results.dataset_scores import DatasetScores, Figure, Measure, Run
 from blurb.results.row_scores import Origin, RowScores
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import logarithmic

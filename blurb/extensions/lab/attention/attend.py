@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from blurb.extensions.lab.attention import weights
 from blurb.extensions.lab.attention import words as wording
-from blurb.extensions.lab.attention.models import Opened, open_model
 from blurb.extensions.lab.attention.result import Attention, ModelWeights
+from blurb.extensions.lab.attention.weights import Opened, open_model
 from blurb.extensions.lab.attention.words import Span
 from blurb.messages.errors import SettingsError
 

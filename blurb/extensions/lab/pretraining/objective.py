@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 
-from blurb.extensions.lab.pretraining.masking import IGNORED
+from blurb.extensions.lab.pretraining.inputs import IGNORED
 
 
 def loss(model: Any, inputs: Mapping[str, torch.Tensor], bf16: bool = False) -> torch.Tensor:

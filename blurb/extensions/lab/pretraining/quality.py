@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from blurb.extensions.lab.pretraining.masking import IGNORED
+from blurb.extensions.lab.pretraining.inputs import IGNORED
 from blurb.extensions.lab.pretraining.objective import loss
 from blurb.extensions.lab.pretraining.packing import Bools, Stream, cut
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from blurb.extensions.lab.study import parts
 from blurb.extensions.lab.study.spec import Study
 from blurb.results.predictions import clusters_of
-from blurb.row_files.figures import examples_of
 from blurb.row_files.reading import read
+from blurb.row_files.scores import examples_of
 from blurb.row_files.writing import ABOUT
 from blurb.statistics.bootstrap import difference_variance
 from blurb.statistics.clusters import Clusters

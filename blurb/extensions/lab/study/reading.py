@@ -14,8 +14,7 @@ from blurb.results.comparison import ScoreComparison, compare_rows
 from blurb.results.row_scores import RowScores
 from blurb.statistics.holm import holm
 from blurb.statistics.planning import MOST, POWER, runs_needed
-from blurb.statistics.student import LEVEL
-from blurb.statistics.welch import compare
+from blurb.statistics.welch import LEVEL, compare
 from blurb.tasks import known
 
 

@@ -15,7 +15,7 @@ from blurb.messages.text import probability, signed
 from blurb.results import published
 from blurb.results.decomposition import Decomposition, Part
 from blurb.results.row_scores import RowScores
-from blurb.statistics.student import half_width
+from blurb.statistics.welch import half_width
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from blurb.data.splits import path_of
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION
 from blurb.extensions.lab.text.documents import Document
 from blurb.extensions.reports.audit import LONG
-from blurb.extensions.reports.audit.shared import SENTENCE_END
+from blurb.extensions.reports.audit.duplicates import SENTENCE_END
 from blurb.messages.errors import DataError
 from blurb.tasks import SCORED
 

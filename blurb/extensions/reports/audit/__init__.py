@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from blurb.extensions.reports.audit._base import LONG, Corpus, Finding
 from blurb.extensions.reports.audit.alignment import entities, windows
 from blurb.extensions.reports.audit.characters import characters
-from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated
-from blurb.extensions.reports.audit.shared import shared
+from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
 from blurb.extensions.reports.audit.tags import illegal
 
 __all__ = ["ACROSS", "CHECKS", "LONG", "Corpus", "Finding", "audit"]

@@ -15,7 +15,7 @@ from blurb.cli._options import STORE
 from blurb.extensions.reports.cli import _texts
 from blurb.extensions.reports.cli.errors import GOLD, TABLE_LIMIT
 from blurb.extensions.reports.differences import differences, grouped
-from blurb.extensions.reports.differences.texts import shortened
+from blurb.extensions.reports.differences._base import shortened
 from blurb.messages.errors import UnknownName
 from blurb.messages.text import plural
 from blurb.records import columns

@@ -13,7 +13,7 @@ from blurb.cli.data._options import look_options, reader_of
 from blurb.data.splits import elsewhere, path_of, read_split
 from blurb.extensions.reports.plots import input_lengths
 from blurb.extensions.reports.stats import RULE, TABLE_8, measure
-from blurb.formulations._majority import majority_score
+from blurb.formulations._base import majority_score
 from blurb.messages.errors import DataError
 from blurb.planning.request import folders
 from blurb.records import Count

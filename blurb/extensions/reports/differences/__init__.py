@@ -8,8 +8,15 @@ from typing import Any
 
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.differences import answers, entities
-from blurb.extensions.reports.differences._base import OUTCOMES, Difference, Differences, Side, grouped, in_order
-from blurb.extensions.reports.differences.texts import of_example
+from blurb.extensions.reports.differences._base import (
+    OUTCOMES,
+    Difference,
+    Differences,
+    Side,
+    grouped,
+    in_order,
+    of_example,
+)
 from blurb.messages.errors import SettingsError
 from blurb.results.comparability import Reason
 from blurb.store.record import Record

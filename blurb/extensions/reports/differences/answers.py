@@ -19,9 +19,9 @@ from blurb.extensions.reports.differences._base import (
     Difference,
     Differences,
     Side,
+    Text,
     by_kind,
 )
-from blurb.extensions.reports.differences.texts import Text
 from blurb.extensions.reports.errors import Mistake, Table
 
 COUNTED = ("both right", ONLY_A, ONLY_B, "both wrong, alike", "both wrong, differently")

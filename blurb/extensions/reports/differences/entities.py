@@ -14,9 +14,10 @@ from blurb.extensions.reports.differences._base import (
     Difference,
     Differences,
     Side,
+    Text,
     by_kind,
+    of_words,
 )
-from blurb.extensions.reports.differences.texts import Text, of_words
 from blurb.extensions.reports.errors import Table
 from blurb.extensions.reports.errors.entities import named, pairs
 from blurb.inputs.tagging import Span, spans

@@ -10,8 +10,7 @@ from blurb.results import comparability, comparison
 from blurb.results.comparability import Use
 from blurb.results.row_scores import RowScores
 from blurb.results.score import SCORE, datasets_by_type
-from blurb.statistics.student import t_critical
-from blurb.statistics.welch import Comparison
+from blurb.statistics.welch import Comparison, t_critical
 
 WITH_UNITS = 28
 """Maximum number of pairs (eight rows) for which test examples are resampled, which takes seconds per pair."""

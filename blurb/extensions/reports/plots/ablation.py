@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from blurb.extensions.reports.plots import _style
 from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET, check
 from blurb.planning.ablations import Grid
-from blurb.statistics.student import half_width
-from blurb.store.figures import bounds, within
+from blurb.statistics.welch import half_width
+from blurb.store.record import bounds, within
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -10,8 +10,8 @@ from blurb import tasks
 from blurb.extensions.reports.plots import _style
 from blurb.extensions.reports.plots._style import GRID, QUIET, check
 from blurb.results.published import best_of_paper
-from blurb.statistics.student import half_width
-from blurb.store.figures import within
+from blurb.statistics.welch import half_width
+from blurb.store.record import within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

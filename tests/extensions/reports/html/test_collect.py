@@ -31,7 +31,7 @@ from blurb.results import comparison, from_store, predictions, published, result
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.score import blurb_score, type_means
 from blurb.statistics import bootstrap
-from blurb.statistics.student import half_width, t_critical
+from blurb.statistics.welch import half_width, t_critical
 from blurb.store import planned_rows as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration

@@ -8,7 +8,7 @@ from __future__ import annotations
 import yaml  # type: ignore[import-untyped]
 
 from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
-from blurb.extensions.reports.export.formats._hub import figures
+from blurb.extensions.reports.export.formats._grid import figures
 from blurb.messages.errors import SettingsError
 
 

@@ -14,12 +14,11 @@ from typing import Any
 
 from blurb import __version__, metrics
 from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
-from blurb.extensions.reports.export.formats._hub import Figure, figures, whole_score
+from blurb.extensions.reports.export.formats._grid import Figure, figures, whole_score
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.results.row_scores import RowScores
-from blurb.statistics.student import half_width
-from blurb.store.figures import within
-from blurb.store.record import Record
+from blurb.statistics.welch import half_width
+from blurb.store.record import Record, within
 
 VERSION = "0.3.0"
 RELATIONS = {"first": "first_party", "third": "third_party", "": "other"}

@@ -9,7 +9,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from blurb import metrics, names
 from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
-from blurb.extensions.reports.export.formats._hub import Figure, figures, whole_score
+from blurb.extensions.reports.export.formats._grid import Figure, figures, whole_score
 from blurb.messages.errors import DataError
 from blurb.results.row_scores import RowScores
 
