@@ -22,9 +22,9 @@ from tests.conftest import ROOT
 INSTALL = "pip install -e ."
 
 
-def blocks(page: str) -> Iterator[tuple[str, str]]:
+def blocks(page: str, folder: Path = ROOT / "docs") -> Iterator[tuple[str, str]]:
     """Language and content of each block of a page."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    text = (folder / page).read_text(encoding="utf-8")
     yield from re.findall(r"^```(\w+)\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
@@ -45,12 +45,12 @@ def install(folder: Path, only: str = "") -> None:
     (info / "entry_points.txt").write_text("\n".join(groups) + "\n")
 
 
-def follow(page: str, folder: Path) -> str:
+def follow(page: str, folder: Path, pages: Path = ROOT / "docs") -> str:
     """Does all that a page says; returns what was printed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "COLUMNS": "120"}
     printed = ""
-    for language, content in blocks(page):
+    for language, content in blocks(page, pages):
         named = re.match(r"# ([\w./]+)\n", content)
         if named and language in ("python", "toml"):
             target = folder / named[1]
@@ -83,6 +83,22 @@ def test_the_guide(tmp_path: Path) -> None:
         assert line in results
     assert "NEIGHBOURS\n" in printed
     assert "a row of neighbours is not comparable with a probe" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["add-a-head.md", "add-a-task.md", "add-a-learner.md"])
+def test_packages_of_earlier_guides_run_unchanged(page: str, tmp_path: Path) -> None:
+    """The blocks of the three guides as they were printed before the core and the extensions came apart."""
+    follow(page, tmp_path, ROOT / "tests" / "frozen" / "guides")
+
+
+@pytest.mark.extensions
+def test_imports_of_earlier_guides_work() -> None:
+    from blurb.integrations.trainer import BlurbCallback
+    from blurb.lab.attention import attention
+
+    assert callable(attention)
+    assert callable(BlurbCallback)
 
 
 def masked(text: str) -> set[str]:
