@@ -7,7 +7,7 @@ from pathlib import Path
 from blurb.doctor import protocol_files
 from blurb.doctor._base import Report, of_error
 from blurb.learners import of_protocol
-from blurb.messages.errors import BlurbError
+from blurb.messages.errors import BlurbError, ErrorCollector
 from blurb.regression import rules
 from blurb.tasks import all as all_tasks
 
@@ -28,5 +28,7 @@ def examine_protocol(path: Path) -> Report:
 
 def examine_rules(path: Path) -> Report:
     """What is wrong with the rules of `blurb check`."""
-    problems = [of_error(error, path, "docs/ci.md has the keys.") for error in rules.faults(path)]
+    errors = ErrorCollector()
+    errors.tried(rules.load, path)
+    problems = [of_error(error, path, "docs/ci.md has the keys.") for error in errors.errors]
     return Report("rules", str(path), problems)

@@ -54,7 +54,13 @@ class UnknownName(BlurbError, KeyError):
     """A task, head, protocol or setting that does not exist."""
 
     def __init__(
-        self, kind: str, name: str, available: Iterable[str], aliases: Mapping[str, str] | None = None, how: str = ""
+        self,
+        kind: str,
+        name: str,
+        available: Iterable[str],
+        aliases: Mapping[str, str] | None = None,
+        how: str = "",
+        where: object = None,
     ) -> None:
         """
         :param aliases: names that people type -> the available name that they mean
@@ -69,7 +75,7 @@ class UnknownName(BlurbError, KeyError):
         hint = f" Did you mean '{suggested}'?" if suggested else ""
         more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
         listed = ", ".join([spelled[each] for each in near] if more else names) or "none"
-        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {listed}{more}.{how}")
+        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {listed}{more}.{how}", where=where)
 
 
 class DataError(BlurbError):

@@ -186,7 +186,7 @@ def test_rules_with_all_faults_at_once(tmp_path: Path) -> None:
     )
     text = "\n".join(f"{problem.where}: {problem.what}" for problem in examine(path).problems)
     for message in (
-        "split must be dev or test",
+        "split must be one of dev, test",
         "level must be",
         "'maxdrop'",
         "blurb-check.toml: max_drop must be at least 0",

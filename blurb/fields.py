@@ -1,0 +1,186 @@
+"""What a value may be, declared once: a key of a TOML file, a setting, an option of a command."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, dataclass
+from typing import Any
+
+from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError, UnknownName
+from blurb.names import known_as
+
+LARGEST = 1e300
+"""Maximum of any number; rules out infinity, NaN and integers too large for a float."""
+SHOWN = 60
+"""Characters of a wrong value in a message."""
+KINDS: Mapping[type, tuple[str, type]] = {
+    float: ("a number", numbers.Real),
+    int: ("a whole number", numbers.Integral),
+    str: ("a text", str),
+    bool: ("true or false", bool),
+    list: ("a list", list),
+    dict: ("a table", dict),
+}
+"""Type -> how a message calls it, and the types that are taken for it."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a value may be.
+
+    :param kind: its type; `object` for any
+    :param low, above, below, most: bounds of a number: at least, above, below, at most
+    :param unit: of the number, for messages
+    :param but: a number outside of the bounds that is allowed, and what it means
+    :param words: texts that are allowed beside `kind`
+    :param choices: its values, if they are names; also a function that finds them
+    :param noun: kind of these names; of a table, that of its keys
+    :param rule: what else must hold, and `must` in words: the rest of a sentence
+    :param keys: of the table, or of each table of the list
+    :param parse: makes the value of what was given
+    :param required: whether a table without it is refused
+    :param optional: whether it may be None
+    """
+
+    kind: type = float
+    low: float | None = None
+    above: float | None = None
+    below: float | None = None
+    most: float | None = None
+    unit: str = ""
+    but: tuple[float, str] | None = None
+    words: tuple[str, ...] = ()
+    choices: Collection[str] | Callable[[], Collection[str]] = ()
+    noun: str = ""
+    must: str = ""
+    rule: Callable[[Any], bool] | None = None
+    keys: Mapping[str, Field] | None = None
+    parse: Callable[[Any], Any] | None = None
+    required: bool = False
+    optional: bool = False
+
+    def value(self, name: str, given: Any, where: object = None) -> Any:
+        """The value; a SettingsError or UnknownName, with all that it must be, if there is none."""
+        checked = self.checked(name, given, where)
+        if self.parse is None or checked is None:
+            return checked
+        try:
+            return self.parse(checked)
+        except BlurbError as error:
+            error.where = error.where or (None if where is None else f"{where}, {name}")
+            raise
+
+    def checked(self, name: str, given: Any, where: object = None) -> Any:
+        """What was given, of the right type and spelling, before it is parsed."""
+        if (given is None and self.optional) or given in self.words:
+            return given
+        known = self.choices() if callable(self.choices) else self.choices
+        fits = self._is_kind(given)
+        if fits and known:
+            given = known_as(given, known)
+            if self.noun and given not in known:
+                raise UnknownName(self.noun, given[:SHOWN], known, where=where)
+        if not fits or (given not in known if known else not self._is_within(given)):
+            must = self._must(known) if fits else ", ".join(filter(None, (KINDS[self.kind][0], self._must(known))))
+            raise SettingsError(f"{name} must be {must} (got {repr(given)[:SHOWN]}).", where=where)
+        if self.rule is not None and not self.rule(given):
+            raise SettingsError(f"{name} must {self.must} (got {repr(given)[:SHOWN]}).", where=where)
+        return float(given) if self.kind is float else given
+
+    def _is_kind(self, given: Any) -> bool:
+        if self.kind is object:
+            return True
+        right = isinstance(given, KINDS[self.kind][1]) and (self.kind is bool or not isinstance(given, bool))
+        return right and (self.kind is not float or abs(given) <= LARGEST)
+
+    def _is_within(self, given: Any) -> bool:
+        return (self.but is not None and given == self.but[0]) or not (
+            (self.low is not None and given < self.low)
+            or (self.above is not None and given <= self.above)
+            or (self.below is not None and given >= self.below)
+            or (self.most is not None and given > self.most)
+        )
+
+    def _must(self, known: Collection[str]) -> str:
+        """What the value must be, in words; "" if it may be anything of its kind."""
+        bounds = {"at least": self.low, "above": self.above, "below": self.below, "at most": self.most}
+        words = [f"{word} {bound:,}" for word, bound in bounds.items() if bound is not None]
+        words += [f"one of {', '.join(known)}"] if known else []
+        special = [] if self.but is None else [f"{self.but[0]:g} for {self.but[1]}"]
+        return ", or ".join([" and ".join(words) + self.unit, *special, *self.words])
+
+
+def declared(default: Any, about: Field) -> Any:
+    """A field of a frozen data class with what its value may be; `kind` and `optional` are those of its annotation.
+
+    :param default: `dataclasses.MISSING` for one that must be given
+    """
+    metadata = {"field": about}
+    if default == {}:
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return (
+        dataclasses.field(metadata=metadata)
+        if default is MISSING
+        else dataclasses.field(default=default, metadata=metadata)
+    )
+
+
+def of(kind: type) -> dict[str, Any]:
+    """The declared fields of a data class by name."""
+    return {
+        each.name: dataclasses.replace(each.metadata["field"], **_annotated(str(each.type), each.metadata["field"]))
+        for each in dataclasses.fields(kind)
+        if "field" in each.metadata
+    }
+
+
+def _annotated(annotation: str, about: Field) -> dict[str, Any]:
+    first, *more = (word.strip() for word in annotation.split("|"))
+    is_text = first == "str" and not {*more} - {"None"}
+    kinds = {"int": int, "float": float, "bool": bool}
+    kind = kinds.get(first, str if is_text or about.choices else object)
+    return {"kind": kind, "optional": "None" in more}
+
+
+def check(values: object) -> None:
+    """Raises a BlurbError, with all that is wrong, unless the declared fields of a data class may have their values."""
+    errors = ErrorCollector()
+    for name, about in of(type(values)).items():
+        errors.tried(about.checked, name, getattr(values, name))
+    errors.tell()
+
+
+def read(
+    content: Mapping[str, Any],
+    fields: Mapping[str, Field],
+    where: object,
+    errors: ErrorCollector,
+    under: str = "",
+    noun: str = "",
+) -> dict[str, Any]:
+    """The good values of a table; all faults go to `errors`.
+
+    :param where: file of the table
+    :param under: key of the table in the file
+    :param noun: kind of its keys, for messages
+    """
+    place = f"{where}, {under}" if under else where
+    good = {}
+    for name, given in content.items():
+        if name not in fields:
+            errors.add(UnknownName(f"{noun or 'key'} (in {place})", name, fields))
+            continue
+        about = fields[name]
+        if about.keys is not None and errors.tried(about.checked, name, given, place) is not None:
+            inside, tables = f"{under}.{name}" if under else name, given if isinstance(given, list) else [given]
+            parts = [read(each, about.keys, where, errors, inside, about.noun) for each in tables]
+            given = parts if isinstance(given, list) else parts[0]
+        value = errors.tried(about.value, name, given, place)
+        if value is not None:
+            good[name] = value
+    missing = [name for name, about in fields.items() if about.required and name not in content]
+    for name in missing:
+        errors.add(SettingsError(f"{name} is missing.", where=place))
+    return good
