@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import numbers
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass
@@ -37,11 +38,14 @@ class Field:
     :param words: texts that are allowed beside `kind`
     :param choices: its values, if they are names; also a function that finds them
     :param noun: kind of these names; of a table, that of its keys
+    :param aliases: what people call the keys of the table -> the key
     :param rule: what else must hold, and `must` in words: the rest of a sentence
-    :param keys: of the table, or of each table of the list
+    :param keys: of the table, or of each table of the list; one field is that of any key
     :param parse: makes the value of what was given
     :param required: whether a table without it is refused
     :param optional: whether it may be None
+    :param group: subject in help texts
+    :param help: what it does, and the meaning of special values
     """
 
     kind: type = float
@@ -56,10 +60,13 @@ class Field:
     noun: str = ""
     must: str = ""
     rule: Callable[[Any], bool] | None = None
-    keys: Mapping[str, Field] | None = None
+    aliases: Mapping[str, str] | None = None
+    keys: Mapping[str, Field] | Field | None = None
     parse: Callable[[Any], Any] | None = None
     required: bool = False
     optional: bool = False
+    group: str = ""
+    help: str = ""
 
     def value(self, name: str, given: Any, where: object = None) -> Any:
         """The value; a SettingsError or UnknownName, with all that it must be, if there is none."""
@@ -69,7 +76,8 @@ class Field:
         try:
             return self.parse(checked)
         except BlurbError as error:
-            error.where = error.where or (None if where is None else f"{where}, {name}")
+            for each in getattr(error, "errors", (error,)):
+                each.where = each.where or (None if where is None else f"{where}, {name}")
             raise
 
     def checked(self, name: str, given: Any, where: object = None) -> Any:
@@ -127,7 +135,8 @@ def declared(default: Any, about: Field) -> Any:
     )
 
 
-def of(kind: type) -> dict[str, Any]:
+@functools.cache
+def of(kind: type[Any]) -> dict[str, Any]:
     """The declared fields of a data class by name."""
     return {
         each.name: dataclasses.replace(each.metadata["field"], **_annotated(str(each.type), each.metadata["field"]))
@@ -144,43 +153,41 @@ def _annotated(annotation: str, about: Field) -> dict[str, Any]:
     return {"kind": kind, "optional": "None" in more}
 
 
-def check(values: object) -> None:
+def check(values: Any) -> None:
     """Raises a BlurbError, with all that is wrong, unless the declared fields of a data class may have their values."""
     errors = ErrorCollector()
-    for name, about in of(type(values)).items():
+    for name, about in of(values.__class__).items():
         errors.tried(about.checked, name, getattr(values, name))
     errors.tell()
 
 
 def read(
-    content: Mapping[str, Any],
-    fields: Mapping[str, Field],
-    where: object,
-    errors: ErrorCollector,
-    under: str = "",
-    noun: str = "",
+    content: Mapping[str, Any], table: Field, where: object, errors: ErrorCollector, under: str = ""
 ) -> dict[str, Any]:
     """The good values of a table; all faults go to `errors`.
 
     :param where: file of the table
     :param under: key of the table in the file
-    :param noun: kind of its keys, for messages
     """
     place = f"{where}, {under}" if under else where
+    keys = dict.fromkeys(content, table.keys) if isinstance(table.keys, Field) else table.keys or {}
     good = {}
     for name, given in content.items():
-        if name not in fields:
-            errors.add(UnknownName(f"{noun or 'key'} (in {place})", name, fields))
+        if name not in keys:
+            errors.add(UnknownName(table.noun or "key", name, keys, table.aliases, where=place))
             continue
-        about = fields[name]
+        about, before = keys[name], len(errors.errors)
         if about.keys is not None and errors.tried(about.checked, name, given, place) is not None:
-            inside, tables = f"{under}.{name}" if under else name, given if isinstance(given, list) else [given]
-            parts = [read(each, about.keys, where, errors, inside, about.noun) for each in tables]
+            inside = f"{under}.{name}" if under else name
+            tables = given if isinstance(given, list) else [given]
+            parts = [read(each, about, where, errors, inside) for each in tables]
             given = parts if isinstance(given, list) else parts[0]
+        if len(errors.errors) > before and about.parse is not None:
+            continue
         value = errors.tried(about.value, name, given, place)
         if value is not None:
             good[name] = value
-    missing = [name for name, about in fields.items() if about.required and name not in content]
-    for name in missing:
-        errors.add(SettingsError(f"{name} is missing.", where=place))
+    for name, about in keys.items():
+        if about.required and name not in content:
+            errors.add(SettingsError(f"{name} is missing.", where=place))
     return good

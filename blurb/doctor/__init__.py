@@ -51,7 +51,7 @@ def _file(path: Path) -> Report:
     except BlurbError:  # whatever it is to be, it is told as a task file
         content = {}
     keys = {*content}
-    if keys & {"all", "search", "extends", "learner", "lr_by_size", "description", "note"} or (
+    if keys & {"all", "search", "extends", "learner", "lr_by_size", "baselines", "description", "note"} or (
         isinstance(content.get("tasks"), dict) or keys == {"seeds"}
     ):
         return settings_files.examine_protocol(path)

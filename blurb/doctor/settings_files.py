@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from blurb.doctor import protocol_files
-from blurb.doctor._base import Report, of_error
+from blurb.doctor._base import Report, Subject, of_error
 from blurb.learners import of_protocol
-from blurb.messages.errors import BlurbError, ErrorCollector
+from blurb.messages.errors import ErrorCollector
 from blurb.regression import rules
-from blurb.tasks import all as all_tasks
 
 
 def examine_protocol(path: Path) -> Report:
     """What is wrong with a protocol file."""
     fix = "docs/protocols.md has the keys; blurb run --help lists the settings."
-    problems = [of_error(error, path, fix) for error in protocol_files.faults(path)]
-    if not problems:
-        try:
-            loaded = of_protocol.load(str(path))
-            for task in all_tasks():
-                loaded.settings(task, {}, 0)
-        except BlurbError as error:
-            problems = [of_error(error, path, fix)]
-    return Report("protocol", str(path), problems)
+    return _examine("protocol", of_protocol.load, path, fix)
 
 
 def examine_rules(path: Path) -> Report:
     """What is wrong with the rules of `blurb check`."""
+    return _examine("rules", rules.load, path, "docs/ci.md has the keys.")
+
+
+def _examine(kind: Subject, load: Callable[..., object], path: Path, fix: str) -> Report:
     errors = ErrorCollector()
-    errors.tried(rules.load, path)
-    problems = [of_error(error, path, "docs/ci.md has the keys.") for error in errors.errors]
-    return Report("rules", str(path), problems)
+    errors.tried(load, path)
+    return Report(kind, str(path), [of_error(error, path, fix) for error in errors.errors])

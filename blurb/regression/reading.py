@@ -9,6 +9,7 @@ from pathlib import Path
 
 from blurb import fields, regression
 from blurb import tasks as known
+from blurb.fields import Field
 from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.regression import Rules
 from blurb.regression.rules import Limit
@@ -42,9 +43,8 @@ def read_rules(
     combined = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
     named = None if tasks is None else wrong.tried(known.select, tasks)
     options = {"split": split, "rule": rule, "looks": looks, "sd": sd}
-    given = fields.read(
-        {name: value for name, value in options.items() if value is not None}, fields.of(Rules), None, wrong
-    )
+    typed = {name: value for name, value in options.items() if value is not None}
+    given = fields.read(typed, Field(dict, keys=fields.of(Rules)), None, wrong)
     limit = None if max_drop is None else wrong.tried(Limit, max_drop)
     for one in across:
         if one not in ACROSS:

@@ -101,7 +101,7 @@ def load(path: Path) -> Rules:
     min_score = 80.0
     """
     errors = ErrorCollector()
-    values = fields.read(toml.read(path), _keys(), path, errors)
+    values = fields.read(toml.read(path), Field(dict, keys=_keys()), path, errors)
     errors.tell()
     values["default"] = Limit(values.pop("max_drop", None))
     named = {"datasets": "limits", "tasks": "required"}

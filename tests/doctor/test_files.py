@@ -154,7 +154,7 @@ def test_a_protocol_file_with_all_faults_at_once(tmp_path: Path) -> None:
         "'gadd'",
         "lr must be at least 0",
         "batch_size must be a whole",
-        "search.lr must be a list",
+        "lr must be a list",
     ):
         assert message in text
     assert len(report.problems) == 9
