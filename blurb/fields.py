@@ -44,6 +44,7 @@ class Field:
     :param parse: makes the value of what was given
     :param required: whether a table without it is refused
     :param optional: whether it may be None
+    :param many: whether it is a list of such values
     :param group: subject in help texts
     :param help: what it does, and the meaning of special values
     """
@@ -65,6 +66,7 @@ class Field:
     parse: Callable[[Any], Any] | None = None
     required: bool = False
     optional: bool = False
+    many: bool = False
     group: str = ""
     help: str = ""
 
@@ -84,6 +86,8 @@ class Field:
         """What was given, of the right type and spelling, before it is parsed."""
         if (given is None and self.optional) or given in self.words:
             return given
+        if self.many:
+            return tuple(dataclasses.replace(self, many=False).checked(name, each, where) for each in given)
         known = self.choices() if callable(self.choices) else self.choices
         fits = self._is_kind(given)
         if fits and known:
@@ -91,7 +95,8 @@ class Field:
             if self.noun and given not in known:
                 raise UnknownName(self.noun, given[:SHOWN], known, where=where)
         if not fits or (given not in known if known else not self._is_within(given)):
-            must = self._must(known) if fits else ", ".join(filter(None, (KINDS[self.kind][0], self._must(known))))
+            must = f"one of {', '.join(known)}" if known else self.bounds
+            must = must if fits else ", ".join(filter(None, (KINDS[self.kind][0], must)))
             raise SettingsError(f"{name} must be {must} (got {repr(given)[:SHOWN]}).", where=where)
         if self.rule is not None and not self.rule(given):
             raise SettingsError(f"{name} must {self.must} (got {repr(given)[:SHOWN]}).", where=where)
@@ -111,13 +116,17 @@ class Field:
             or (self.most is not None and given > self.most)
         )
 
-    def _must(self, known: Collection[str]) -> str:
-        """What the value must be, in words; "" if it may be anything of its kind."""
+    @property
+    def bounds(self) -> str:
+        """The bounds of a number in words; "" without any."""
         bounds = {"at least": self.low, "above": self.above, "below": self.below, "at most": self.most}
         words = [f"{word} {bound:,}" for word, bound in bounds.items() if bound is not None]
-        words += [f"one of {', '.join(known)}"] if known else []
         special = [] if self.but is None else [f"{self.but[0]:g} for {self.but[1]}"]
         return ", or ".join([" and ".join(words) + self.unit, *special, *self.words])
+
+
+POINTS = Field(low=0, unit=" points")
+"""A drop or a difference of scores."""
 
 
 def declared(default: Any, about: Field) -> Any:
@@ -147,10 +156,9 @@ def of(kind: type[Any]) -> dict[str, Any]:
 
 def _annotated(annotation: str, about: Field) -> dict[str, Any]:
     first, *more = (word.strip() for word in annotation.split("|"))
-    is_text = first == "str" and not {*more} - {"None"}
     kinds = {"int": int, "float": float, "bool": bool}
-    kind = kinds.get(first, str if is_text or about.choices else object)
-    return {"kind": kind, "optional": "None" in more}
+    kind = kinds.get(first, str if about.choices or {first, *more} <= {"str", "None"} else object)
+    return {"kind": kind, "optional": "None" in more, "many": first.startswith("Sequence")}
 
 
 def check(values: Any) -> None:

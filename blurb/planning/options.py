@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.execution.engines import DEFAULT
-from blurb.execution.options import KEEP, TrialOptions, option, options_of
+from blurb.execution.options import KEEP, TrialOptions, option
 from blurb.inputs.relations import DUMMIES
 from blurb.messages.errors import SettingsError
 from blurb.names import checkpoints_by_number
 from blurb.planning.named_models import NamedModel, read
+from blurb.protocols.settings import MOST_SEEDS
+from blurb.results import ACROSS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -116,7 +118,7 @@ class TrainOptions(TrialOptions):
         "Precision of the encoder; auto is bf16 where the hardware supports it.",
         choices=("auto", "fp32", "bf16", "fp16"),
     )
-    jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1)
+    jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1, most=MOST_JOBS)
     dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="cost.md")
     progress: bool = True
 
@@ -124,16 +126,7 @@ class TrainOptions(TrialOptions):
         for name in ("data", "raw", "output", "leaderboard", "out", "plot"):
             if isinstance(getattr(self, name, None), str):
                 object.__setattr__(self, name, Path(getattr(self, name)))
-        from blurb.protocols.protocol import MOST_SEEDS
-
-        if not 1 <= self.jobs <= MOST_JOBS:
-            raise SettingsError(f"jobs must be a whole number from 1 to {MOST_JOBS:,} (got {self.jobs}).")
-        words = options_of(type(self))["seeds"][1].words
-        if isinstance(self.seeds, str) and self.seeds not in words:
-            more = "".join(f", or {word}" for word in words)
-            raise SettingsError(f"seeds must be a whole number{more} (got '{self.seeds}').")
-        if isinstance(self.seeds, int) and not 1 <= self.seeds <= MOST_SEEDS:
-            raise SettingsError(f"seeds must be a whole number from 1 to {MOST_SEEDS:,} (got {self.seeds}).")
+        super().__post_init__()
 
     @cached_property
     def named_models(self) -> list[NamedModel]:
@@ -184,7 +177,7 @@ class RunOptions(TrainOptions):
     )
     seeds: int | str | None = option(
         None, "Trials", "Run seeds 1 to N instead of the protocol's; auto: as many as the variance of five asks for.",
-        low=1, words=(AUTO,), metavar="N|auto", page="seeds.md",
+        low=1, most=MOST_SEEDS, words=(AUTO,), metavar="N|auto", page="seeds.md",
     )  # fmt: skip
     against: Row | None = option(
         None, "Trials", "With --seeds auto: the row to compare with.", metavar="ROW", complete="rows_anywhere"
@@ -244,7 +237,8 @@ class RunOptions(TrainOptions):
         (),
         "Results",
         "Compare rows in spite of a different (or, with unknown, a missing) value; repeatable.",
-        choices=("protocol", "recipe", "overrides", "unknown"),
+        choices=ACROSS,
+        noun="value of across",
         page="ci.md",
     )
     engine: str = option(
@@ -278,8 +272,6 @@ class RunOptions(TrainOptions):
     def contradictions(self) -> list[SettingsError]:
         """What cannot be, whatever there is on the machine."""
         errors = []
-        if self.keep_model not in KEEP:
-            errors.append(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
         if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
             errors.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
         if self.seeds == AUTO:

@@ -22,7 +22,7 @@ from blurb import names as name_rules
 from blurb.fields import Field
 from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.protocols import baselines
-from blurb.protocols.settings import DEFAULTS, ELSEWHERE, FIELDS, TABLE, Settings, in_groups
+from blurb.protocols.settings import DEFAULTS, ELSEWHERE, FIELDS, MOST_SEEDS, TABLE, Settings, in_groups
 from blurb.system import toml
 
 FOLDER = files("blurb.protocols")
@@ -260,10 +260,6 @@ def _over(under: Any, given: Any) -> Any:
     if given is None:
         return under
     return {**under, **given} if isinstance(given, dict) else given  # what is no table is found out later
-
-
-MOST_SEEDS = 10_000
-"""Of a task: a larger number is a typo."""
 
 
 def _seeds(given: Any) -> dict[str, tuple[int, ...]]:

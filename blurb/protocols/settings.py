@@ -15,6 +15,8 @@ from blurb.fields import Field, declared
 from blurb.messages.errors import UnknownName
 from blurb.registry import load_object
 
+MOST_SEEDS = 10_000
+"""Of a task: a larger number is a typo."""
 CHECKPOINTS_OWN = -1.0
 """Value of `encoder_dropout` that keeps the checkpoint's own dropout."""
 

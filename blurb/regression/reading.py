@@ -10,10 +10,9 @@ from pathlib import Path
 from blurb import fields, regression
 from blurb import tasks as known
 from blurb.fields import Field
-from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
+from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.regression import Rules
 from blurb.regression.rules import Limit
-from blurb.results.comparability import ACROSS
 from blurb.tasks import Split
 
 NEEDS_STATE = "need a file that counts them"
@@ -42,13 +41,10 @@ def read_rules(
     wrong = ErrorCollector()
     combined = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
     named = None if tasks is None else wrong.tried(known.select, tasks)
-    options = {"split": split, "rule": rule, "looks": looks, "sd": sd}
+    options = {"split": split, "rule": rule, "looks": looks, "sd": sd, "across": tuple(across)}
     typed = {name: value for name, value in options.items() if value is not None}
     given = fields.read(typed, Field(dict, keys=fields.of(Rules)), None, wrong)
     limit = None if max_drop is None else wrong.tried(Limit, max_drop)
-    for one in across:
-        if one not in ACROSS:
-            wrong.add(UnknownName("value of across", str(one), ACROSS))
     if looks is not None and not in_series:
         wrong.add(SettingsError(f"--looks {looks} {NEEDS_STATE}", fix=GIVE_STATE))
     wrong.tell()
@@ -59,4 +55,4 @@ def read_rules(
         given["default"] = limit
     if named is not None:
         given["required"] = tuple(task.name for task in named)
-    return dataclasses.replace(combined, across=tuple(across), **given)
+    return dataclasses.replace(combined, **given)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from blurb import fields, tasks
-from blurb.fields import Field, declared
+from blurb.fields import POINTS, Field, declared
 from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.results import ACROSS
 from blurb.results.score import SCORE
 from blurb.system import toml
 from blurb.tasks import SCORED, Split
@@ -34,7 +35,7 @@ class Limit:
     :param min_score: minimum of the mean
     """
 
-    max_drop: float | None = declared(None, Field(low=0, unit=" points"))
+    max_drop: float | None = declared(None, POINTS)
     min_score: float | None = declared(None, Field())
 
     def __post_init__(self) -> None:
@@ -66,7 +67,7 @@ class Rules:
     looks: int | None = declared(None, Field(low=1, most=MOST_LOOKS))
     sd: float | None = declared(None, Field(above=0, most=100, unit=" points"))
     required: tuple[str, ...] | None = None
-    across: tuple[str, ...] = ()
+    across: Sequence[str] = declared((), Field(choices=ACROSS, noun="value of across"))
 
     def __post_init__(self) -> None:
         limits = (*self.limits.values(),) if isinstance(self.limits, Mapping) else (None,)
@@ -116,7 +117,7 @@ def _keys() -> dict[str, Field]:
     limit = fields.of(Limit)
     of_dataset = Field(dict, keys=limit, parse=lambda table: Limit(**table))
     return {
-        **fields.of(Rules),
+        **{name: about for name, about in fields.of(Rules).items() if name != "across"},
         "version": Field(int, rule=VERSION.__eq__, must=f"be {VERSION}; for another version use the blurb of it"),
         "max_drop": limit["max_drop"],
         "tasks": Field(
