@@ -197,5 +197,5 @@ def read(
             good[name] = value
     for name, about in keys.items():
         if about.required and name not in content:
-            errors.add(SettingsError(f"{name} is missing.", where=place))
+            errors.add(SettingsError(f"'{name}' is missing.", where=place))
     return good
