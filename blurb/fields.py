@@ -125,6 +125,11 @@ class Field:
         return ", or ".join([" and ".join(words) + self.unit, *special, *self.words])
 
 
+def _are_texts(given: Any) -> bool:
+    return isinstance(given, str) or (isinstance(given, list) and all(isinstance(each, str) for each in given))
+
+
+TEXTS = Field(object, must="be a text or a list of texts", rule=_are_texts)
 POINTS = Field(low=0, unit=" points")
 """A drop or a difference of scores."""
 

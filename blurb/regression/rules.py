@@ -120,16 +120,12 @@ def _keys() -> dict[str, Field]:
         **{name: about for name, about in fields.of(Rules).items() if name != "across"},
         "version": Field(int, rule=VERSION.__eq__, must=f"be {VERSION}; for another version use the blurb of it"),
         "max_drop": limit["max_drop"],
-        "tasks": Field(
-            object, rule=_are_names, must="be names or types, as a string or a list of strings", parse=_required
+        "tasks": dataclasses.replace(
+            fields.TEXTS, must="be names or types, as a text or a list of texts", parse=_required
         ),
         OVERALL: of_dataset,
         "datasets": Field(dict, keys={task.name: of_dataset for task in tasks.all()}, noun="dataset"),
     }
-
-
-def _are_names(wanted: Any) -> bool:
-    return isinstance(wanted, str) or (isinstance(wanted, list) and all(isinstance(name, str) for name in wanted))
 
 
 def _required(wanted: str | list[str]) -> tuple[str, ...]:

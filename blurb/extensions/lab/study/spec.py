@@ -88,10 +88,8 @@ def read(file: Path | str) -> Study:
 
 def _keys() -> Field:
     """The keys of a study's file."""
-    texts = Field(
-        object, must="be a list of texts", rule=_are_texts, parse=lambda one: [one] if isinstance(one, str) else one
-    )
-    chosen = replace(texts, parse=lambda one: tasks.load_selection(one if isinstance(one, str) else ",".join(one)))
+    texts = replace(fields.TEXTS, parse=_listed)
+    chosen = replace(texts, parse=lambda given: tasks.load_selection(",".join(_listed(given))))
     words = Field(object, parse=lambda given: given and request.words(str(given)))
     recipe = {name: about for name, about in fields.of(Recipe).items() if name != "seed"} | {"words": words}
     variant = {**recipe, "text": texts, "mix": texts, "published": Field(str)}
@@ -103,23 +101,25 @@ def _keys() -> Field:
         "tasks": chosen,
         "recipe": Field(dict, keys=recipe),
         "variants": Field(
-            dict, keys=Field(dict, keys=variant), must="be at least two [variants.NAME]", rule=lambda one: len(one) > 1
+            dict,
+            keys=Field(dict, keys=variant),
+            must="be at least two [variants.NAME]",
+            rule=lambda tables: len(tables) > 1,
+            required=True,
         ),
     }
     return Field(dict, keys=keys)
 
 
-def _are_texts(given: Any) -> bool:
-    return isinstance(given, str) or (isinstance(given, list) and all(isinstance(each, str) for each in given))
+def _listed(given: str | list[str]) -> list[str]:
+    return [given] if isinstance(given, str) else given
 
 
 def _study(content: Mapping[str, Any]) -> Study:
     """The study of the values of a file."""
     shared = {"text": ["train"], "mix": [], "words": request.words("20M"), **content.get("recipe", {})}
     shared |= {key: content[key] for key in ("text", "mix", "words") if key in content}
-    variants = [_variant(name, _own(shared, own)) for name, own in content.get("variants", {}).items()]
-    if not variants:
-        raise SettingsError("a study has at least two [variants.NAME].")
+    variants = [_variant(name, _own(shared, own)) for name, own in content["variants"].items()]
     names = [variant.name for variant in variants]
     reference = content.get("reference", names[0])
     if reference not in names:
