@@ -50,7 +50,7 @@ class TrainOptions(TrialOptions):
     :param progress: whether estimates, progress and failures are printed to stderr
     """
 
-    model: Given | Sequence[Given]
+    model: Given | Sequence[Given] = ()
     tasks: str | Sequence[str] | None = option(
         None,
         "Tasks and data",
@@ -166,6 +166,14 @@ class TrainOptions(TrialOptions):
 class RunOptions(TrainOptions):
     """The options of `blurb run`."""
 
+    config: Path | str | None = option(
+        None,
+        "Protocol",
+        "TOML file of a run: its keys are these options, and [set] a table of settings; what is typed wins over it.",
+        metavar="FILE",
+        path="file",
+        page="long-runs.md#a-run-as-a-file",
+    )
     models_file: Path | str | None = option(
         None,
         "Model",
