@@ -16,6 +16,10 @@ GROUPS = ("Tasks and data", "Protocol", "Model", "Trials", "Machine", "Results")
 """In the order of help, of the signature of `blurb.run` and of docs/reference.md."""
 
 
+MOST_JOBS = 4_096
+"""Trials at a time on one machine: a larger number is a typo."""
+
+
 @dataclass(frozen=True)
 class Option(Field):
     """What a command line has to know of a field beside what its value may be; `bool` is a flag.
@@ -58,7 +62,8 @@ class TrialOptions:
 
     :param suite: its rows never mix with those of another
     :param seeds: seeds 1 to N; None for the protocol's; a word of what decides about N, before trials are planned
-    :param track, keep_model, resume_trials: no part of a trial's identity
+    :param progress: whether estimates, progress and failures are printed to stderr
+    :param track, keep_model, resume_trials, jobs, dry_run: no part of a trial's identity
     """
 
     suite: str = option(
@@ -92,6 +97,10 @@ class TrialOptions:
         "Write a checkpoint of each trial after every epoch and on interruption, and resume from it.",
         page="long-runs.md",
     )
+
+    jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1, most=MOST_JOBS)
+    dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="cost.md")
+    progress: bool = True
 
     def __post_init__(self) -> None:
         fields.check(self)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["KEEP", "Given", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
-MOST_JOBS = 4_096
-"""Trials at a time on one machine: a larger number is a typo."""
 POWER = 0.8
 """Chance to find the difference, of `--seeds auto`, if none is given."""
 AUTO = "auto"
@@ -47,7 +45,6 @@ class TrainOptions(TrialOptions):
     """Options of both, in the words of `--help`; of fields without words, for Python:
 
     :param model: one model or several: references, loaded models (with `tokenizer`), or either with a name and tags
-    :param progress: whether estimates, progress and failures are printed to stderr
     """
 
     model: Given | Sequence[Given] = ()
@@ -118,9 +115,6 @@ class TrainOptions(TrialOptions):
         "Precision of the encoder; auto is bf16 where the hardware supports it.",
         choices=("auto", "fp32", "bf16", "fp16"),
     )
-    jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1, most=MOST_JOBS)
-    dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="cost.md")
-    progress: bool = True
 
     def __post_init__(self) -> None:
         for name in ("data", "raw", "output", "leaderboard", "out", "plot"):

@@ -137,7 +137,11 @@ def test_what_trials_have_of_options_is_in_the_request(tmp_path: Path) -> None:
         model="scratch:tiny", tasks="gad", protocol="smoke", precision="fp32", output=tmp_path, **given
     )  # type: ignore[arg-type]
     request, engine, rules = preflight.checked(options)
-    assert request.of_trials == {**given, "track": None} == options.of_trials
+    assert (
+        request.of_trials
+        == {**given, "track": None, "jobs": 1, "dry_run": False, "progress": True}
+        == options.of_trials
+    )
     assert (engine.hands_over, rules) == (False, None)
     (job, _) = plan.prepare(request).final
     assert (job.device, job.keep, job.resume, job.track) == ("cpu", "best", True, "")
