@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import numbers
+import operator
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError, UnknownName
@@ -96,7 +97,7 @@ class Field:
                 raise UnknownName(self.noun, given[:SHOWN], known, where=where)
         if not fits or (given not in known if known else not self._is_within(given)):
             must = f"one of {', '.join(known)}" if known else self.bounds
-            must = must if fits else ", ".join(filter(None, (KINDS[self.kind][0], must)))
+            must = must if fits else f"{KINDS[self.kind][0]}, {must}".replace(", ,", ",").removesuffix(", ")
             raise SettingsError(f"{name} must be {must} (got {repr(given)[:SHOWN]}).", where=where)
         if self.rule is not None and not self.rule(given):
             raise SettingsError(f"{name} must {self.must} (got {repr(given)[:SHOWN]}).", where=where)
@@ -108,27 +109,35 @@ class Field:
         right = isinstance(given, KINDS[self.kind][1]) and (self.kind is bool or not isinstance(given, bool))
         return right and (self.kind is not float or abs(given) <= LARGEST)
 
-    def _is_within(self, given: Any) -> bool:
-        return (self.but is not None and given == self.but[0]) or not (
-            (self.low is not None and given < self.low)
-            or (self.above is not None and given <= self.above)
-            or (self.below is not None and given >= self.below)
-            or (self.most is not None and given > self.most)
+    @property
+    def _limits(self) -> list[tuple[str, float, Callable[[Any, Any], bool]]]:
+        """The bounds that there are, in words and as comparisons."""
+        limits = (
+            ("at least", self.low, operator.ge),
+            ("above", self.above, operator.gt),
+            ("below", self.below, operator.lt),
+            ("at most", self.most, operator.le),
         )
+        return [(word, bound, holds) for word, bound, holds in limits if bound is not None]
+
+    def _is_within(self, given: Any) -> bool:
+        special = self.but is not None and given == self.but[0]
+        return special or all(holds(given, bound) for _, bound, holds in self._limits)
 
     @property
     def bounds(self) -> str:
         """The bounds of a number in words; "" without any."""
-        bounds = {"at least": self.low, "above": self.above, "below": self.below, "at most": self.most}
-        words = [f"{word} {bound:,}" for word, bound in bounds.items() if bound is not None]
+        words = " and ".join(f"{word} {bound:,}" for word, bound, _ in self._limits)
         special = [] if self.but is None else [f"{self.but[0]:g} for {self.but[1]}"]
-        return ", or ".join([" and ".join(words) + self.unit, *special, *self.words])
+        return ", or ".join([words + self.unit, *special, *self.words])
 
 
 def _are_texts(given: Any) -> bool:
     return isinstance(given, str) or (isinstance(given, list) and all(isinstance(each, str) for each in given))
 
 
+SPREAD = Field(above=0, most=100, unit=" points")
+"""A standard deviation between runs, or a difference to find."""
 TEXTS = Field(object, must="be a text or a list of texts", rule=_are_texts)
 POINTS = Field(low=0, unit=" points")
 """A drop or a difference of scores."""
@@ -139,14 +148,9 @@ def declared(default: Any, about: Field) -> Any:
 
     :param default: `dataclasses.MISSING` for one that must be given
     """
-    metadata = {"field": about}
     if default == {}:
-        return dataclasses.field(default_factory=dict, metadata=metadata)
-    return (
-        dataclasses.field(metadata=metadata)
-        if default is MISSING
-        else dataclasses.field(default=default, metadata=metadata)
-    )
+        return dataclasses.field(default_factory=dict, metadata={"field": about})
+    return dataclasses.field(default=default, metadata={"field": about})
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from blurb import fields, tasks
-from blurb.fields import POINTS, Field, declared
+from blurb.fields import POINTS, SPREAD, Field, declared
 from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.results import ACROSS
 from blurb.results.score import SCORE
@@ -65,7 +65,7 @@ class Rules:
     limits: Mapping[str, Limit] = field(default_factory=dict)
     rule: Rule = declared("or", Field(choices=RULES))
     looks: int | None = declared(None, Field(low=1, most=MOST_LOOKS))
-    sd: float | None = declared(None, Field(above=0, most=100, unit=" points"))
+    sd: float | None = declared(None, SPREAD)
     required: tuple[str, ...] | None = None
     across: Sequence[str] = declared((), Field(choices=ACROSS, noun="value of across"))
 
