@@ -8,11 +8,12 @@ import numbers
 import operator
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError, UnknownName
 from blurb.names import known_as
 
+T = TypeVar("T")
 LARGEST = 1e300
 """Maximum of any number; rules out infinity, NaN and integers too large for a float."""
 SHOWN = 60
@@ -173,9 +174,20 @@ def _annotated(annotation: str, about: Field) -> dict[str, Any]:
 def check(values: Any) -> None:
     """Raises a BlurbError, with all that is wrong, unless the declared fields of a data class may have their values."""
     errors = ErrorCollector()
-    for name, about in of(values.__class__).items():
-        errors.tried(about.checked, name, getattr(values, name))
+    sound(values, errors)
     errors.tell()
+
+
+def sound(values: T, errors: ErrorCollector) -> T:
+    """An instance of a data class with defaults in the place of what its fields may not be, which goes to `errors`."""
+    wrong = {}
+    kind: Any = type(values)
+    for name, about in of(kind).items():
+        before = len(errors.errors)
+        errors.tried(about.checked, name, getattr(values, name))
+        if len(errors.errors) > before:
+            wrong[name] = kind.__dataclass_fields__[name].default
+    return dataclasses.replace(values, **wrong) if wrong else values  # type: ignore[type-var]
 
 
 def read(

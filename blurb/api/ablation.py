@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb import fields
 from blurb.messages.errors import SettingsError, Tell, tell_damage
 from blurb.planning.ablate_options import AblateOptions
 
@@ -40,6 +41,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     from blurb.planning import ablations
     from blurb.planning.request import check_writable, typed_settings
 
+    fields.check(options)
     out = Path(options.out)
     if plot is not None:
         plot.check()

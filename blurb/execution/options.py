@@ -102,9 +102,6 @@ class TrialOptions:
     dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="cost.md")
     progress: bool = True
 
-    def __post_init__(self) -> None:
-        fields.check(self)
-
     @property
     def of_trials(self) -> dict[str, Any]:
         """These options alone."""

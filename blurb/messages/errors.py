@@ -110,10 +110,16 @@ class ErrorGroup(BlurbError):
         """
         :param then: a sentence below the list
         """
-        lines = [f"{number}. {error}" for number, error in enumerate(errors, 1)]
-        text = "\n".join(line.replace("\n", "\n   ") for line in lines)
-        super().__init__(f"{len(errors)} things are wrong; nothing was run:\n{text}" + (f"\n{then}" if then else ""))
+        super().__init__("")
         self.errors = tuple(errors)
+        self.then = then
+        self.renew()
+
+    def renew(self) -> None:
+        """Makes the text of the errors as they are now."""
+        lines = [f"{number}. {error}" for number, error in enumerate(self.errors, 1)]
+        text = "\n".join(line.replace("\n", "\n   ") for line in lines)
+        self.what = f"{len(lines)} things are wrong; nothing was run:\n{text}" + (f"\n{self.then}" if self.then else "")
 
 
 class ErrorCollector:

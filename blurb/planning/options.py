@@ -120,7 +120,6 @@ class TrainOptions(TrialOptions):
         for name in ("data", "raw", "output", "leaderboard", "out", "plot"):
             if isinstance(getattr(self, name, None), str):
                 object.__setattr__(self, name, Path(getattr(self, name)))
-        super().__post_init__()
 
     @cached_property
     def named_models(self) -> list[NamedModel]:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb import fields
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
 from blurb.planning.options import RunOptions
 
@@ -55,9 +56,9 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     :raises BlurbError: the only thing that is wrong; `Several` if there are more
     """
     from blurb.planning import quick_checks
-    from blurb.training import tracking
 
     errors = ErrorCollector()
+    options = fields.sound(options, errors)
     asked = resolve(options, errors)
     for error in (*options.contradictions, *_contradictions(options, asked)):
         errors.add(error)
@@ -72,6 +73,8 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     engine = asked.engine
     assert engine is not None
     if options.track:
+        from blurb.training import tracking
+
         errors.tried(tracking.check, options.track)
     request = _request(options, asked, errors)
     errors.tried(_check_together, request, options, engine)

@@ -19,6 +19,7 @@ def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
     """Adds the errors of name, device, tracker, engine, models' names, and settings that do not go with a task."""
     from blurb import names
     from blurb.learners import is_named
+    from blurb.planning.request import check_reference
     from blurb.training import devices, tracking
 
     if options.name is not None:
@@ -34,6 +35,9 @@ def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
     # In a store that is there, all may be done, which needs no engine.
     if asked.engine is not None and not options.dry_run and not Path(options.output).exists():
         errors.tried(asked.engine.check_there)
+    for named in asked.models or ():
+        if isinstance(named.model, str | Path):
+            errors.tried(check_reference, str(named.model))
     for name, value in asked.settings.items():
         errors.tried(_check_concerns, name, value, asked.tasks, options.shorthands)
     trained = any(not is_named(named.model) for named in asked.models or ())
