@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb import fields
 from blurb.messages.errors import SettingsError, Tell, tell_damage
 from blurb.planning.ablate_options import AblateOptions
 
@@ -40,6 +41,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     from blurb.planning import ablations
     from blurb.planning.request import check_writable, typed_settings
 
+    fields.check(options)
     out = Path(options.out)
     if plot is not None:
         plot.check()
@@ -54,7 +56,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     if options.suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     requests, prepared = _plan(options, grid, chosen, common)
-    planned, expected = announced(prepared, options, cells=[cell.text for cell in grid.cells])
+    planned, expected = announced(prepared, cells=[cell.text for cell in grid.cells])
     if options.dry_run:
         return None
     title = _title(options, requests[0], common)
@@ -65,7 +67,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     def rebuild(tell: Tell = tell_damage) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
         return _write_tables(grid, requests, out, title, tell)
 
-    outcomes = run_trials(planned, options, expected, lambda: rebuild(lambda text: None), cell)
+    outcomes = run_trials(planned, expected, lambda: rebuild(lambda text: None), cell)
     lines, files = rebuild()
     if plot is not None:
         names = [task.name for task in chosen]

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-from blurb.messages.errors import BlurbError, SettingsError
+from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError
 from blurb.planning.named_models import NamedModel
 from blurb.planning.options import KEEP
 from blurb.system.files import of_system
@@ -145,10 +145,12 @@ def spoken(function: Callable[P, T]) -> Callable[P, T]:
                 raise
             raise SettingsError(of_system(error)) from error
         except BlurbError as error:
-            for each in (error, *getattr(error, "errors", ())):
+            for each in getattr(error, "errors", (error,)):
                 each.what, each.fix = in_python(each.what), in_python(each.fix)
                 # A setting is a keyword: what is wrong with it begins with its name.
-                each.where = None if each.where in (None, "--set") else in_python(each.where)
+                each.where = None if (each.where or "--").startswith("--") else in_python(str(each.where))
+            if isinstance(error, ErrorGroup):
+                error.renew()
             raise
 
     return called

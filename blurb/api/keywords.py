@@ -32,17 +32,18 @@ def given_as_options(call: Callable[P, Results]) -> Callable[P, Results]:
     @functools.wraps(call)
     def run_with(*arguments: P.args, **keywords: P.kwargs) -> Results:
         from blurb.api.running import execute
+        from blurb.planning.run_file import with_file
 
         given = signature.bind(*arguments, **keywords).arguments
         _refuse_unknown(given.get("settings", {}))
-        return execute(RunOptions(**given))
+        return execute(RunOptions(**with_file(given)))
 
     return run_with
 
 
 @given_as_options
 def run(
-    model: Given | Sequence[Given],
+    model: Given | Sequence[Given] = (),
     tasks: str | Sequence[str] | None = None,
     *,
     suite: str = "blurb",
@@ -53,6 +54,7 @@ def run(
     batch_size: int | None = None,
     epochs: int | None = None,
     limit: int | None = None,
+    config: Path | str | None = None,
     budget: str | None = None,
     head: str | None = None,
     pooling: str | None = None,
@@ -75,8 +77,8 @@ def run(
     power: float = 0.8,
     keep_sweep: bool = False,
     device: str = "auto",
-    precision: str = "auto",
     jobs: int = 1,
+    precision: str = "auto",
     engine: str = "local",
     print_script: bool = False,
     output: Path | str = "runs",
@@ -101,6 +103,7 @@ def run(
     :param suite: "demo" for synthetic data, generated as needed
     :param raw: folder of the original releases, which some relation inputs need
     :param protocol: name or TOML file; None for `standard`, with `suite="demo"` for `demo`
+    :param config: a TOML file of a run, whose keys are these parameters (docs/long-runs.md); what is given wins over it
     :param budget: such as "10m": the largest protocol predicted to fit, instead of `protocol`
     :param seeds: seeds 1 to N instead of the protocol's; "auto" are five, then as many as their variance asks for
     :param against: with `seeds="auto"`: the row that the new one will be compared with

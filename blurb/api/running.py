@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +13,7 @@ import click
 from blurb.api.generator_lock import generator_lock
 from blurb.api.throttled import Throttled
 from blurb.messages.errors import BlurbError, Tell, safe_message, tell_damage
-from blurb.planning.options import AUTO, RunOptions, TrainOptions
+from blurb.planning.options import AUTO, RunOptions
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
@@ -55,30 +54,30 @@ def executed(
 
     request, engine, rules = preflight.checked(options)
     request = dataclasses.replace(request, counts=counts or {}, design=design)
-    planned, expected = _plan(options, request, engine)
-    if options.dry_run:
-        return Results((), Path(options.output))
-    store, leaderboard = Store(Path(options.output)), tables.place(options.output, options.leaderboard)
+    planned, expected = _plan(request, engine)
+    if request.dry_run:
+        return Results((), request.store)
+    store, leaderboard = Store(request.store), engine.launch.leaderboard
+    assert leaderboard is not None
 
     def rebuild(tell: Tell = tell_damage) -> list[RowScores]:
         return tables.rebuild(store, leaderboard, tell)
 
     preflight.check_engine_is_there(planned, engine)
-    outcomes = run_trials(planned, options, expected, lambda: rebuild(_unheard), engine=engine)
+    outcomes = run_trials(planned, expected, lambda: rebuild(_unheard), engine=engine)
     wanted = [planned[0].request.row_key(source) for source in request.sources]
     everything = rebuild()
     rows, others = (tuple(row for row in everything if (row.key in wanted) is mine) for mine in (True, False))
     failed = tuple(outcome for outcome in outcomes if outcome.status == "failed")
     submitted = tuple(outcome for outcome in outcomes if outcome.status == "submitted")
-    if options.check is None or failed or not check_rows:
+    if options.check is None or rules is None or failed or not check_rows:
         return Results(rows, store.root, failed, others=others, submitted=submitted)
-    decisions = tuple(check(row, options.check, rules, output=store.root, across=options.across) for row in rows)
+    decisions = tuple(check(row, options.check, rules, output=store.root, across=rules.across) for row in rows)
     return Results(rows, store.root, decisions=decisions, others=others)
 
 
 def run_trials(
     planned: Sequence[Planned],
-    options: TrainOptions,
     expected: Estimate | None,
     rebuild: Callable[[], Any],
     name: Callable[[Job], str] = lambda job: "",
@@ -94,9 +93,10 @@ def run_trials(
     from blurb.planning import plan
     from blurb.terminal.progress import Display
 
+    request = planned[0].request
     jobs = [one for each in planned for one in each.jobs]
     searched = {one.path for each in planned for one in each.searched}
-    shown = Display(jobs, searched, name, expected) if options.progress else nullcontext()
+    shown = Display(jobs, searched, name, expected) if request.progress else nullcontext()
     with Throttled(rebuild) as write, shown as display:
 
         def finished(outcome: TrialOutcome) -> None:
@@ -108,9 +108,8 @@ def run_trials(
                     write()
 
         on_progress = display.on_progress if display is not None else lambda job, news: None
-        keep_sweep = getattr(options, "keep_sweep", False)
-        outcomes = plan.run(planned, engine or engines.here(options.jobs), finished, on_progress, keep_sweep)
-    for outcome in outcomes if options.progress else ():
+        outcomes = plan.run(planned, engine or engines.here(request.jobs), finished, on_progress)
+    for outcome in outcomes if request.progress else ():
         if outcome.status == "failed":
             which = f"{name(outcome.job) or outcome.job.source.name} on {outcome.job.trial.task}"
             text = f"Failed: {which}, seed {outcome.job.trial.seed}: {outcome.message}"
@@ -120,7 +119,6 @@ def run_trials(
 
 def announced(
     planned: Sequence[Planned],
-    options: TrainOptions,
     expected: Estimate | None = None,
     cells: Sequence[str] = (),
     engine: Engine | None = None,
@@ -138,48 +136,50 @@ def announced(
     from blurb.terminal import estimate
     from blurb.terminal.planned import list_trials
 
-    if options.dry_run:
+    request = planned[0].request
+    if request.dry_run:
         list_trials(planned, cells)
     try:
-        expected = expected or model.estimate(planned, options.jobs)
+        expected = expected or model.estimate(planned, request.jobs)
     except Exception as error:  # noqa: BLE001
-        if options.progress:
+        if request.progress:
             click.secho(f"No estimate available: {safe_message(error)}", fg="yellow", err=True)
-        _warn(planned, None, options, engine)
+        _warn(planned, None, engine)
         return list(planned), None
-    if options.dry_run or (expected.waiting and options.progress):  # else the trials say at once that all are done
-        estimate.show(expected, Path(options.output), err=not options.dry_run)
-        _warn(planned, expected, options, engine)
+    if request.dry_run or (expected.waiting and request.progress):  # else the trials say at once that all are done
+        estimate.show(expected, request.store, err=not request.dry_run)
+        _warn(planned, expected, engine)
     return model.predicted(planned, expected), expected
 
 
-def _warn(planned: Sequence[Planned], expected: Estimate | None, options: TrainOptions, engine: Engine | None) -> None:
+def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine | None) -> None:
     from blurb.execution import engines
     from blurb.planning.run_warnings import left_out, warnings_of
 
-    told = warnings_of(planned, expected, Path(options.output), engine or engines.here(options.jobs))
-    if getattr(options, "tasks", "") is None and options.suite != "demo":
-        told = [*left_out(planned), *told]
-    for text in told if options.dry_run or options.progress else ():
+    request = planned[0].request
+    warnings = warnings_of(planned, expected, request.store, engine or engines.here(request.jobs))
+    if request.all_found:
+        warnings = [*left_out(planned), *warnings]
+    for text in warnings if request.dry_run or request.progress else ():
         click.secho(text, fg="yellow", err=True)
 
 
-def _plan(options: RunOptions, request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
-    """The trials, announced with their cost; with `budget` of the protocol that fits."""
+def _plan(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
+    """The trials, announced with their cost; with a budget those of the protocol that fits."""
     from blurb.cost.budget import choose_protocol
     from blurb.planning import plan, preflight
     from blurb.terminal.estimate import show_budget
 
-    if options.budget is None:
+    if request.budget is None:
         planned = [plan.prepare(request)]
-        if not options.dry_run:  # a calibration takes seconds, and would be for nothing
+        if not request.dry_run:  # a calibration takes seconds, and would be for nothing
             preflight.check_engine_is_there(planned, engine)
-        return announced(planned, options, engine=engine)
-    rung = partial(preflight.rung_of, request, options)
-    chosen = choose_protocol(options.budget, list(request.tasks), options.jobs, rung)
-    if options.progress:
-        show_budget(options.budget, chosen, err=not options.dry_run)
-    return announced([chosen.planned], options, chosen.estimate, engine=engine)
+        return announced(planned, engine=engine)
+    rung = partial(preflight.rung_of, request)
+    chosen = choose_protocol(request.budget, list(request.tasks), request.jobs, rung)
+    if request.progress:
+        show_budget(request.budget, chosen, err=not request.dry_run)
+    return announced([chosen.planned], chosen.estimate, engine=engine)
 
 
 def _unheard(damage: BlurbError) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import contextlib
 from collections.abc import Callable, Collection
 from dataclasses import MISSING
 from pathlib import Path
@@ -10,8 +10,11 @@ from typing import Any, TypeVar
 
 import click
 
+from blurb import fields
 from blurb.cli import _complete
-from blurb.execution.options import Option, options_of
+from blurb.execution.options import options_of
+from blurb.fields import KINDS, Field
+from blurb.messages.errors import SettingsError
 from blurb.planning.options import RunOptions, TrainOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,8 +22,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """The settings given with `--set KEY=VALUE`."""
-    from blurb.messages.errors import SettingsError
-
     values = {}
     for text in given:
         key, separator, value = text.partition("=")
@@ -30,38 +31,24 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     return values
 
 
-class Count(click.IntRange):
-    """A number of things, of seeds for one, which people list.
+class Number(click.ParamType[Any]):
+    """A number that a field may be."""
 
-    :param words: that may stand for a number
-    """
-
-    name = "whole number"
-
-    def __init__(self, *bounds: Any, words: Collection[str] = (), **more: Any) -> None:
-        super().__init__(*bounds, **more)
-        self.words = words
+    def __init__(self, about: Field) -> None:
+        self.about = about
+        self.name = KINDS[about.kind][0].removeprefix("a ")
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        if value in self.words:
-            return value
+        """The number, or one of the words that may stand for it."""
         if isinstance(value, str) and "," in value and parameter is not None and parameter.name == "seeds":
             count = len(value.split(","))
             self.fail(f"give a number: --seeds {count} runs seeds 1 to {count} (got '{value}').", parameter, context)
-        return super().convert(value, parameter, context)
-
-
-class Points(click.FloatRange):
-    """A number of points from 0 on; neither NaN nor infinity, which would switch a limit off."""
-
-    name = "number of points"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
-        """The number."""
-        points = float(super().convert(value, parameter, context))
-        if not math.isfinite(points):
-            self.fail(f"{value} is not a number of points.", parameter, context)
-        return points
+        with contextlib.suppress(ValueError):
+            value = self.about.kind(value)
+        try:
+            return self.about.checked("it", value)
+        except SettingsError as error:
+            self.fail(error.what, parameter, context)
 
 
 class Grouped(click.Option):
@@ -71,13 +58,17 @@ class Grouped(click.Option):
         super().__init__(*words, **more)
         self.group = group
 
+    def get_help_extra(self, context: click.Context) -> Any:
+        """The bounds of a number, beside what click says."""
+        bounds = getattr(getattr(self.type, "about", None), "bounds", "")
+        return {**super().get_help_extra(context), **({"range": bounds} if bounds else {})}
+
 
 def shared(kind: type, name: str) -> Callable[[F], F]:
     """An option that is a field of `blurb.planning.options`; other commands have the same in the same words."""
     field, about = options_of(kind)[name]
     flag = about.flag or f"--{name.replace('_', '-')}"
-    word = str(field.type).split("|")[0].strip().partition("[")[0]
-    if word == "bool":
+    if about.kind is bool:
         return click.option(flag, name, cls=Grouped, group=about.group, help=about.help, is_flag=True)
     default = None if field.default is MISSING else field.default
     return click.option(
@@ -87,32 +78,27 @@ def shared(kind: type, name: str) -> Callable[[F], F]:
         group=about.group,
         help=about.help,
         metavar=about.metavar,
-        type=_type(word, about),
+        type=value_type(about, str(field.type).startswith("Path")),
         default=default,
         show_default=isinstance(default, str | int),
         required=field.default is field.default_factory,
-        multiple=word in ("Sequence", "Mapping"),
-        callback=pairs if word == "Mapping" else None,
+        multiple=about.many or field.default_factory is dict,
+        callback=pairs if field.default_factory is dict else None,
         shell_complete=getattr(_complete, about.complete, None),
     )
 
 
-def _type(word: str, about: Option) -> Any:
-    """The type of a command line's values.
-
-    :param word: first type of the annotation; what is no word of `TYPES` is text
-    """
+def value_type(about: Field, is_path: bool = False) -> Any:
+    """The type of a command line's values."""
     if about.choices:
-        return click.Choice(about.choices)
-    if about.low is not None:
-        return Count(min=about.low, words=about.words)
-    if word == "Path":
-        return click.Path(path_type=Path, file_okay=about.path != "dir", dir_okay=about.path != "file")
-    return TYPES.get(word, click.STRING)
+        return click.Choice(tuple(about.choices))  # type: ignore[arg-type]
+    if is_path:
+        path = getattr(about, "path", "")
+        return click.Path(path_type=Path, file_okay=path != "dir", dir_okay=path != "file")
+    return Number(about) if about.kind in (int, float) else click.STRING
 
 
-TYPES = {"int": click.INT, "float": click.FLOAT}
-POINTS = Points(min=0)
+POINTS = Number(fields.POINTS)
 ACROSS = shared(RunOptions, "across")
 STORE = shared(TrainOptions, "output")
 LEADERBOARD = click.option(

@@ -60,7 +60,7 @@ def _printed() -> object:
 )
 @click.option(
     "--looks",
-    type=click.IntRange(min=1),
+    type=int,
     metavar="N",
     help="Checkpoints that the series of --state will check.  [default: as the file says, or any number]",
 )

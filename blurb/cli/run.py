@@ -6,10 +6,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
 from blurb.cli._options import WithSettings, all_of
+from blurb.messages.errors import SettingsError
 from blurb.planning.options import RunOptions
 
 if TYPE_CHECKING:
@@ -19,7 +21,14 @@ if TYPE_CHECKING:
 @click.command(name="run", cls=WithSettings)
 @click.argument("model", nargs=-1, shell_complete=_complete.models, metavar="[MODEL]...")
 @all_of(RunOptions)
-def command(**given: Any) -> None:
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("table", "toml")),
+    default="table",
+    help="With --dry-run: toml writes the run as a file for --config.",
+)
+def command(form: str, **given: Any) -> None:
     """Fine-tune encoders on the tasks and write their rows.
 
     MODEL is a checkpoint folder, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert, ...),
@@ -28,12 +37,22 @@ def command(**given: Any) -> None:
     if a trial failed; 128 + the number of a signal if interrupted: 130 Ctrl-C, 143 SIGTERM (docs/ci.md).
     """
     from blurb.api import running
+    from blurb.planning import preflight, run_file
 
-    options = RunOptions(**given)
+    source = click.get_current_context().get_parameter_source
+    typed = {name: value for name, value in given.items() if source(name) is not ParameterSource.DEFAULT}
+    if not given["model"]:
+        typed.pop("model", None)
+    options = RunOptions(**run_file.with_file(typed))
     goes_on(unfinished=options.resume_trials)
     if options.check:
         gate()
-
+    if form == "toml":
+        if not options.dry_run:
+            raise SettingsError("--format toml writes a run as a file, and runs nothing", fix="add --dry-run.")
+        preflight.checked(options)
+        click.echo(run_file.write(options), nl=False)
+        return
     if sys.stderr.isatty():  # planning takes seconds
         click.echo("Reading the models and the data ...", err=True)
     results = running.execute(options)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from blurb import tasks
 from blurb.data import manifest
 from blurb.data.splits import elsewhere, path_of
-from blurb.doctor._base import Fact, Problem, Report
-from blurb.messages.errors import BlurbError, DataError, SettingsError
+from blurb.doctor._base import Fact, Problem, Report, Subject, of_error
+from blurb.learners import of_protocol
+from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError
 from blurb.regression import rules
 from blurb.system import toml
 from blurb.system.files import NO_FILE
@@ -18,6 +20,7 @@ __all__ = ["Fact", "Problem", "Report", "examine"]
 KINDS = (
     "a store, a trial, a checkpoint, a data folder, a task file, a protocol, blurb-check.toml, or a table of results"
 )
+PROTOCOL_HELP = "docs/protocols.md has the keys; blurb run --help lists the settings."
 
 
 def examine(path: Path | None = None) -> Report:
@@ -38,26 +41,33 @@ def examine(path: Path | None = None) -> Report:
 
 
 def _file(path: Path) -> Report:
-    from blurb.doctor import data, settings_files, tables
+    from blurb.doctor import data, tables
 
     if path.suffix == ".csv":
         return tables.examine(path)
     if path.suffix != ".toml":
         raise SettingsError("cannot tell what this is", where=path, fix=f"give {KINDS}.")
     if path.name == rules.NAME:
-        return settings_files.examine_rules(path)
+        return _settings("rules", rules.load, path, "docs/ci.md has the keys.")
     try:
         content = toml.read(path)
     except BlurbError:  # whatever it is to be, it is told as a task file
         content = {}
     keys = {*content}
-    if keys & {"all", "search", "extends", "learner", "lr_by_size", "description", "note"} or (
+    if keys & {"all", "search", "extends", "learner", "lr_by_size", "baselines", "description", "note"} or (
         isinstance(content.get("tasks"), dict) or keys == {"seeds"}
     ):
-        return settings_files.examine_protocol(path)
+        return _settings("protocol", of_protocol.load, path, PROTOCOL_HELP)
     if keys & {"split", "level", "max_drop", "min_score", rules.OVERALL, "datasets"}:
-        return settings_files.examine_rules(path)
+        return _settings("rules", rules.load, path, "docs/ci.md has the keys.")
     return data.examine_task_file(path)
+
+
+def _settings(kind: Subject, load: Callable[..., object], path: Path, fix: str) -> Report:
+    """What the reader of a file of settings refuses."""
+    errors = ErrorCollector()
+    errors.tried(load, path)
+    return Report(kind, str(path), [of_error(error, path, fix) for error in errors.errors])
 
 
 def _folder(path: Path) -> Report:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from blurb import fields
+from blurb.fields import Field, declared
+from blurb.protocols.settings import MOST_SEEDS
 
 Keep: TypeAlias = Literal["none", "best", "replace"]
 KEEP: tuple[Keep, ...] = ("none", "best", "replace")
@@ -12,29 +16,23 @@ GROUPS = ("Tasks and data", "Protocol", "Model", "Trials", "Machine", "Results")
 """In the order of help, of the signature of `blurb.run` and of docs/reference.md."""
 
 
-@dataclass(frozen=True)
-class Option:
-    """What a command line has to know of a field. Its type is the first of the annotation; `bool` is a flag.
+MOST_JOBS = 4_096
+"""Trials at a time on one machine: a larger number is a typo."""
 
-    :param help: one or two sentences
-    :param group: of `GROUPS`
+
+@dataclass(frozen=True)
+class Option(Field):
+    """What a command line has to know of a field beside what its value may be; `bool` is a flag.
+
     :param flag: if that is not the name with hyphens
     :param metavar: what help calls the value
-    :param choices: all values that there are
-    :param low: minimum of a number
-    :param words: that may stand for a number
     :param path: "dir" or "file" if a path that is there can be nothing else
     :param complete: function of `blurb.cli._complete` that completes values
     :param page: of docs/ that says more
     """
 
-    help: str
-    group: str
     flag: str = ""
     metavar: str | None = None
-    choices: tuple[str, ...] = ()
-    low: int | None = None
-    words: tuple[str, ...] = ()
     path: Literal["", "dir", "file"] = ""
     complete: str = ""
     page: str = ""
@@ -44,17 +42,17 @@ def option(default: Any, group: str, help: str, **more: Any) -> Any:
     """A field of a frozen data class that commands offer as an option; fields of others are for Python alone.
 
     :param default: `dataclasses.MISSING` for one that must be given
+    :param group: of `GROUPS`
+    :param help: one or two sentences
     :param more: of `Option`
     """
-    about = {"option": Option(help, group, **more)}
-    if default == {}:
-        return field(default_factory=dict, metadata=about)
-    return field(metadata=about) if default is dataclasses.MISSING else field(default=default, metadata=about)
+    return declared(default, Option(group=group, help=help, **more))
 
 
 def options_of(kind: type) -> dict[str, tuple[dataclasses.Field[Any], Option]]:
     """The options of a class by name, in the order of their groups."""
-    found = {each.name: (each, each.metadata["option"]) for each in dataclasses.fields(kind) if each.metadata}
+    declarations = fields.of(kind)
+    found = {each.name: (each, declarations[each.name]) for each in dataclasses.fields(kind) if each.metadata}
     return dict(sorted(found.items(), key=lambda item: GROUPS.index(item[1][1].group)))
 
 
@@ -64,7 +62,8 @@ class TrialOptions:
 
     :param suite: its rows never mix with those of another
     :param seeds: seeds 1 to N; None for the protocol's; a word of what decides about N, before trials are planned
-    :param track, keep_model, resume_trials: no part of a trial's identity
+    :param progress: whether estimates, progress and failures are printed to stderr
+    :param track, keep_model, resume_trials, jobs, dry_run: no part of a trial's identity
     """
 
     suite: str = option(
@@ -73,7 +72,9 @@ class TrialOptions:
         "The real datasets, or synthetic ones that are generated as needed.",
         choices=("blurb", "demo"),
     )
-    seeds: int | str | None = option(None, "Trials", "Run seeds 1 to N instead of the protocol's.", low=1)
+    seeds: int | str | None = option(
+        None, "Trials", "Run seeds 1 to N instead of the protocol's.", low=1, most=MOST_SEEDS
+    )
     device: str = option("auto", "Machine", "Device: auto, cpu, cuda, cuda:N or mps.", complete="devices")
     track: str | None = option(
         None,
@@ -96,6 +97,10 @@ class TrialOptions:
         "Write a checkpoint of each trial after every epoch and on interruption, and resume from it.",
         page="long-runs.md",
     )
+
+    jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1, most=MOST_JOBS)
+    dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="cost.md")
+    progress: bool = True
 
     @property
     def of_trials(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,8 +20,9 @@ from blurb.data.examples import texts
 from blurb.data.schema import Example
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
+from blurb.messages.errors import SettingsError
 from blurb.metrics import Counts
-from blurb.protocols.settings import Settings
+from blurb.protocols.settings import Settings, Where, shown
 from blurb.tasks import Task
 
 Array = npt.NDArray[Any]
@@ -80,6 +81,19 @@ class Formulation(ABC):
     def has_markers(self) -> bool:
         """Whether the text has markers around the entities."""
         return False
+
+    def check_head(self, kinds: Collection[str] | None, where: Where) -> None:
+        """Raises a SettingsError if a head is not for tasks of this kind.
+
+        :param kinds: that the head supports; None if that is not known
+        :param where: origin of the settings, for the message
+        """
+        if kinds is not None and self.kind not in kinds:
+            raise SettingsError(
+                f"The head {shown(self.settings, 'head', where)} does not support {{task}} ({self.kind})",
+                fix="see blurb heads.",
+                task=self.task.name,
+            )
 
     @property
     def needs_original(self) -> bool:

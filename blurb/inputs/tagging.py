@@ -45,13 +45,14 @@ SCHEMES = {
     "bioul": Scheme(first="B", inside="I", last="L", single="U"),
 }
 ALIASES = {"bilou": "bioul", "iobes": "bioul"}
+NAMES = (*SCHEMES, *ALIASES)
 OTHER_LETTERS = {"E": "L", "S": "U"}
 """The prefixes of IOBES for those of BIOUL; they are read but never written."""
 
 
 IOB1 = "iob1"
 """A scheme that is read and never written: BIO where an entity begins with B only if it follows another at once."""
-READ = (*SCHEMES, *ALIASES, IOB1)
+READ = (*NAMES, IOB1)
 """All schemes that a file may have."""
 
 
@@ -71,7 +72,7 @@ def scheme_name(name: str) -> str:
     """
     known = ALIASES.get(name.lower(), name.lower())
     if known not in SCHEMES:
-        raise UnknownName("tagging scheme", name.lower(), [*SCHEMES, *ALIASES])
+        raise UnknownName("tagging scheme", name.lower(), NAMES)
     return known
 
 

@@ -40,12 +40,7 @@ def check_head(formulation: Formulation, who: str, where: Where = unknown_origin
         raise SettingsError(
             f"{who} fits linear models only: the head must be {' or '.join(HEADS)} (NER and PICO), not {named}."
         )
-    if formulation.kind not in head.kinds:
-        raise SettingsError(
-            f"The head {named} does not support {{task}} ({formulation.kind})",
-            fix="see blurb heads.",
-            task=formulation.task.name,
-        )
+    formulation.check_head(head.kinds, where)
 
 
 def scored_items(formulation: Formulation, units: Sequence[Any]) -> int:

@@ -54,7 +54,13 @@ class UnknownName(BlurbError, KeyError):
     """A task, head, protocol or setting that does not exist."""
 
     def __init__(
-        self, kind: str, name: str, available: Iterable[str], aliases: Mapping[str, str] | None = None, how: str = ""
+        self,
+        kind: str,
+        name: str,
+        available: Iterable[str],
+        aliases: Mapping[str, str] | None = None,
+        how: str = "",
+        where: object = None,
     ) -> None:
         """
         :param aliases: names that people type -> the available name that they mean
@@ -69,7 +75,7 @@ class UnknownName(BlurbError, KeyError):
         hint = f" Did you mean '{suggested}'?" if suggested else ""
         more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
         listed = ", ".join([spelled[each] for each in near] if more else names) or "none"
-        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {listed}{more}.{how}")
+        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {listed}{more}.{how}", where=where)
 
 
 class DataError(BlurbError):
@@ -104,10 +110,16 @@ class ErrorGroup(BlurbError):
         """
         :param then: a sentence below the list
         """
-        lines = [f"{number}. {error}" for number, error in enumerate(errors, 1)]
-        text = "\n".join(line.replace("\n", "\n   ") for line in lines)
-        super().__init__(f"{len(errors)} things are wrong; nothing was run:\n{text}" + (f"\n{then}" if then else ""))
+        super().__init__("")
         self.errors = tuple(errors)
+        self.then = then
+        self.renew()
+
+    def renew(self) -> None:
+        """Makes the text of the errors as they are now."""
+        lines = [f"{number}. {error}" for number, error in enumerate(self.errors, 1)]
+        text = "\n".join(line.replace("\n", "\n   ") for line in lines)
+        self.what = f"{len(lines)} things are wrong; nothing was run:\n{text}" + (f"\n{self.then}" if self.then else "")
 
 
 class ErrorCollector:

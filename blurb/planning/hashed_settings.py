@@ -9,7 +9,7 @@ from blurb import formulations
 from blurb.heads import heads, poolings
 from blurb.heads._spec import canonical, parse
 from blurb.learners import LearnerKind
-from blurb.protocols.settings import DEFAULTS, FACTS
+from blurb.protocols.settings import DEFAULTS, FIELDS
 
 
 def relevant(formulation: formulations.Formulation, kind: LearnerKind) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def relevant(formulation: formulations.Formulation, kind: LearnerKind) -> dict[s
     settings = formulation.settings
     values = asdict(settings)
     foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
-    foreign |= {name for name, facts in FACTS.items() if facts.later and values[name] == DEFAULTS[name]}
+    foreign |= {name for name, facts in FIELDS.items() if facts.later and values[name] == DEFAULTS[name]}
     foreign |= {*kind.unused(formulation)}
     if not settings.max_eval:
         foreign.add("eval_seed")

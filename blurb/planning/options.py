@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.execution.engines import DEFAULT
-from blurb.execution.options import KEEP, TrialOptions, option, options_of
+from blurb.execution.options import KEEP, TrialOptions, option
 from blurb.inputs.relations import DUMMIES
 from blurb.messages.errors import SettingsError
 from blurb.names import checkpoints_by_number
 from blurb.planning.named_models import NamedModel, read
+from blurb.protocols.settings import MOST_SEEDS
+from blurb.results import ACROSS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["KEEP", "Given", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
-MOST_JOBS = 4_096
-"""Trials at a time on one machine: a larger number is a typo."""
 POWER = 0.8
 """Chance to find the difference, of `--seeds auto`, if none is given."""
 AUTO = "auto"
@@ -45,10 +45,9 @@ class TrainOptions(TrialOptions):
     """Options of both, in the words of `--help`; of fields without words, for Python:
 
     :param model: one model or several: references, loaded models (with `tokenizer`), or either with a name and tags
-    :param progress: whether estimates, progress and failures are printed to stderr
     """
 
-    model: Given | Sequence[Given]
+    model: Given | Sequence[Given] = ()
     tasks: str | Sequence[str] | None = option(
         None,
         "Tasks and data",
@@ -116,24 +115,11 @@ class TrainOptions(TrialOptions):
         "Precision of the encoder; auto is bf16 where the hardware supports it.",
         choices=("auto", "fp32", "bf16", "fp16"),
     )
-    jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1)
-    dry_run: bool = option(False, "Trials", "List the trials with their estimated cost, and stop.", page="protocols.md")
-    progress: bool = True
 
     def __post_init__(self) -> None:
         for name in ("data", "raw", "output", "leaderboard", "out", "plot"):
             if isinstance(getattr(self, name, None), str):
                 object.__setattr__(self, name, Path(getattr(self, name)))
-        from blurb.protocols.protocol import MOST_SEEDS
-
-        if not 1 <= self.jobs <= MOST_JOBS:
-            raise SettingsError(f"jobs must be a whole number from 1 to {MOST_JOBS:,} (got {self.jobs}).")
-        words = options_of(type(self))["seeds"][1].words
-        if isinstance(self.seeds, str) and self.seeds not in words:
-            more = "".join(f", or {word}" for word in words)
-            raise SettingsError(f"seeds must be a whole number{more} (got '{self.seeds}').")
-        if isinstance(self.seeds, int) and not 1 <= self.seeds <= MOST_SEEDS:
-            raise SettingsError(f"seeds must be a whole number from 1 to {MOST_SEEDS:,} (got {self.seeds}).")
 
     @cached_property
     def named_models(self) -> list[NamedModel]:
@@ -173,6 +159,14 @@ class TrainOptions(TrialOptions):
 class RunOptions(TrainOptions):
     """The options of `blurb run`."""
 
+    config: Path | str | None = option(
+        None,
+        "Protocol",
+        "TOML file of a run: its keys are these options, and [set] a table of settings; what is typed wins over it.",
+        metavar="FILE",
+        path="file",
+        page="long-runs.md#a-run-as-a-file",
+    )
     models_file: Path | str | None = option(
         None,
         "Model",
@@ -184,7 +178,7 @@ class RunOptions(TrainOptions):
     )
     seeds: int | str | None = option(
         None, "Trials", "Run seeds 1 to N instead of the protocol's; auto: as many as the variance of five asks for.",
-        low=1, words=(AUTO,), metavar="N|auto", page="seeds.md",
+        low=1, most=MOST_SEEDS, words=(AUTO,), metavar="N|auto", page="seeds.md",
     )  # fmt: skip
     against: Row | None = option(
         None, "Trials", "With --seeds auto: the row to compare with.", metavar="ROW", complete="rows_anywhere"
@@ -244,7 +238,8 @@ class RunOptions(TrainOptions):
         (),
         "Results",
         "Compare rows in spite of a different (or, with unknown, a missing) value; repeatable.",
-        choices=("protocol", "recipe", "overrides", "unknown"),
+        choices=ACROSS,
+        noun="value of across",
         page="ci.md",
     )
     engine: str = option(
@@ -278,8 +273,6 @@ class RunOptions(TrainOptions):
     def contradictions(self) -> list[SettingsError]:
         """What cannot be, whatever there is on the machine."""
         errors = []
-        if self.keep_model not in KEEP:
-            errors.append(f"keep_model must be one of {', '.join(KEEP)} (got '{self.keep_model}').")
         if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
             errors.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
         if self.seeds == AUTO:

@@ -36,7 +36,10 @@ class Request(TrialOptions):
     :param options: setting -> option that overrides it, if that is not `--set`
     :param precision: resolved
     :param raw: folder of the original releases, for inputs that need them
+    :param keep_sweep: whether workers may still join if the run is ended before any trial is finished
     :param tags: name of a row -> its tags
+    :param all_found: whether nobody chose the tasks, and these are what the data folder has
+    :param budget: time for which a protocol is chosen, as it was typed
     :param counts: task -> seeds 1 to N of it, over `seeds`; `design` says how they were planned
     """
 
@@ -49,6 +52,9 @@ class Request(TrialOptions):
     overrides: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     raw: Path | None = None
+    all_found: bool = False
+    budget: str | None = None
+    keep_sweep: bool = False
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     design: str = ""
@@ -224,17 +230,16 @@ def _final_jobs(request: Request, source: Source, task: Task, point: Mapping[str
 
 
 def run(
-    planned: Sequence[Planned], engine: Engine, on_finished: OnFinished, on_progress: OnProgress,
-    keep_sweep: bool = False,
-) -> list[TrialOutcome]:  # fmt: skip
+    planned: Sequence[Planned], engine: Engine, on_finished: OnFinished, on_progress: OnProgress
+) -> list[TrialOutcome]:
     """Runs the searches and then all trials, and records in the store which trials make a row.
 
     The trials of all requests go to the engine together, so that its workers stay busy until the end.
 
     :param on_finished: called when a trial ends
     :param on_progress: called with the progress of a running trial
-    :param keep_sweep: whether workers may still join if this is ended before any trial is finished
     """
+    keep_sweep = any(plan.request.keep_sweep for plan in planned)
     for plan in planned:
         store = Store(plan.request.store)
         with store.locked():

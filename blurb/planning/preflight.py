@@ -8,17 +8,20 @@ with what cannot be loaded.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb import fields
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
 from blurb.planning.options import RunOptions
 
 if TYPE_CHECKING:
     from blurb.cost.budget import Rung
     from blurb.execution.engine import Engine
+    from blurb.planning.named_models import NamedModel
     from blurb.planning.options import TrainOptions
     from blurb.planning.plan import Planned, Request
     from blurb.protocols.protocol import Protocol
@@ -30,62 +33,110 @@ NOT_YET_CHECKED = (
 )
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The options of a run, each resolved by itself; None in the place of one that has a fault.
+
+    :param settings: typed, without those that have faults
+    :param data: folders of the datasets and of the original releases
+    """
+
+    protocol: Protocol | None
+    settings: Mapping[str, Any]
+    engine: Engine | None
+    models: Sequence[NamedModel] | None
+    tasks: list[Task]
+    rules: Rules | None
+    data: tuple[Path, Path | None] | None
+
+
 def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     """What `blurb run` is to plan, where its trials run, and the rules of its check.
 
     :raises BlurbError: the only thing that is wrong; `Several` if there are more
     """
-    from blurb import names
-    from blurb.planning import quick_checks as before_loading
-    from blurb.planning.request import at_hand, load_protocol
+    from blurb.planning import quick_checks
 
     errors = ErrorCollector()
-    for error in options.contradictions:
+    options = fields.sound(options, errors)
+    asked = resolve(options, errors)
+    for error in (*options.contradictions, *_contradictions(options, asked)):
         errors.add(error)
-    errors.tried(_check_budget, options)
-    protocol = errors.tried(load_protocol, options.protocol, options.suite)
-    settings = _settings(options, errors)
-    engine = _engine(options, errors)
-    models = errors.tried(lambda: options.named_models)
-    if models is None:
-        errors.tell(NOT_YET_CHECKED)
-    elif not models:
-        errors.add(
-            SettingsError("There is no model to run", fix="name a MODEL, or a table of them with --models FILE.")
-        )
-    if options.name and len(models or ()) > 1:
-        errors.add(SettingsError("--name needs exactly one MODEL."))
-    if options.name is not None:
-        errors.tried(names.check, options.name, "The model name")
-    _check_places(options, errors)
-    chosen = _tasks(options.tasks or "all", errors)
-    if options.tasks is None and options.suite != "demo":
-        chosen = at_hand(chosen, options.data)  # type: ignore[arg-type]
-    before_loading.look(options, engine, chosen, protocol, settings, errors)
-    rules = errors.tried(_rules, options, chosen)
-    data = errors.tried(_data, options, chosen) if chosen or options.data else None
-    looked = [ErrorCollector() for _ in options.models]
-    for model, each in zip(options.models, looked, strict=True):
-        each.tried(before_loading.look_at, model, options)
-    if errors.errors or protocol is None or data is None or engine is None or all(each.errors for each in looked):
+    quick_checks.look(options, asked, errors)
+    looked = [ErrorCollector() for _ in asked.models or ()]
+    for named, each in zip(asked.models or (), looked, strict=True):
+        each.tried(quick_checks.look_at, named.model, options)
+    if errors.errors or all(each.errors for each in looked):
         for fault in [fault for each in looked for fault in each.errors]:
             errors.add(fault)
         errors.tell(NOT_YET_CHECKED)
-        raise AssertionError("None without an error")
+    engine = asked.engine
+    assert engine is not None
     if options.track:
         from blurb.training import tracking
 
         errors.tried(tracking.check, options.track)
-    request = _request(options, chosen, protocol, data, settings, errors, engine.elsewhere)
-    if engine.hands_over:  # to jobs that end with their time
-        request = dataclasses.replace(request, resume_trials=True)
+    request = _request(options, asked, errors)
     errors.tried(_check_together, request, options, engine)
     if errors.errors:  # else planning is what comes next, and tells it itself; so does `check_engine_is_there`
-        errors.tried(_try_to_plan, request, options)
+        errors.tried(_try_to_plan, request, asked)
         if not options.dry_run:
             errors.tried(engine.check_there)
     errors.tell()
-    return request, engine, rules
+    return request, engine, asked.rules
+
+
+def resolve(options: RunOptions, errors: ErrorCollector) -> Asked:
+    """Each option by itself; all faults go to `errors`."""
+    from blurb.cost.budget import budget_seconds
+    from blurb.execution import engines
+    from blurb.execution.engine import Launch
+    from blurb.planning.request import at_hand, check_writable, load_protocol
+    from blurb.results import tables
+
+    table = tables.place(options.output, options.leaderboard)
+    protocol = errors.tried(load_protocol, options.protocol, options.suite)
+    settings = _settings(options, errors)
+    engine = errors.tried(engines.parse, options.engine, Launch(options.jobs, table, options.print_script))
+    models = errors.tried(lambda: options.named_models)
+    places = {} if options.leaderboard is None else {"leaderboard": table.parent}
+    errors.tried(check_writable, output=Path(options.output), **places)
+    errors.tried(tables.check_places, options.output, options.leaderboard)
+    chosen = _tasks(options.tasks or "all", errors)
+    if options.tasks is None and options.suite != "demo":
+        chosen = at_hand(chosen, options.data)  # type: ignore[arg-type]
+    rules = errors.tried(_rules, options, chosen)
+    data = errors.tried(_data, options, chosen) if chosen or options.data else None
+    if options.budget is not None:
+        errors.tried(budget_seconds, options.budget)
+    return Asked(protocol, settings, engine, models, chosen, rules, data)
+
+
+def _contradictions(options: RunOptions, asked: Asked) -> Iterator[BlurbError]:
+    """What of the options does not go together."""
+    from blurb.execution import engines
+
+    if asked.models is not None and not asked.models:
+        yield SettingsError("There is no model to run", fix="name a MODEL, or a table of them with --models FILE.")
+    if options.name and len(asked.models or ()) > 1:
+        yield SettingsError("--name needs exactly one MODEL.")
+    given = [f"--{name}" for name in ("protocol", "seeds") if getattr(options, name) is not None]
+    if options.budget is not None and given:
+        yield SettingsError("--budget chooses the protocol and its seeds", fix=f"remove {given[0]} or --budget.")
+    for name in ("rules", "across"):
+        if getattr(options, name) and options.check is None:
+            yield SettingsError(f"--{name} needs --check with the row to compare with.")
+    if asked.engine is None:
+        return
+    if options.print_script and not asked.engine.hands_over:
+        others = " or ".join(name for name, kind in engines.engines.usable().items() if kind.hands_over)
+        yield SettingsError(f"--print shows the script of an engine that submits one: add --engine {others}.")
+    if options.check is not None and asked.engine.hands_over:
+        yield SettingsError("--check needs the results, which submitted jobs bring later: then run blurb check.")
+    if options.precision == "auto" and asked.engine.elsewhere:
+        yield SettingsError(
+            "The trials run on other machines, whose hardware is not known here: say --precision bf16, fp32 or fp16."
+        )
 
 
 def check_engine_is_there(planned: Sequence[Planned], engine: Engine) -> None:
@@ -113,45 +164,10 @@ def resolved(
     errors = ErrorCollector()
     protocol = errors.tried(load_protocol, options.protocol, options.suite)
     data = errors.tried(_data, options, chosen)
-    if protocol is None or data is None:
-        errors.tell(NOT_YET_CHECKED)
-        raise AssertionError("None without an error")
-    request = _request(options, chosen, protocol, data, settings, errors)
+    errors.tell(NOT_YET_CHECKED)
+    request = _request(options, Asked(protocol, settings, None, options.named_models, chosen, None, data), errors)
     errors.tell()
     return dataclasses.replace(request, options=shorthands)
-
-
-def _check_budget(options: RunOptions) -> None:
-    from blurb.cost.budget import budget_seconds
-
-    if options.budget is None:
-        return
-    for option, given in (("--protocol", options.protocol), ("--seeds", options.seeds)):
-        if given is not None:
-            raise SettingsError("--budget chooses the protocol and its seeds", fix=f"remove {option} or --budget.")
-    budget_seconds(options.budget)
-
-
-def _engine(options: RunOptions, errors: ErrorCollector) -> Engine | None:
-    """The engine, and what cannot be asked of it."""
-    from blurb.execution import engines
-    from blurb.execution.engine import Launch
-    from blurb.results import tables
-
-    table = tables.place(options.output, options.leaderboard)
-    engine = errors.tried(engines.parse, options.engine, Launch(options.jobs, table, options.print_script))
-    if engine is None:
-        return None
-    if options.print_script and not engine.hands_over:
-        others = " or ".join(name for name, kind in engines.engines.usable().items() if kind.hands_over)
-        errors.add(SettingsError(f"--print shows the script of an engine that submits one: add --engine {others}."))
-    if options.check is not None and engine.hands_over:
-        errors.add(SettingsError("--check needs the results, which submitted jobs bring later: then run blurb check."))
-    if options.precision == "auto" and engine.elsewhere:
-        errors.add(SettingsError(
-            "The trials run on other machines, whose hardware is not known here: say --precision bf16, fp32 or fp16."
-        ))  # fmt: skip
-    return engine
 
 
 def _settings(options: RunOptions, found: ErrorCollector) -> dict[str, Any]:
@@ -163,16 +179,6 @@ def _settings(options: RunOptions, found: ErrorCollector) -> dict[str, Any]:
     for name, value in given.items():
         typed |= found.tried(typed_settings, {name: value}, options.shorthands) or {}
     return typed
-
-
-def _check_places(options: RunOptions, found: ErrorCollector) -> None:
-    from blurb.planning.request import check_writable
-    from blurb.results import tables
-
-    found.tried(check_writable, output=Path(options.output))
-    if options.leaderboard is not None:
-        found.tried(check_writable, leaderboard=Path(options.leaderboard).parent)
-    found.tried(tables.check_places, options.output, options.leaderboard)
 
 
 def _tasks(wanted: Any, found: ErrorCollector) -> list[Task]:
@@ -189,10 +195,6 @@ def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
     from blurb.regression.reading import read_rules
     from blurb.results.references import row_of
 
-    if options.rules and options.check is None:
-        raise SettingsError("--rules needs --check with the row to compare with.")
-    if options.across and options.check is None:
-        raise SettingsError("--across needs --check with the row to compare with.")
     if options.check is None:
         return None
     found = ErrorCollector()
@@ -213,25 +215,38 @@ def _data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]
     return folder, raw
 
 
-def _request(
-    options: TrainOptions, chosen: list[Task], protocol: Protocol, data: tuple[Path, Path | None],
-    settings: Mapping[str, Any], errors: ErrorCollector, elsewhere: bool = False,
-) -> Request:  # fmt: skip
+def _request(options: TrainOptions, asked: Asked, errors: ErrorCollector) -> Request:
     """The request of the models that can be loaded."""
     from blurb.planning import plan, sources
     from blurb.planning.request import check_names, precision_of
 
-    folder, raw = data
+    assert asked.protocol is not None
+    assert asked.data is not None
+    folder, raw = asked.data
+    elsewhere, hands_over = (asked.engine.elsewhere, asked.engine.hands_over) if asked.engine else (False, False)
     precision = errors.tried(precision_of, options, elsewhere)
     # Whoever mistyped a device does not wait for downloads.
     tagged = sources.of(options, folder, errors, fetch=precision is not None)
     errors.tried(check_names, [source for source, _ in tagged])
+    given = options.of_trials
+    if hands_over:  # to jobs that end with their time
+        given["resume_trials"] = True
     return plan.Request(
-        sources=[source for source, _ in tagged], tasks=chosen, protocol=protocol, data=folder,
-        store=Path(options.output), overrides=settings,
-        options=options.shorthands, raw=raw, precision=precision or "fp32",
-        tags={source.name: tags for source, tags in tagged if tags}, **options.of_trials,
-    )  # fmt: skip
+        sources=[source for source, _ in tagged],
+        tasks=asked.tasks,
+        protocol=asked.protocol,
+        data=folder,
+        store=Path(options.output),
+        overrides=asked.settings,
+        options=options.shorthands,
+        raw=raw,
+        all_found=options.tasks is None and options.suite != "demo" and asked.engine is not None,
+        budget=getattr(options, "budget", None),
+        keep_sweep=getattr(options, "keep_sweep", False),
+        precision=precision or "fp32",
+        tags={source.name: tags for source, tags in tagged if tags},
+        **given,
+    )
 
 
 def _check_together(request: Request, options: RunOptions, engine: Engine) -> None:
@@ -255,26 +270,28 @@ def _check_together(request: Request, options: RunOptions, engine: Engine) -> No
         )
 
 
-def rung_of(request: Request, options: RunOptions, rung: Rung, some: Sequence[Task]) -> Planned:
+def rung_of(request: Request, rung: Rung, some: Sequence[Task]) -> Planned:
     """The trials of some tasks with the protocol that a budget may choose."""
     from blurb.planning import plan
     from blurb.planning.request import load_protocol
 
-    protocol = load_protocol(rung.protocol, options.suite)
+    protocol = load_protocol(rung.protocol, request.suite)
     return plan.prepare(dataclasses.replace(request, protocol=protocol, seeds=rung.seeds, tasks=some))
 
 
-def _try_to_plan(request: Request, options: RunOptions) -> None:
+def _try_to_plan(request: Request, asked: Asked) -> None:
     """Raises what planning refuses, with whatever protocol a budget would choose."""
     from blurb.cost.budget import possible
     from blurb.learners import DEFAULT, is_named
     from blurb.planning import plan
 
-    if sum(map(is_named, options.models)) > sum(not source.is_checkpoint for source in request.sources):
+    if sum(is_named(named.model) for named in asked.models or ()) > sum(
+        not source.is_checkpoint for source in request.sources
+    ):
         # One of them is not known, and settings that concern no encoder may be its own.
         own = {name: value for name, value in request.overrides.items() if name in DEFAULT.settings}
         request = dataclasses.replace(request, overrides=own)
-    if options.budget is None:
+    if request.budget is None:
         plan.prepare(request)
     else:
-        possible(request.tasks, partial(rung_of, request, options))
+        possible(request.tasks, partial(rung_of, request))

@@ -9,32 +9,22 @@ from typing import TYPE_CHECKING, Any
 from blurb.messages.errors import BlurbError, ErrorCollector, ErrorGroup, ModelError, SettingsError
 
 if TYPE_CHECKING:
-    from blurb.execution.engine import Engine
-    from blurb.formulations import Formulation
     from blurb.planning.options import Model, RunOptions
+    from blurb.planning.preflight import Asked
     from blurb.protocols.protocol import Protocol
     from blurb.tasks import Task
 
 
-def look(
-    options: RunOptions,
-    engine: Engine | None,
-    chosen: list[Task],
-    protocol: Protocol | None,
-    settings: Mapping[str, Any],
-    errors: ErrorCollector,
-) -> None:
-    """Adds the errors of device, tracker, engine, models' names, and settings that do not go with a task.
-
-    :param engine: None if what was typed is none
-    :param settings: typed, without those that have faults
-    """
+def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
+    """Adds the errors of name, device, tracker, engine, models' names, and settings that do not go with a task."""
+    from blurb import names
     from blurb.learners import is_named
     from blurb.planning.request import check_reference
-    from blurb.protocols.protocol import complete
     from blurb.training import devices, tracking
 
-    if engine is not None and engine.elsewhere:
+    if options.name is not None:
+        errors.tried(names.check, options.name, "The model name")
+    if asked.engine is not None and asked.engine.elsewhere:
         errors.tried(devices.check_name, options.device)
     else:
         errors.tried(devices.check_here, options.device, options.precision)
@@ -43,22 +33,17 @@ def look(
             SettingsError(f"--track {options.track} needs the package {options.track}: pip install {options.track}")
         )
     # In a store that is there, all may be done, which needs no engine.
-    if engine is not None and not options.dry_run and not Path(options.output).exists():
-        errors.tried(engine.check_there)
-    for model in options.models:
-        if isinstance(model, str | Path):
-            errors.tried(check_reference, str(model))
-    try:
-        complete({"max_length": 128, **settings})
-    except BlurbError as error:
-        errors.add(error)
-        return
-    for name in settings:
-        errors.tried(_check_concerns, name, settings[name], chosen, options.shorthands)
-    trained = any(not is_named(model) for model in options.models)
-    if protocol is not None and options.budget is None and trained:
-        for task in chosen:
-            errors.tried(_check_task, task, protocol, settings, options.shorthands)
+    if asked.engine is not None and not options.dry_run and not Path(options.output).exists():
+        errors.tried(asked.engine.check_there)
+    for named in asked.models or ():
+        if isinstance(named.model, str | Path):
+            errors.tried(check_reference, str(named.model))
+    for name, value in asked.settings.items():
+        errors.tried(_check_concerns, name, value, asked.tasks, options.shorthands)
+    trained = any(not is_named(named.model) for named in asked.models or ())
+    if asked.protocol is not None and options.budget is None and trained:
+        for task in asked.tasks:
+            errors.tried(_check_task, task, asked.protocol, asked.settings, options.shorthands)
 
 
 def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mapping[str, str]) -> None:
@@ -80,20 +65,15 @@ def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], sho
     from blurb import formulations
     from blurb.heads import heads
     from blurb.learners import of_protocol
-    from blurb.protocols.settings import SET, shown
+    from blurb.protocols.settings import SET
 
     if not {"head", "relation_input"} & settings.keys():
         return
-    formulation: Formulation = formulations.bind(task, protocol.settings(task, settings, parameters=0))
+    formulation = formulations.bind(task, protocol.settings(task, settings, parameters=0))
     _ = formulation.needs_original
-    name = formulation.settings.head.partition(",")[0]
-    kinds = heads.declared(name, "kinds")
-    trained = of_protocol.kind_of(protocol).searches  # others say themselves which heads they fit
-    if "head" in settings and trained and kinds is not None and formulation.kind not in kinds:
-        named = shown(formulation.settings, "head", lambda setting: shorthands.get(setting, SET))
-        raise SettingsError(
-            f"The head {named} does not support {task.name} ({formulation.kind})", fix="see blurb heads."
-        )
+    kinds = heads.declared(formulation.settings.head.partition(",")[0], "kinds")
+    if "head" in settings and of_protocol.kind_of(protocol).searches:  # others say themselves which heads they fit
+        formulation.check_head(kinds, lambda setting: shorthands.get(setting, SET))
 
 
 def look_at(model: Model, options: RunOptions) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
+from blurb import fields
+from blurb.fields import SPREAD, Field, declared
 from blurb.messages.errors import ErrorCollector, SettingsError, StoreError
 from blurb.records import Count, Rule
 from blurb.results.dataset_scores import in_order
@@ -48,32 +50,23 @@ class Aim:
     :param hours: that one can afford, for all datasets together
     """
 
-    detect: float | None = None
-    power: float = planning.POWER
-    level: float = LEVEL
-    sd: float | None = None
-    seeds: int | None = None
-    hours: float | None = None
+    detect: float | None = declared(None, SPREAD)
+    power: float = declared(planning.POWER, Field(above=0, below=1))
+    level: float = declared(LEVEL, Field(above=0, below=1))
+    sd: float | None = declared(None, SPREAD)
+    seeds: int | None = declared(None, Field(low=2, most=planning.MOST))
+    hours: float | None = declared(None, Field(above=0, most=1_000_000))
 
     def __post_init__(self) -> None:
         errors = ErrorCollector()
-
-        def refuse(wrong: bool, text: str, fix: str = "") -> None:
-            if wrong:
-                errors.add(SettingsError(text, fix=fix))
-
-        for name, most in (("detect", 100), ("sd", 100), ("hours", 1e6)):
-            value = getattr(self, name)
-            refuse(value is not None and not 0 < value <= most, f"--{name} must be above 0 and at most {most:g} "
-                   f"(got {value}).")  # fmt: skip
-        refuse(not 0 < self.level < 1, f"--level must be between 0 and 1 (got {self.level:g}).")
-        refuse(not self.level < self.power < 1, f"--power must be above the level and below 1 (got {self.power:g}).")
-        refuse(self.seeds is not None and not 2 <= self.seeds <= planning.MOST,
-               f"--seeds must be a whole number from 2 to {planning.MOST:,} (got {self.seeds}).")  # fmt: skip
-        refuse(self.seeds is not None and self.hours is not None, "--seeds and --hours are two answers to one question",
-               "remove one.")  # fmt: skip
-        nothing = self.detect is None and self.seeds is None and self.hours is None
-        refuse(nothing, "There is nothing to plan.", "Give --detect POINTS, or what you can afford: --seeds, --hours.")
+        errors.tried(fields.check, self)
+        if not errors.errors and self.power <= self.level:
+            errors.add(SettingsError(f"power must be above the level (got {self.power:g})."))
+        if self.seeds is not None and self.hours is not None:
+            errors.add(SettingsError("--seeds and --hours are two answers to one question", fix="remove one."))
+        if self.detect is self.seeds is self.hours is None:
+            fix = "Give --detect POINTS, or what you can afford: --seeds, --hours."
+            errors.add(SettingsError("There is nothing to plan.", fix=fix))
         errors.tell()
 
 

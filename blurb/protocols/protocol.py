@@ -11,35 +11,23 @@ import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.resources import files
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from blurb import fields, tasks
 from blurb import names as name_rules
-from blurb import tasks
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.fields import Field
+from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.protocols import baselines
-from blurb.protocols.settings import DEFAULTS, FIELDS, Settings, in_groups, typed
+from blurb.protocols.settings import DEFAULTS, ELSEWHERE, FIELDS, MOST_SEEDS, TABLE, Settings, in_groups
 from blurb.system import toml
 
 FOLDER = files("blurb.protocols")
 BASELINES = "baselines"
 """The file of the training settings of baselines, which is no protocol."""
-TOP = {
-    "description",
-    "note",
-    "version",
-    "extends",
-    "seeds",
-    "all",
-    "tasks",
-    "search",
-    "lr_by_size",
-    "small",
-    "learner",
-    "baselines",
-    "rank",
-}
 VERSIONS = 10_000
 """Versions are below this, to distinguish `quick@2` from a user's `quick@` followed by eight digits of a hash."""
 SMALL = "small"
@@ -135,7 +123,15 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Protocol:
-    """Loads a protocol by name, or from a file with the suffix `.toml`."""
+    """Loads a protocol by name, or from a file with the suffix `.toml`; raises all that is wrong with it."""
+    errors = ErrorCollector()
+    loaded = read(name, errors)
+    errors.tell()
+    return loaded
+
+
+def read(name: str, errors: ErrorCollector) -> Protocol:
+    """The protocol as far as it is good; the faults of its keys go to `errors`."""
     if name.endswith(".toml"):
         path = Path(name)
         if not path.is_file():
@@ -143,14 +139,14 @@ def load(name: str) -> Protocol:
         name_rules.check(path.stem, "The name of the protocol file", "--protocol")
         content = toml.read(path)
         if "rank" in content:  # rows have the name of a protocol, and tables nothing else of a user's file
-            raise SettingsError("rank is for the protocols of blurb", where=path, fix="remove it.")
-        parsed = parse(path.stem, str(path), content)
+            errors.add(SettingsError("rank is for the protocols of blurb", where=path, fix="remove it."))
+        parsed = parse(path.stem, str(path), content, errors)
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
     plain, at, version = name_rules.known_as(name.partition("@")[0], names()), *name.partition("@")[1:]
     if plain not in names():
         raise UnknownName("protocol", name, names(), how=name_rules.file_beside(name))
-    parsed = parse(plain, f"{plain}.toml", _shipped(plain), shipped=True)
+    parsed = parse(plain, f"{plain}.toml", _shipped(plain), errors, shipped=True)
     if at and plain + at + version != parsed.name and (version, parsed.name) != ("1", plain):
         raise SettingsError(
             f"--protocol {name}: this version of blurb has '{parsed.name}'. For another version use the release of "
@@ -173,90 +169,90 @@ def complete(values: Mapping[str, Any]) -> Settings:
 @functools.cache
 def default_baselines() -> baselines.Tables:
     """The training settings of the baselines, unless a protocol has its own."""
-    return baselines.parse(_shipped(BASELINES), f"{BASELINES}.toml", _typed_table, _known)
+    errors = ErrorCollector()
+    values = fields.read(_shipped(BASELINES), baselines.table(), f"{BASELINES}.toml", errors)
+    errors.tell()
+    return baselines.by_task(values)
 
 
 def _shipped(name: str) -> dict[str, Any]:
     return toml.parse((FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
 
 
-def parse(name: str, where: str, content: Mapping[str, Any], shipped: bool = False) -> Protocol:
-    """The protocol in the content of a file; a BlurbError for the first fault.
+def parse(name: str, where: str, content: Mapping[str, Any], errors: ErrorCollector, shipped: bool = False) -> Protocol:
+    """The protocol in the content of a file, as far as it is good; all faults go to `errors`.
 
     :param shipped: whether the file comes with blurb
     """
-    for key in content:
-        if key not in TOP:
-            raise UnknownName(f"section (in {where})", key, sorted(TOP))
-    for key in ("tasks", "search"):
-        if not isinstance(content.get(key, {}), dict):
-            raise SettingsError(f"[{key}] must be a table.", where=where)
-    version = content.get("version", 1)
-    if type(version) is not int or not 1 <= version < VERSIONS:
-        raise SettingsError(f"version must be a whole number of at least 1 (got {version!r}).", where=where)
-    own, content = content, _extended(content, where)
-    everywhere = _typed_table(content.get("all", {}), where)
-    per_task = {
-        _known(task, where): _typed_table(values, f"{where}, task {task}")
-        for task, values in content.get("tasks", {}).items()
-    }
-    seeds = content.get("seeds", {})
-    search = {}
-    for key, values in content.get("search", {}).items():
-        if not isinstance(values, list) or not values:
-            raise SettingsError(f"search.{key} must be a list of values (got {values!r}).", where=where)
-        search[key] = tuple(typed(key, value, f"{where}, search") for value in values)
-    sizes = _numbers(content, "lr_by_size", ("millions", "below", "from"), where)
-    lr_by_size = None if sizes is None else (sizes[0], sizes[1], sizes[2])
-    rate = _numbers(content, SMALL, ("millions", "lr"), where)
-    small = (rate[0], rate[1]) if rate and sizes and rate[0] < sizes[0] else None
-    if small is None and SMALL in own:
-        raise SettingsError(f"[{SMALL}] is for encoders below the size of [lr_by_size].", where=where)
+    own, content = content, _extended(content)
+    values = fields.read(content, _table(), where, errors)
+    sizes, small = values.get("lr_by_size"), values.get(SMALL)
+    if small is not None and (sizes is None or small[0] >= sizes[0]):
+        if SMALL in own:
+            errors.add(SettingsError(f"[{SMALL}] is for encoders below the size of [lr_by_size].", where=where))
+        small = None
     relevant = {key: value for key, value in content.items() if key not in NOT_SETTINGS}
     if SMALL not in own or shipped:
         # It came to the shipped protocols later: rows of larger encoders are what they were, and keep their hash.
         relevant.pop(SMALL, None)
+    version = values.get("version", 1)
     if version > 1:
         relevant["version"] = version
     return Protocol(
         name=name if version == 1 else f"{name}@{version}",
-        description=str(content.get("description", "")),
-        note=" ".join(str(content.get("note", "")).split()),  # one line of a table
-        everywhere=everywhere,
-        per_task=per_task,
-        seed_values=_seeds(seeds, where),
-        search=search,
-        lr_by_size=lr_by_size,
-        hash=hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest(),
-        learner=str(content.get("learner", "")),
-        per_baseline=baselines.parse(content.get("baselines", {}), where, _typed_table, _known),
+        description=values.get("description", ""),
+        note=" ".join(values.get("note", "").split()),  # one line of a table
+        everywhere=values.get("all", {}),
+        per_task=values.get("tasks", {}),
+        seed_values=values.get("seeds", {}),
+        search=values.get("search", {}),
+        lr_by_size=sizes,
+        hash=hashlib.sha256(json.dumps(relevant, sort_keys=True, default=str).encode()).hexdigest(),
+        learner=values.get("learner", ""),
+        per_baseline=baselines.by_task(values.get("baselines", {})),
         small=small,
     )
 
 
-def _numbers(content: Mapping[str, Any], section: str, keys: tuple[str, ...], where: str) -> list[float] | None:
-    """The numbers of a section, in the order of the keys; None if it is not there."""
-    if (given := content.get(section)) is None:
-        return None
-    try:
-        return [float(given[key]) for key in keys]
-    except (KeyError, TypeError, ValueError):
-        listed = f"{', '.join(keys[:-1])} and {keys[-1]}"
-        raise SettingsError(f"{section} needs the keys {listed}.", where=where) from None
+def _table() -> Field:
+    """The keys of a protocol file."""
+    by_task = dict.fromkeys((task.name for task in tasks.all()), TABLE)
+    axes = {name: Field(list, rule=bool, must="be a list of values", parse=partial(_axis, name)) for name in FIELDS}
+    keys = {
+        **dict.fromkeys(("description", "note", "learner"), Field(str)),
+        "rank": Field(bool),
+        "version": Field(int, low=1, below=VERSIONS),
+        "extends": Field(str, choices=names(), noun="protocol to extend"),
+        "seeds": Field(object, parse=_seeds),
+        "all": TABLE,
+        "tasks": Field(dict, keys=by_task, noun="task"),
+        "search": Field(dict, keys=axes, noun="setting", aliases=ELSEWHERE),
+        "lr_by_size": _numbers("millions", "below", "from"),
+        SMALL: _numbers("millions", "lr"),
+        BASELINES: baselines.table(),
+    }
+    return Field(dict, keys=keys, noun="section")
 
 
-def _extended(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def _axis(name: str, values: list[Any]) -> tuple[Any, ...]:
+    return tuple(FIELDS[name].value(name, value) for value in values)
+
+
+def _numbers(*names: str) -> Field:
+    """A section of numbers, which are read in this order."""
+    return Field(dict, keys=dict.fromkeys(names, Field(required=True)), parse=itemgetter(*names))
+
+
+def _extended(content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Merges `content` into the shipped protocol that it `extends`, setting by setting."""
     base = content.get("extends")
-    if base is None:
-        return content
     if base not in names():
-        raise UnknownName(f"protocol to extend (in {where})", str(base), names())
-    under = {key: value for key, value in _extended(_shipped(base), f"{base}.toml").items() if key not in NOT_SETTINGS}
-    settings = {
-        task: _over(values, content.get("tasks", {}).get(task)) for task, values in under.get("tasks", {}).items()
-    }
-    whole = {"all": _over(under.get("all", {}), content.get("all")), "tasks": {**content.get("tasks", {}), **settings}}
+        return content
+    under = {key: value for key, value in _extended(_shipped(base)).items() if key not in NOT_SETTINGS}
+    whole = {"all": _over(under.get("all", {}), content.get("all")), "tasks": content.get("tasks", {})}
+    if isinstance(whole["tasks"], dict):
+        settings = {task: _over(values, whole["tasks"].get(task)) for task, values in under.get("tasks", {}).items()}
+        whole["tasks"] = {**whole["tasks"], **settings}
     return {**under, **content, **whole}
 
 
@@ -266,35 +262,23 @@ def _over(under: Any, given: Any) -> Any:
     return {**under, **given} if isinstance(given, dict) else given  # what is no table is found out later
 
 
-def _known(task: str, where: str) -> str:
-    """Returns `task` if it exists; otherwise a typo would silently drop its settings."""
-    names = [known.name for known in tasks.all()]
-    if task not in names:
-        raise UnknownName(f"task (in {where})", task, names)
-    return task
-
-
-def _typed_table(values: Any, where: str) -> dict[str, Any]:
-    if not isinstance(values, dict):
-        raise SettingsError(f"expected a table of settings ({', '.join(FIELDS)}).", where=where)
-    return {key: typed(key, value, where) for key, value in values.items()}
-
-
-MOST_SEEDS = 10_000
-"""Of a task: a larger number is a typo."""
-
-
-def _seeds(value: Any, where: str) -> dict[str, tuple[int, ...]]:
+def _seeds(given: Any) -> dict[str, tuple[int, ...]]:
     """Parses `seeds = 3` for all tasks, or a table of counts or lists by task name (`default` for the others)."""
-    table = value if isinstance(value, dict) else {"default": value}
-    seeds = {}
-    for task, entry in table.items():
-        listed = list(range(1, min(entry, MOST_SEEDS + 1) + 1)) if type(entry) is int else entry
-        if not isinstance(listed, list) or not listed or not all(type(s) is int and 0 <= s < 2**63 for s in listed):
-            raise SettingsError(
-                f"seeds must be a number or a list of numbers from 0 (got {str(entry)[:60]}).", where=where
-            )
-        if len(listed) > MOST_SEEDS:
-            raise SettingsError(f"at most {MOST_SEEDS:,} seeds are run.", where=where)
-        seeds["" if task == "default" else _known(task, where)] = tuple(listed)
-    return seeds
+    must = f"be a number or a list of numbers from 0, at most {MOST_SEEDS:,}"
+    seeds = Field(object, rule=_are_seeds, must=must, parse=lambda one: tuple(_listed(one)))
+    if not isinstance(given, dict):
+        return {"": seeds.value("seeds", given)}
+    errors, keys = ErrorCollector(), dict.fromkeys(("default", *(task.name for task in tasks.all())), seeds)
+    values = fields.read(given, Field(dict, keys=keys, noun="task"), None, errors)
+    errors.tell()
+    return {"" if task == "default" else task: listed for task, listed in values.items()}
+
+
+def _listed(given: Any) -> Any:
+    return range(1, min(given, MOST_SEEDS + 1) + 1) if type(given) is int else given
+
+
+def _are_seeds(given: Any) -> bool:
+    listed = _listed(given)
+    numbers = isinstance(listed, list | range) and all(type(seed) is int and 0 <= seed < 2**63 for seed in listed)
+    return numbers and 0 < len(listed) <= MOST_SEEDS

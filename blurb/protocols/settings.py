@@ -4,79 +4,47 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass
+from functools import partial
 from typing import Any
 
-from blurb.messages.errors import SettingsError, UnknownName
-from blurb.names import known_as
+from blurb import fields
+from blurb.fields import Field, declared
+from blurb.messages.errors import UnknownName
 from blurb.registry import load_object
 
+MOST_SEEDS = 10_000
+"""Of a task: a larger number is a typo."""
 CHECKPOINTS_OWN = -1.0
 """Value of `encoder_dropout` that keeps the checkpoint's own dropout."""
-NOT_SAID = object()
 
 
 @dataclass(frozen=True)
-class SettingFacts:
-    """What is declared of a setting beside its type and default.
+class Setting(Field):
+    """What a setting may be.
 
-    :param group: subject in help texts; a kind of learner names the groups that concern it (`blurb.learners.kind`)
-    :param help: what it does, and the meaning of special values
-    :param low: lowest value; a number without one may be any
-    :param above: a value that it must be above
-    :param below: a value that it must be below
-    :param most: highest value
-    :param but: a value outside of the bounds that is allowed, and what it means
-    :param choices: its values, if they are words
-    :param names: kind of a name and where the known names stand, as `module:object`, whose import takes time
     :param later: whether it came after the first stores: it is left out of trials while it has its default, so that
         old trials stay done
     """
 
-    group: str
-    help: str
-    low: float | None = None
-    above: float | None = None
-    below: float = math.inf
-    most: float = math.inf
-    but: tuple[float, str] | None = None
-    choices: Sequence[str] = ()
-    names: tuple[str, str] | None = None
     later: bool = False
-
-    def check(self, name: str, value: Any) -> None:
-        """Raises a SettingsError or UnknownName for a value that is out of bounds."""
-        if self.names is not None:
-            known = load_object(self.names[1], name)
-            if value not in known:
-                raise UnknownName(self.names[0], value, known)
-        elif self.choices:
-            if value not in self.choices:
-                raise SettingsError(f"{name} must be one of {', '.join(self.choices)} (got '{value}').")
-        elif not isinstance(value, str) and not self._is_within(value) and (self.but is None or value != self.but[0]):
-            bounds = {"at least": self.low, "above": self.above, "below": self.below, "at most": self.most}
-            told = [f"{word} {bound:g}" for word, bound in bounds.items() if bound not in (None, math.inf)]
-            special = "" if self.but is None else f", or {self.but[0]:g} for {self.but[1]}"
-            raise SettingsError(f"{name} must be {' and '.join(told)}{special} (got {value}).")
-
-    def _is_within(self, value: float) -> bool:
-        enough = (self.low is None or value >= self.low) and (self.above is None or value > self.above)
-        return enough and value < self.below and value <= self.most
 
 
 def setting(default: Any, group: str, help: str, **facts: Any) -> Any:
     """A field of `Settings`.
 
-    :param default: `NOT_SAID` if each task has its own
-    :param facts: see `Facts`
+    :param default: `dataclasses.MISSING` if each task has its own
+    :param group: subject; a kind of learner names the groups that concern it (`blurb.learners.kind`)
+    :param facts: of `Field`
     """
-    about = {"facts": SettingFacts(group, help, **facts)}
-    return (
-        dataclasses.field(metadata=about) if default is NOT_SAID else dataclasses.field(default=default, metadata=about)
-    )
+    return declared(default, Setting(group=group, help=help, **facts))
+
+
+def _known(target: str) -> Callable[[], Any]:
+    """Finds names whose module takes time to import, when they are asked for."""
+    return partial(load_object, target, "setting")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +77,7 @@ class Settings:
         choices=("best", "last"),
     )
     max_length: int = setting(
-        NOT_SAID, "inputs", "maximum number of sub-tokens of an input; each task has its own default", low=1
+        MISSING, "inputs", "maximum number of sub-tokens of an input; each task has its own default", low=1
     )
     max_train: int = setting(
         0, "examples", "maximum number of training examples, sampled with the trial's seed; 0 means all", low=0
@@ -121,19 +89,23 @@ class Settings:
         "first",
         "model",
         "NER and PICO: the sub-tokens that represent a word: first, mean or last",
-        names=("word pooling", "blurb.inputs.words:POOLINGS"),
+        noun="word pooling",
+        choices=_known("blurb.inputs.words:POOLINGS"),
     )
     tagging: str = setting(
         "bio",
         "inputs",
         "NER and PICO: io, bio or bioul (also called bilou, iobes); gold tags are not changed",
-        names=("tagging scheme", "blurb.inputs.tagging:SCHEMES"),
+        noun="tagging scheme",
+        choices=_known("blurb.inputs.tagging:NAMES"),
+        parse=lambda name: _known("blurb.inputs.tagging:scheme_name")()(name),
     )
     relation_input: str = setting(
         "dummify",
         "inputs",
         "relation tasks: dummify, dummy-tokens, original, markers or typed-markers",
-        names=("relation input", "blurb.inputs.relations:STRATEGIES"),
+        noun="relation input",
+        choices=_known("blurb.inputs.relations:STRATEGIES"),
     )
     document_unit: str = setting(
         "sentence",
@@ -190,21 +162,17 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        for name, facts in FACTS.items():
-            facts.check(name, getattr(self, name))
+        fields.check(self)
 
 
-FIELDS: Mapping[str, str] = {field.name: str(field.type) for field in dataclasses.fields(Settings)}
-FACTS: Mapping[str, SettingFacts] = {field.name: field.metadata["facts"] for field in dataclasses.fields(Settings)}
+FIELDS: Mapping[str, Setting] = fields.of(Settings)
 DEFAULTS: Mapping[str, Any] = {
-    field.name: field.default for field in dataclasses.fields(Settings) if field.default is not dataclasses.MISSING
+    field.name: field.default for field in dataclasses.fields(Settings) if field.default is not MISSING
 }
 Where = Callable[[str], str]
 """A function from a setting to the origin of its value (an option or a protocol); "" if unknown."""
 SET = "--set"
 """The option for settings without their own option."""
-LARGEST = 1e300
-"""Maximum of any setting; rules out infinity, NaN and integers too large for a float."""
 ELSEWHERE = {
     "learning_rate": "lr",
     "num_train_epochs": "epochs",
@@ -218,19 +186,21 @@ ELSEWHERE = {
     "dropout": "head_dropout",
 }
 """What transformers and its scripts call the settings, for suggestions."""
+TABLE = Field(dict, keys=FIELDS, noun="setting", aliases=ELSEWHERE)
+"""A table of settings."""
 
 
 def groups() -> dict[str, list[str]]:
     """The settings by subject, for help texts."""
     found: dict[str, list[str]] = {}
-    for name, facts in FACTS.items():
+    for name, facts in FIELDS.items():
         found.setdefault(facts.group, []).append(name)
     return found
 
 
 def in_groups(*names: str) -> tuple[str, ...]:
     """The settings of some groups."""
-    return tuple(name for name, facts in FACTS.items() if facts.group in names)
+    return tuple(name for name, facts in FIELDS.items() if facts.group in names)
 
 
 def limits(settings: Settings, split: str, seed: int) -> tuple[int, int]:
@@ -256,22 +226,11 @@ def typed(name: str, value: Any, where: str) -> Any:
 
     :param where: origin of the value, for the message
     :raises UnknownName: if there is no such setting
-    :raises SettingsError: if the value has the wrong type
+    :raises SettingsError: if it may not have the value
     """
     if name not in FIELDS:
-        raise UnknownName(f"setting (in {where})", name, FIELDS, ELSEWHERE)
-    kind = FIELDS[name]
-    if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST:
-        return float(value)
-    if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if kind == "str" and isinstance(value, str):
-        facts = FACTS[name]
-        known = load_object(facts.names[1], name) if facts.names else facts.choices
-        value = known_as(value, known)
-        return load_object("blurb.inputs.tagging:scheme_name", name)(value) if name == "tagging" else value
-    expected = {"int": "a whole number", "float": "a number", "str": "a word"}[str(kind)]
-    raise SettingsError(f"{name} must be {expected} (got {repr(value)[:60]}).", where=where)
+        raise UnknownName("setting", name, FIELDS, ELSEWHERE, where=where)
+    return FIELDS[name].value(name, value, where)
 
 
 def parse_overrides(given: Mapping[str, Any], options: Mapping[str, str] | None = None) -> dict[str, Any]:

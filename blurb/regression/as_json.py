@@ -9,7 +9,7 @@ from blurb.records import Count, Probability, Rule
 from blurb.regression.decision import DatasetDecision, Decision, Outcome
 from blurb.regression.rules import RULES
 from blurb.regression.turn import Turn as Looked
-from blurb.results.comparability import ACROSS
+from blurb.results import ACROSS
 from blurb.tasks import SCORED
 
 Words = Annotated[str, "outcome", Rule("enum", [one.words for one in Outcome])]

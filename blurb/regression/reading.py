@@ -7,12 +7,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from blurb import regression
+from blurb import fields, regression
 from blurb import tasks as known
-from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
+from blurb.fields import Field
+from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.regression import Rules
-from blurb.regression.rules import check_looks, check_rule, check_sd
-from blurb.results.comparability import ACROSS
+from blurb.regression.rules import Limit
 from blurb.tasks import Split
 
 NEEDS_STATE = "need a file that counts them"
@@ -41,24 +41,18 @@ def read_rules(
     wrong = ErrorCollector()
     combined = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
     named = None if tasks is None else wrong.tried(known.select, tasks)
-    for check, value in ((check_looks, looks), (check_sd, sd)):
-        wrong.tried(check, value)
-    chosen = None if rule is None else wrong.tried(check_rule, rule)
-    for one in across:
-        if one not in ACROSS:
-            wrong.add(UnknownName("value of across", str(one), ACROSS))
+    options = {"split": split, "rule": rule, "looks": looks, "sd": sd, "across": tuple(across)}
+    typed = {name: value for name, value in options.items() if value is not None}
+    given = fields.read(typed, Field(dict, keys=fields.of(Rules)), None, wrong)
+    limit = None if max_drop is None else wrong.tried(Limit, max_drop)
     if looks is not None and not in_series:
         wrong.add(SettingsError(f"--looks {looks} {NEEDS_STATE}", fix=GIVE_STATE))
     wrong.tell()
-    combined = combined or regression.Rules()
-    if split:
-        combined = dataclasses.replace(combined, split=split)
-    if max_drop is not None:
-        combined = dataclasses.replace(combined, default=regression.rules.Limit(max_drop=max_drop))
-    if named is not None:
-        combined = dataclasses.replace(combined, required=tuple(task.name for task in named))
+    combined = combined or Rules()
     if combined.looks is not None and looks is None and not in_series:
         raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=GIVE_STATE)
-    given = {"rule": chosen, "looks": looks, "sd": sd}
-    given = {name: value for name, value in given.items() if value is not None}
-    return dataclasses.replace(combined, across=tuple(across), **given)  # type: ignore[arg-type]
+    if limit is not None:
+        given["default"] = limit
+    if named is not None:
+        given["required"] = tuple(task.name for task in named)
+    return dataclasses.replace(combined, **given)

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from blurb import learners, tasks
+from blurb.results import ACROSS
 from blurb.results.dataset_scores import DatasetScores
 from blurb.store.trial import short_weights
 from blurb.tasks import Split
@@ -58,8 +59,6 @@ NOUNS = {
     Reason.METRICS: "version of the metrics",
     Reason.EXAMPLES: "number of scored examples",
 }
-ACROSS = ("protocol", "recipe", "overrides", "unknown")
-"""What a check may be told to pass over (`blurb check --across`)."""
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ SPEC: Mapping[str, type] = {
 """Types of the fields of a specification."""
 
 
-SETTING: Mapping[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "str": (str,)}
+SETTING: Mapping[type, tuple[type, ...]] = {int: (int,), float: (int, float), str: (str,)}
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def read_spec(path: Path) -> Trial:
     content = read_json(file)
     check_types(content, SPEC, file)
     settings = content.get("settings", {})
-    check_types(settings, {name: SETTING[str(FIELDS[name])] for name in settings if name in FIELDS}, file)
+    check_types(settings, {name: SETTING[FIELDS[name].kind] for name in settings if name in FIELDS}, file)
     try:
         return Trial(**content)
     except TypeError as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from blurb.fields import Field, read
 from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.system import toml
 from blurb.tasks import types
@@ -59,79 +59,61 @@ def is_scale(bounds: Sequence[Any]) -> bool:
     return len(bounds) == 2 and numbers and bool(bounds[0] < bounds[1])
 
 
-@dataclass(frozen=True)
-class Key:
-    """What a key may hold.
-
-    :param kind: type of its value
-    :param must: what the value must be or do; the rest of a sentence
-    :param rule: whether the value does that
-    :param choices: the values that are possible; any if this is empty
-    :param keys: keys of the table that is its value, or of each table of the list
-    :param required: whether a table without it is refused
-    """
-
-    kind: type
-    must: str = ""
-    rule: Callable[[Any], bool] = lambda value: True
-    choices: Collection[str] = ()
-    keys: Mapping[str, Key] | None = None
-    required: bool = False
-
-
-TEXT = Key(str)
-TABLE = Key(dict)
-COUNT = Key(int, "be at least 1", lambda value: value >= 1)
-KEYS: Mapping[str, Key] = {
-    "name": Key(str, required=True),
-    "type": Key(str, required=True),
-    "labels": Key(list, "be a list of distinct, non-empty strings", _distinct),
-    "files": Key(
+TEXT = Field(str)
+TABLE = Field(dict)
+COUNT = Field(int, low=1)
+KEYS: Mapping[str, Field] = {
+    "name": Field(str, required=True),
+    "type": Field(str, required=True),
+    "labels": Field(list, must="be a list of distinct, non-empty strings", rule=_distinct),
+    "files": Field(
         dict,
-        f"give one path for each of {', '.join(SPLITS)}, and nothing else",
-        lambda files: set(files) == set(SPLITS) and all(isinstance(path, str) for path in files.values()),
+        must=f"give one path for each of {', '.join(SPLITS)}, and nothing else",
+        rule=lambda files: set(files) == set(SPLITS) and all(isinstance(path, str) for path in files.values()),
         required=True,
     ),
-    "format": Key(dict, required=True),
+    "format": Field(dict, required=True),
     "seeds": COUNT,
     "max_length": COUNT,
-    "scale": Key(list, "be the lowest and the highest score, for example [0, 4]", is_scale),
+    "scale": Field(list, must="be the lowest and the highest score, for example [0, 4]", rule=is_scale),
     **dict.fromkeys(("metric", *LABEL_METRICS, "title", "licence", "homepage", "citation"), TEXT),
 }
 ROWS = {
     "kind": TEXT,
     "columns": TABLE,
-    "dummies": Key(
+    "dummies": Field(
         list,
-        "be the one or two strings that replace the entities",
-        lambda dummies: _distinct(dummies) and len(dummies) <= 2,
+        must="be the one or two strings that replace the entities",
+        rule=lambda dummies: _distinct(dummies) and len(dummies) <= 2,
     ),
 }
-FORMAT_KEYS: Mapping[str, Mapping[str, Key]] = {
-    "conll": {"kind": TEXT, "token": Key(int), "tag": Key(int), "scheme": TEXT},
+FORMAT_KEYS: Mapping[str, Mapping[str, Field]] = {
+    "conll": {"kind": TEXT, "token": Field(int), "tag": Field(int), "scheme": TEXT},
     "tsv": {
         **ROWS,
-        "header": Key(bool),
-        "separator": Key(str, "be the text between two labels of a row, so not empty", bool),
+        "header": Field(bool),
+        "separator": Field(str, must="be the text between two labels of a row, so not empty", rule=bool),
     },
     "jsonl": ROWS,
 }
-DOWNLOAD = {"url": Key(str, required=True), "path": Key(str, required=True), "size": COUNT, "sha256": TEXT}
+DOWNLOAD = {"url": Field(str, required=True), "path": Field(str, required=True), "size": COUNT, "sha256": TEXT}
 SOURCE = {
-    "page": Key(str, required=True),
-    "files": Key(str, required=True),
+    "page": Field(str, required=True),
+    "files": Field(str, required=True),
     "note": TEXT,
-    "downloads": Key(list, "be tables", lambda files: all(isinstance(file, dict) for file in files), keys=DOWNLOAD),
+    "downloads": Field(
+        list, must="be tables", rule=lambda files: all(isinstance(file, dict) for file in files), keys=DOWNLOAD
+    ),
 }
-SHIPPED: Mapping[str, Key] = {
+SHIPPED: Mapping[str, Field] = {
     **KEYS,
     "format": TABLE,
-    **{name: Key(str, choices=known) for name, known in CODE.items()},
+    **{name: Field(str, choices=known, noun=name) for name, known in CODE.items()},
     "paper_order": COUNT,
-    "dummified": Key(bool),
+    "dummified": Field(bool),
     **dict.fromkeys(("unit", "explanation"), TEXT),
     **dict.fromkeys(("sizes", "released", "hashes", "short_labels"), TABLE),
-    "source": Key(dict, keys=SOURCE),
+    "source": Field(dict, keys=SOURCE),
 }
 """Keys of the files of this folder, whose paths are below the data folder."""
 
@@ -146,7 +128,7 @@ def load(path: Path, shipped: bool = False) -> Task:
     if not path.exists():
         raise SettingsError("the task file does not exist; `blurb tasks new` writes one.", where=path)
     table, where, errors = toml.read(path), str(path), ErrorCollector()
-    content = _sound(table, SHIPPED if shipped else KEYS, where, errors)
+    content = read(table, Field(dict, keys=SHIPPED if shipped else KEYS), where, errors)
     if shipped and not {"format", "reader"} & table.keys():
         errors.add(SettingsError("'format' or 'reader' is missing.", where=where))
     task_type = errors.tried(_type, content["type"], where) if "type" in content else None
@@ -165,39 +147,9 @@ def load(path: Path, shipped: bool = False) -> Task:
     return _task(content, path.resolve(), shipped)
 
 
-def _sound(table: Mapping[str, Any], keys: Mapping[str, Key], where: str, errors: ErrorCollector) -> dict[str, Any]:
-    """The values of a table that their keys may hold; all faults go to `errors`."""
-    sound = {}
-    for name, value in table.items():
-        if errors.tried(_checked, name, value, keys, where) is None:
-            continue
-        sound[name] = value
-        if (parts := keys[name].keys) is not None:
-            for each in [value] if isinstance(value, dict) else value:
-                _sound(each, parts, f"{where}, {name}", errors)
-    for name, key in keys.items():
-        if key.required and name not in table:
-            errors.add(SettingsError(f"'{name}' is missing.", where=where))
-    return sound
-
-
-def _checked(name: str, value: Any, keys: Mapping[str, Key], where: str) -> Any:
-    """A value that its key may hold."""
-    if name not in keys:
-        raise UnknownName(f"key (in {where})", name, keys)
-    key = keys[name]
-    if type(value) is not key.kind:
-        raise SettingsError(f"'{name}' must be of type {key.kind.__name__} (got {type(value).__name__}).", where=where)
-    if key.choices and str(value) not in key.choices:
-        raise UnknownName(f"{name} (in {where})", str(value), key.choices)
-    if not key.rule(value):
-        raise SettingsError(f"'{name}' must {key.must} (got {value!r}).", where=where)
-    return value
-
-
 def _type(name: str, where: str) -> TaskType:
     if name not in types.TYPES and name not in types.names():
-        raise UnknownName(f"task type (in {where})", name, types.names())
+        raise UnknownName("task type", name, types.names(), where=where)
     return types.get(name)
 
 
@@ -215,7 +167,7 @@ def check_format(kind: str, form: str, where: str = "blurb tasks new") -> None:
     """Raises UnknownName or SettingsError unless the format can hold examples of the task type."""
     possible = types.get(kind).formats
     if form not in FORMAT_KEYS:
-        raise UnknownName(f"format (in {where})", form, FORMAT_KEYS)
+        raise UnknownName("format", form, FORMAT_KEYS, where=where)
     if form not in possible:
         raise SettingsError(
             f"the format {form} cannot hold a task of type {kind}; possible: {', '.join(possible)}.", where=where
@@ -227,7 +179,7 @@ def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: Error
     errors.tried(check_format, kind, name, where)
     if name not in FORMAT_KEYS:
         return
-    _sound(table, FORMAT_KEYS[name], f"{where}, format", errors)
+    read(table, Field(dict, keys=FORMAT_KEYS[name]), where, errors, "format")
     has_entities = "head" in types.get(kind).columns
     if "dummies" in table and not has_entities:
         errors.add(_inapplicable("dummies", kind, where))
@@ -255,7 +207,7 @@ def _check_metric(content: Mapping[str, Any], task_type: TaskType, where: str, e
         errors.add(SettingsError(f"give only one of {' and '.join(asked)}: {what}", where=where))
     possible = (task_type.metric, *task_type.metrics)
     if (name := content.get("metric", task_type.metric)) not in possible:
-        errors.add(UnknownName(f"metric of a {content['type']} task (in {where})", name, possible))
+        errors.add(UnknownName(f"metric of a {content['type']} task", name, possible, where=where))
 
 
 def _metric(content: Mapping[str, Any], task_type: TaskType) -> tuple[str, dict[str, Any]]:

@@ -146,7 +146,7 @@ def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None
         ("max_drop = -1", "must be at least 0 points"),
         ("level = true", "must be a number"),
         ("[", "invalid TOML"),
-        ('split = "train"', "dev or test"),
+        ('split = "train"', "one of dev, test"),
         ("tasks = 5", "tasks must be names or types"),
     ):
         rules.write_text(text)

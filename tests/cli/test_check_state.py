@@ -98,7 +98,7 @@ def test_single_runs_are_judged_by_a_stated_deviation(check: Callable[..., Print
     ("typed", "message"),
     [
         ("equal --baseline old --looks 40", "name it with --state"),
-        ("equal --baseline old --state looks.json --looks 0", "--looks"),
+        ("equal --baseline old --state looks.json --looks 0", "looks must be"),
         ("equal --baseline old --state looks.json --sd 0", "sd must be above 0"),
         ("equal --baseline old --state looks.json --sd -1", "sd must be above 0"),
         ("equal --baseline old --state looks.json --sd nan", "sd must be"),
@@ -109,7 +109,7 @@ def test_single_runs_are_judged_by_a_stated_deviation(check: Callable[..., Print
         ("equal --baseline old --state looks.json --rules level0.toml", "level 0"),
         ("equal --baseline old --rule and --rules level0.toml", "level 0"),
         ("equal --baseline old --rules looks.toml", "name it with --state"),
-        ("equal --baseline old --rules newer.toml", "version 2"),
+        ("equal --baseline old --rules newer.toml", "version must be 1"),
     ],
 )
 def test_what_cannot_be_is_told_and_nothing_is_written(

@@ -319,9 +319,9 @@ def test_bad_requests_are_refused_before_anything_is_written(
         (["--tasks", "gad", "--protocol", "probe", "--set", "lr=1e-4"], "--set: lr does not apply to a probe"),
         (["--tasks", "gad", "--protocol", "probe", "--head", "crf"], "The head 'crf' (--head) does not support gad"),
         (["--tasks", "gad", "--protocol", "probe", "--set", "head=bilstm"], ", not 'bilstm' (--set)."),
-        (["--tasks", "gad", "--pooling", "3"], "--pooling: pooling must be a word (got 3)."),
-        (["--tasks", "gad", "--relation-input", "3"], "--relation-input: relation_input must be a word (got 3)."),
-        (["--tasks", "gad", "--set", "pooling=3"], "--set: pooling must be a word (got 3)."),
+        (["--tasks", "gad", "--pooling", "3"], "--pooling: pooling must be a text (got 3)."),
+        (["--tasks", "gad", "--relation-input", "3"], "--relation-input: relation_input must be a text, one of"),
+        (["--tasks", "gad", "--set", "pooling=3"], "--set: pooling must be a text (got 3)."),
     ],
 )
 def test_what_does_not_go_together_says_where_it_comes_from(

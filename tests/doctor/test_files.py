@@ -95,11 +95,11 @@ def test_a_task_file_that_is_right(task_file: Path) -> None:
         ('name = "mine"', "", "'name' is missing"),
         ('name = "mine"', 'name = "gad"', "already a task gad"),
         ('type = "relation"', 'type = "relations"', "Did you mean 'relation'"),
-        ("labels =", "label =", "key (in "),
+        ("labels =", "label =", "There is no key called"),
         ('positive = "yes"', 'positive = "maybe"', "must be one of the labels"),
         ('kind = "tsv"', 'kind = "csv"', "no format"),
         ('dev = "dev.tsv"', 'dev = "valid.tsv"', "The file of dev is missing: valid.tsv."),
-        ('positive = "yes"', 'positive = "yes"\nseeds = 0', "'seeds' must be at least 1"),
+        ('positive = "yes"', 'positive = "yes"\nseeds = 0', "seeds must be at least 1"),
         ("labels = [", "labels = [[", "invalid TOML"),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_task_file_with_all_faults_at_once(task_file: Path) -> None:
     text = TASK.replace('"yes"\n', '"maybe"\nseeds = 0\ncolour = "red"\n').replace("dev.tsv", "valid.tsv")
     task_file.write_text(text.replace('kind = "tsv"', 'kind = "csv"'))
     found = told(task_file)
-    for message in ("'colour'", "one of the labels", "'seeds'", "no format", "valid.tsv"):
+    for message in ("'colour'", "one of the labels", "seeds must", "no format", "valid.tsv"):
         assert sum(message in one for one in found) == 1, message
     assert len(found) == 5
 
@@ -154,7 +154,7 @@ def test_a_protocol_file_with_all_faults_at_once(tmp_path: Path) -> None:
         "'gadd'",
         "lr must be at least 0",
         "batch_size must be a whole",
-        "search.lr must be a list",
+        "lr must be a list",
     ):
         assert message in text
     assert len(report.problems) == 9
@@ -186,7 +186,7 @@ def test_rules_with_all_faults_at_once(tmp_path: Path) -> None:
     )
     text = "\n".join(f"{problem.where}: {problem.what}" for problem in examine(path).problems)
     for message in (
-        "split must be dev or test",
+        "split must be one of dev, test",
         "level must be",
         "'maxdrop'",
         "blurb-check.toml: max_drop must be at least 0",

@@ -507,6 +507,14 @@ RUN = [
         f"ablate ./golden-encoder --axis head {HERE} --output today --tasks bc5-chem --seeds 2 --lr 0.01 --epochs 2 "
         "--batch-size 32 --dry-run",
     ]),
+    Case("run/config", [
+        f"run --config run.toml {HERE} --seeds 2 --epochs 3 --dry-run --format toml",
+        f"run --config run.toml {HERE} --format toml",
+        "run --config wrong.toml --jobs 2",
+    ], files={
+        "run.toml": 'model = ["./golden-encoder"]\ntasks = "bc5-chem"\nhead = "crf"\n[set]\nwarmup = 0\nepochs = 9\n',
+        "wrong.toml": 'seed = 2\nsuite = "demos"\nbudget = 10\n[set]\nlearning_rate = 1e-5\nepochs = 0\n',
+    }),
 ]  # fmt: skip
 
 CASES: Sequence[Case] = (

@@ -14,7 +14,7 @@ import torch
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data import read_split
-from blurb.doctor import protocol_files
+from blurb.doctor import examine
 from blurb.execution.worker import execute
 from blurb.formulations import bind
 from blurb.inputs.tokenizer import Tokenizer
@@ -253,7 +253,7 @@ def test_a_protocol_may_train_them_otherwise(tmp_path: Path) -> None:
         with pytest.raises(UnknownName, match=words):
             of_protocol.load(str(file))
     file.write_text("[baselines.bilstm]\nlr = -1.0\nepochs = 0\n[baselines.transformer.tasks.ner]\nwarmup = -1.0\n")
-    assert [str(fault).split(" ")[0] for fault in protocol_files.faults(file)] == ["lr", "epochs", "warmup"]
+    assert [problem.what.split(" ")[0] for problem in examine(file).problems] == ["lr", "epochs", "warmup"]
     file.write_text("[baselines.bilstm.tasks.relation]\nlr = 0.1\n[baselines.bilstm.tasks.ddi]\nlr = 0.2\n")
     mine = protocol.load(str(file))
     values = [mine.settings(tasks.get(name), {}, 0, "bilstm").lr for name in ("gad", "ddi", "hoc")]

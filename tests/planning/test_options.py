@@ -76,7 +76,7 @@ def test_a_setting_is_given_once() -> None:
     [
         (["--epochs", "0"], "epochs must be at least 1 (got 0)"),
         (["--protocol", "probe", "--lr", "0.1"], "--lr: lr does not apply to a probe"),
-        (["--limit", "0"], "x>=1"),
+        (["--limit", "0"], "must be at least 1 (got 0)"),
         (["--head", "crf", "--set", "head=linear"], "head is given twice, by --head and by --set"),
     ],
 )
@@ -121,12 +121,12 @@ def test_an_option_is_two_files(tmp_path: Path) -> None:
     assert run() == "7 None False () PosixPath('runs') {}\n"
     typed = ("--patience", "2", "--notes", "n", "--verbose", "--words", "a", "--words", "b", "--set", "lr=1")
     assert run(*typed) == "2 PosixPath('n') True ('a', 'b') PosixPath('runs') {'lr': '1'}\n"
-    assert "0 is not in the range x>=1" in run("--patience", "0")
+    assert "it must be at least 1 (got 0)" in run("--patience", "0")
     assert "is a directory" in run("--notes", str(tmp_path))
     assert "No such option" in run("--rules", "x")
     shown = run("--help")
     assert re.search(
-        r"^Trials:(\n  .*)*--patience WHOLE NUMBER +Epochs to wait. +\[default: 7; x>=1\]", shown, re.MULTILINE
+        r"^Trials:(\n  .*)*--patience WHOLE NUMBER +Epochs to wait. +\[default: 7; at least 1\]", shown, re.MULTILINE
     )
     assert shown.index("Tasks and data:") < shown.index("Protocol:") < shown.index("Other:") < shown.index("Engines")
 
@@ -137,7 +137,11 @@ def test_what_trials_have_of_options_is_in_the_request(tmp_path: Path) -> None:
         model="scratch:tiny", tasks="gad", protocol="smoke", precision="fp32", output=tmp_path, **given
     )  # type: ignore[arg-type]
     request, engine, rules = preflight.checked(options)
-    assert request.of_trials == {**given, "track": None} == options.of_trials
+    assert (
+        request.of_trials
+        == {**given, "track": None, "jobs": 1, "dry_run": False, "progress": True}
+        == options.of_trials
+    )
     assert (engine.hands_over, rules) == (False, None)
     (job, _) = plan.prepare(request).final
     assert (job.device, job.keep, job.resume, job.track) == ("cpu", "best", True, "")

@@ -385,9 +385,9 @@ class Ended(Played):
 
 @pytest.mark.parametrize(("after", "keep", "left"), [(0, False, 0), (0, True, 1), (1, False, 1)])
 def test_a_sweep_without_a_finished_trial_is_withdrawn(tmp_path: Path, after: int, keep: bool, left: int) -> None:
-    planned = plan.prepare(request(tmp_path, FIRST))
+    planned = plan.prepare(replace(request(tmp_path, FIRST), keep_sweep=keep))
     with pytest.raises(KeyboardInterrupt):
-        plan.run([planned], Ended(after=after), lambda outcome: None, lambda job, news: None, keep_sweep=keep)
+        plan.run([planned], Ended(after=after), lambda outcome: None, lambda job, news: None)
     assert len(sweeps.folders(tmp_path)) == left
 
 

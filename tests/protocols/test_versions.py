@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.protocols import protocol, settings
 from blurb.store.trial import Configuration
 
@@ -46,7 +46,7 @@ def test_another_version_is_not_made_without_a_word(name: str) -> None:
 
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "true", '"2"', "10000"])
 def test_a_version_that_is_none(tmp_path: Path, value: str) -> None:
-    with pytest.raises(SettingsError, match=r"mine.toml: version must be a whole number"):
+    with pytest.raises(SettingsError, match=r"mine.toml: version must be .*at least 1 and below 10,000"):
         _load(tmp_path, f"version = {value}\n")
 
 
@@ -83,13 +83,10 @@ def test_seeds_and_a_new_version_of_what_is_extended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            'extends = "standart"',
-            r"no protocol to extend \(in .*mine.toml\) called 'standart'. Did you mean 'standard'",
-        ),
-        ("extends = 3", "no protocol to extend"),
-        ('extends = "standard"\nall = 3', "expected a table of settings"),
-        ('extends = "standard"\n[tasks]\ngad = 3', "expected a table of settings"),
+        ('extends = "standart"', r"no protocol to extend called 'standart'. Did you mean 'standard'"),
+        ("extends = 3", "extends must be a text, one of"),
+        ('extends = "standard"\nall = 3', "must be a table"),
+        ('extends = "standard"\n[tasks]\ngad = 3', "must be a table"),
     ],
 )
 def test_what_cannot_be_extended(tmp_path: Path, text: str, message: str) -> None:
@@ -154,6 +151,9 @@ def test_a_rate_of_small_encoders_is_hashed_in_ones_own_file_alone(
     assert len(hashes) == 2
     with_small = protocol._shipped("quick")
     without = {key: value for key, value in with_small.items() if key != "small"}
-    assert protocol.load("quick").hash == protocol.parse("quick", "quick.toml", without, shipped=True).hash
+    assert (
+        protocol.load("quick").hash
+        == protocol.parse("quick", "quick.toml", without, ErrorCollector(), shipped=True).hash
+    )
     Path("mine.toml").write_text('extends = "quick"\n[lr_by_size]\nmillions = 8\nbelow = 1e-4\nfrom = 5e-5\n')
     assert protocol.load("mine.toml").settings(tasks.get("gad"), {}, 10**6).lr == 1e-4

@@ -96,7 +96,7 @@ def test_the_common_drop_is_that_of_all_that_have_none_of_their_own() -> None:
         ("level = true", "level"),
         ('level = "0.05"', "level"),
         ("level = nan", "level"),
-        ("version = 2", "version 2"),
+        ("version = 2", "version must be 1"),
         ("version = true", "version"),
         ('version = "1"', "version"),
         ('rule = "xor"', "rule"),

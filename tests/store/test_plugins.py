@@ -289,8 +289,8 @@ def test_a_setting_that_came_later_counts_only_where_it_was_changed(
     trial: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, changed = trial(), trial(clip_norm=2.0)
-    later = dataclasses.replace(settings.FACTS["clip_norm"], later=True)
-    monkeypatch.setitem(settings.FACTS, "clip_norm", later)
+    later = dataclasses.replace(settings.FIELDS["clip_norm"], later=True)
+    monkeypatch.setitem(settings.FIELDS, "clip_norm", later)
     assert "clip_norm" not in trial().settings
     assert trial().hash != before.hash  # as if it had never been there
     assert trial(clip_norm=2.0).hash == changed.hash

@@ -79,14 +79,14 @@ def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: di
         (('"ner"', '"nerd"'), "Did you mean 'ner'"),
         (('["Gene"]', "[]"), "'labels' is missing"),
         (('["Gene"]', '["Gene", "Gene"]'), "distinct, non-empty strings"),
-        (('["Gene"]', '"Gene"'), r"'labels' must be of type list \(got str\)"),
+        (('["Gene"]', '"Gene"'), r"labels must be a list \(got 'Gene'\)"),
         (("files", "file"), "Did you mean 'files'"),
         (('dev = "dev.tsv", ', ""), "train, dev, test"),
         (('kind = "conll"', 'kind = "connl"'), "Did you mean 'conll'"),
         (('kind = "conll"', 'kind = "tsv"'), "tsv cannot hold a task of type ner; possible: conll, jsonl"),
         (('kind = "conll"', 'kind = "conll", tags = 1'), "Did you mean 'tag'"),
         (("[", "[["), "invalid TOML"),
-        (("name =", "seeds = 0\nname ="), "'seeds' must be at least 1"),
+        (("name =", "seeds = 0\nname ="), "seeds must be at least 1"),
         (("name =", 'negative = "Gene"\nname ='), "'negative' does not apply to tasks of type ner"),
         (('"my-genes"', '"gad"'), "there is already a task gad"),
     ],
@@ -103,7 +103,7 @@ def test_all_faults_are_told_at_once_and_each_once(tmp_path: Path) -> None:
         tasks.load(write(tmp_path, f"{text}seeds = 0\ncolour = 1\n".replace("type", "seed = 1\ntype")))
     told = [fault.what for fault in error.value.errors]
     assert len(told) == 5
-    for message in ("'labels' must be of type list", "called 'seed'", "called 'connl'", "'seeds' must", "'colour'"):
+    for message in ("labels must be a list", "called 'seed'", "called 'connl'", "seeds must", "'colour'"):
         assert sum(message in one for one in told) == 1, message
 
 
@@ -208,5 +208,5 @@ def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> 
 
 def test_an_empty_separator_is_refused(tmp_path: Path) -> None:
     text = NER.replace('"ner"', '"document"').replace('{ kind = "conll" }', '{ kind = "tsv", separator = "" }')
-    with pytest.raises(SettingsError, match="'separator' must be the text between two labels of a row, so not empty"):
+    with pytest.raises(SettingsError, match="separator must be the text between two labels of a row, so not empty"):
         tasks.load(write(tmp_path, text))

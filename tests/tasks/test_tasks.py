@@ -176,11 +176,8 @@ def test_a_new_task_is_one_new_file(dropped: Path, tmp_path: Path) -> None:
     ("text", "message"),
     [
         (DROPPED, "'format' or 'reader' is missing"),
-        (DROPPED + 'reader = "os:system"', "no reader .* called 'os:system'"),
-        (
-            DROPPED + 'reader = "gad"\nsource = { page = "x", files = "x", downloads = [1] }',
-            "'downloads' must be tables",
-        ),
+        (DROPPED + 'reader = "os:system"', "no reader called 'os:system'"),
+        (DROPPED + 'reader = "gad"\nsource = { page = "x", files = "x", downloads = [1] }', "downloads must be tables"),
         (DROPPED + 'reader = "gad"\nsource = { page = "x" }', "my-set.toml, source: 'files' is missing"),
         (DROPPED.replace("my-set", "other") + 'reader = "gad"', "calls itself other"),
     ],

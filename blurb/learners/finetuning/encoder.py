@@ -33,12 +33,7 @@ def check(source: Source, formulation: Formulation, where: Where = unknown_origi
     named = shown(settings, "head", where)
     if not issubclass(head, Head):
         raise SettingsError(f"{settings.head} is not a subclass of blurb.heads.Head.")
-    if formulation.kind not in head.kinds:
-        raise SettingsError(
-            f"The head {named} does not support {{task}} ({formulation.kind})",
-            fix="see blurb heads.",
-            task=formulation.task.name,
-        )
+    formulation.check_head(head.kinds, where)
     if settings.head_init == "linear" and head is not heads.get("linear"):
         raise SettingsError(
             f"The head_init {shown(settings, 'head_init', where)} supports only the head 'linear', not {named}.",

@@ -182,11 +182,11 @@ def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(stream: 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"mask_rate": 0.0}, "the mask rate must be between 0 and 1"),
-        ({"mask_rate": 1.0}, "the mask rate must be between 0 and 1"),
-        ({"lr": float("nan")}, "the learning rate must be"),
+        ({"mask_rate": 0.0}, "mask_rate must be above 0 and below 1"),
+        ({"mask_rate": 1.0}, "mask_rate must be above 0 and below 1"),
+        ({"lr": float("nan")}, "lr must be a number, above 0"),
         ({"size": "huge"}, "no size called 'huge'"),
-        ({"length": 4}, "The length must be 8 to 512"),
+        ({"length": 4}, "length must be at least 8 and at most 512"),
         ({"vocabulary": 10}, "A vocabulary needs at least 100 entries"),
         ({"words": -1}, "must be at least 0"),
     ],

@@ -6,8 +6,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, get_args
 
+from blurb import fields
+from blurb.fields import Field, declared
 from blurb.messages.errors import SettingsError, UnknownName
 
 SIZES: Mapping[str, Mapping[str, int]] = {
@@ -50,48 +52,31 @@ class Recipe:
     :param version: of what these settings mean: `VERSION`, or that with which a pretraining began
     """
 
-    size: str = "tiny"
-    start: str = ""
-    vocabulary: int = 8_000
-    vocabulary_of: str = ""
-    kind: VocabularyKind = "wordpiece"
-    cased: bool = False
-    words: int = 1_000_000
-    mask_rate: float = 0.15
-    rising: bool = False
-    whole_word: bool = False
-    next_sentence: bool = False
-    length: int = 64
-    batch: int = 32
-    lr: float = 3e-3
-    warmup: float = 0.06
-    weight_decay: float = 0.01
-    dropout: float = 0.0
-    seed: int = 1
+    size: str = declared("tiny", Field())
+    start: str = declared("", Field())
+    vocabulary: int = declared(8_000, Field(low=0))
+    vocabulary_of: str = declared("", Field())
+    kind: VocabularyKind = declared("wordpiece", Field(choices=get_args(VocabularyKind), noun="kind of vocabulary"))
+    cased: bool = declared(False, Field())
+    words: int = declared(1_000_000, Field(low=0))
+    mask_rate: float = declared(0.15, Field(above=0, below=1))
+    rising: bool = declared(False, Field())
+    whole_word: bool = declared(False, Field())
+    next_sentence: bool = declared(False, Field())
+    length: int = declared(64, Field(low=8, most=512))
+    batch: int = declared(32, Field(low=1))
+    lr: float = declared(3e-3, Field(above=0, below=1))
+    warmup: float = declared(0.06, Field(low=0, below=1))
+    weight_decay: float = declared(0.01, Field(low=0, below=1))
+    dropout: float = declared(0.0, Field(low=0, below=1))
+    seed: int = declared(1, Field(low=0, below=2**32))
     version: int = VERSION
 
     def check(self) -> None:
         """Raises a SettingsError for what no pretraining can do."""
+        fields.check(self)
         if not self.start and self.size not in SIZES:
             raise UnknownName("size", self.size, SIZES)
-        if self.kind not in ("wordpiece", "bpe"):
-            raise UnknownName("kind of vocabulary", self.kind, ("wordpiece", "bpe"))
-        limits = {
-            "the mask rate": (self.mask_rate, 0, 1),
-            "the dropout": (self.dropout + 1e-9, 0, 1),
-            "the warm-up": (self.warmup + 1e-9, 0, 1),
-            "the learning rate": (self.lr, 0, 1),
-            "the weight decay": (self.weight_decay + 1e-9, 0, 1),
-        }
-        for name, (value, low, high) in limits.items():
-            if not low < value < high:
-                raise SettingsError(f"{name} must be between {low} and {high} (got {value:g}).")
-        if not 0 <= self.seed < 2**32:
-            raise SettingsError(f"The seed must be 0 to {2**32 - 1:,} (got {self.seed}).")
-        if self.words < 0 or self.batch < 1:
-            raise SettingsError("The budget of words must be at least 0, and the batch 1.")
-        if not 8 <= self.length <= 512:
-            raise SettingsError(f"The length must be 8 to 512 (got {self.length}).")
         if self.vocabulary_of and (self.start or self.kind != "wordpiece"):
             raise SettingsError("A vocabulary of a checkpoint is WordPiece, and for random weights.")
         if not self.start and self.vocabulary < 100:

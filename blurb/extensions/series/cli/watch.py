@@ -44,9 +44,7 @@ REDRAWN = 30.0
 @click.option("--rules", type=click.Path(path_type=Path), help="Rules for --check.  [default: blurb-check.toml]")
 @click.option("--state", type=click.Path(path_type=Path), metavar="FILE",
               help="With --check: the checkpoints share its level; FILE remembers them.")  # fmt: skip
-@click.option(
-    "--looks", type=click.IntRange(min=1), metavar="N", help="With --state: checkpoints that will be checked."
-)
+@click.option("--looks", type=int, metavar="N", help="With --state: checkpoints that will be checked.")
 @click.option(
     "--sd", type=float, metavar="POINTS", help="With --check: standard deviation between runs, if none show it."
 )

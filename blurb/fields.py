@@ -1,0 +1,222 @@
+"""What a value may be, declared once: a key of a TOML file, a setting, an option of a command."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import numbers
+import operator
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError, UnknownName
+from blurb.names import known_as
+
+T = TypeVar("T")
+LARGEST = 1e300
+"""Maximum of any number; rules out infinity, NaN and integers too large for a float."""
+SHOWN = 60
+"""Characters of a wrong value in a message."""
+KINDS: Mapping[type, tuple[str, type]] = {
+    float: ("a number", numbers.Real),
+    int: ("a whole number", numbers.Integral),
+    str: ("a text", str),
+    bool: ("true or false", bool),
+    list: ("a list", list),
+    dict: ("a table", dict),
+}
+"""Type -> how a message calls it, and the types that are taken for it."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a value may be.
+
+    :param kind: its type; `object` for any
+    :param low, above, below, most: bounds of a number: at least, above, below, at most
+    :param unit: of the number, for messages
+    :param but: a number outside of the bounds that is allowed, and what it means
+    :param words: texts that are allowed beside `kind`
+    :param choices: its values, if they are names; also a function that finds them
+    :param noun: kind of these names; of a table, that of its keys
+    :param aliases: what people call the keys of the table -> the key
+    :param rule: what else must hold, and `must` in words: the rest of a sentence
+    :param keys: of the table, or of each table of the list; one field is that of any key
+    :param parse: makes the value of what was given
+    :param required: whether a table without it is refused
+    :param optional: whether it may be None
+    :param many: whether it is a list of such values
+    :param group: subject in help texts
+    :param help: what it does, and the meaning of special values
+    """
+
+    kind: type = float
+    low: float | None = None
+    above: float | None = None
+    below: float | None = None
+    most: float | None = None
+    unit: str = ""
+    but: tuple[float, str] | None = None
+    words: tuple[str, ...] = ()
+    choices: Collection[str] | Callable[[], Collection[str]] = ()
+    noun: str = ""
+    must: str = ""
+    rule: Callable[[Any], bool] | None = None
+    aliases: Mapping[str, str] | None = None
+    keys: Mapping[str, Field] | Field | None = None
+    parse: Callable[[Any], Any] | None = None
+    required: bool = False
+    optional: bool = False
+    many: bool = False
+    group: str = ""
+    help: str = ""
+
+    def value(self, name: str, given: Any, where: object = None) -> Any:
+        """The value; a SettingsError or UnknownName, with all that it must be, if there is none."""
+        checked = self.checked(name, given, where)
+        if self.parse is None or checked is None:
+            return checked
+        try:
+            return self.parse(checked)
+        except BlurbError as error:
+            for each in getattr(error, "errors", (error,)):
+                each.where = each.where or (None if where is None else f"{where}, {name}")
+            raise
+
+    def checked(self, name: str, given: Any, where: object = None) -> Any:
+        """What was given, of the right type and spelling, before it is parsed."""
+        if (given is None and self.optional) or given in self.words:
+            return given
+        if self.many:
+            return tuple(dataclasses.replace(self, many=False).checked(name, each, where) for each in given)
+        known = self.choices() if callable(self.choices) else self.choices
+        fits = self._is_kind(given)
+        if fits and known:
+            given = known_as(given, known)
+            if self.noun and given not in known:
+                raise UnknownName(self.noun, given[:SHOWN], known, where=where)
+        if not fits or (given not in known if known else not self._is_within(given)):
+            must = f"one of {', '.join(known)}" if known else self.bounds
+            must = must if fits else f"{KINDS[self.kind][0]}, {must}".replace(", ,", ",").removesuffix(", ")
+            raise SettingsError(f"{name} must be {must} (got {repr(given)[:SHOWN]}).", where=where)
+        if self.rule is not None and not self.rule(given):
+            raise SettingsError(f"{name} must {self.must} (got {repr(given)[:SHOWN]}).", where=where)
+        return float(given) if self.kind is float else given
+
+    def _is_kind(self, given: Any) -> bool:
+        if self.kind is object:
+            return True
+        right = isinstance(given, KINDS[self.kind][1]) and (self.kind is bool or not isinstance(given, bool))
+        return right and (self.kind is not float or abs(given) <= LARGEST)
+
+    @property
+    def _limits(self) -> list[tuple[str, float, Callable[[Any, Any], bool]]]:
+        """The bounds that there are, in words and as comparisons."""
+        limits = (
+            ("at least", self.low, operator.ge),
+            ("above", self.above, operator.gt),
+            ("below", self.below, operator.lt),
+            ("at most", self.most, operator.le),
+        )
+        return [(word, bound, holds) for word, bound, holds in limits if bound is not None]
+
+    def _is_within(self, given: Any) -> bool:
+        special = self.but is not None and given == self.but[0]
+        return special or all(holds(given, bound) for _, bound, holds in self._limits)
+
+    @property
+    def bounds(self) -> str:
+        """The bounds of a number in words; "" without any."""
+        words = " and ".join(f"{word} {bound:,}" for word, bound, _ in self._limits)
+        special = [] if self.but is None else [f"{self.but[0]:g} for {self.but[1]}"]
+        return ", or ".join([words + self.unit, *special, *self.words])
+
+
+def _are_texts(given: Any) -> bool:
+    return isinstance(given, str) or (isinstance(given, list) and all(isinstance(each, str) for each in given))
+
+
+SPREAD = Field(above=0, most=100, unit=" points")
+"""A standard deviation between runs, or a difference to find."""
+TEXTS = Field(object, must="be a text or a list of texts", rule=_are_texts)
+POINTS = Field(low=0, unit=" points")
+"""A drop or a difference of scores."""
+
+
+def declared(default: Any, about: Field) -> Any:
+    """A field of a frozen data class with what its value may be; `kind` and `optional` are those of its annotation.
+
+    :param default: `dataclasses.MISSING` for one that must be given
+    """
+    if default == {}:
+        return dataclasses.field(default_factory=dict, metadata={"field": about})
+    return dataclasses.field(default=default, metadata={"field": about})
+
+
+@functools.cache
+def of(kind: type[Any]) -> dict[str, Any]:
+    """The declared fields of a data class by name."""
+    return {
+        each.name: dataclasses.replace(each.metadata["field"], **_annotated(str(each.type), each.metadata["field"]))
+        for each in dataclasses.fields(kind)
+        if "field" in each.metadata
+    }
+
+
+def _annotated(annotation: str, about: Field) -> dict[str, Any]:
+    first, *more = (word.strip() for word in annotation.split("|"))
+    kinds = {"int": int, "float": float, "bool": bool}
+    kind = kinds.get(first, str if about.choices or {first, *more} <= {"str", "None"} else object)
+    return {"kind": kind, "optional": "None" in more, "many": first.startswith("Sequence")}
+
+
+def check(values: Any) -> None:
+    """Raises a BlurbError, with all that is wrong, unless the declared fields of a data class may have their values."""
+    errors = ErrorCollector()
+    sound(values, errors)
+    errors.tell()
+
+
+def sound(values: T, errors: ErrorCollector) -> T:
+    """An instance of a data class with defaults in the place of what its fields may not be, which goes to `errors`."""
+    wrong = {}
+    kind: Any = type(values)
+    for name, about in of(kind).items():
+        before = len(errors.errors)
+        errors.tried(about.checked, name, getattr(values, name))
+        if len(errors.errors) > before:
+            wrong[name] = kind.__dataclass_fields__[name].default
+    return dataclasses.replace(values, **wrong) if wrong else values  # type: ignore[type-var]
+
+
+def read(
+    content: Mapping[str, Any], table: Field, where: object, errors: ErrorCollector, under: str = ""
+) -> dict[str, Any]:
+    """The good values of a table; all faults go to `errors`.
+
+    :param where: file of the table
+    :param under: key of the table in the file
+    """
+    place = f"{where}, {under}" if under else where
+    keys = dict.fromkeys(content, table.keys) if isinstance(table.keys, Field) else table.keys or {}
+    good = {}
+    for name, given in content.items():
+        if name not in keys:
+            errors.add(UnknownName(table.noun or "key", name, keys, table.aliases, where=place))
+            continue
+        about, before = keys[name], len(errors.errors)
+        if about.keys is not None and errors.tried(about.checked, name, given, place) is not None:
+            inside = f"{under}.{name}" if under else name
+            tables = given if isinstance(given, list) else [given]
+            parts = [read(each, about, where, errors, inside) for each in tables]
+            given = parts if isinstance(given, list) else parts[0]
+        if len(errors.errors) > before and about.parse is not None:
+            continue
+        value = errors.tried(about.value, name, given, place)
+        if value is not None:
+            good[name] = value
+    for name, about in keys.items():
+        if about.required and name not in content:
+            errors.add(SettingsError(f"'{name}' is missing.", where=place))
+    return good

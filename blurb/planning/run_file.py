@@ -1,0 +1,70 @@
+"""A whole run as a TOML file: its keys are the options of `blurb run`, and `[set]` is a table of settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from blurb import fields
+from blurb.execution.options import options_of
+from blurb.fields import TEXTS, Field
+from blurb.messages.errors import ErrorCollector
+from blurb.planning.options import LIMITED, RunOptions
+from blurb.protocols.settings import TABLE, parse_overrides
+from blurb.system import toml
+
+NO_KEYS = ("config", "dry_run")
+"""Options that say what to do with the file."""
+KEY = {
+    name: about.flag.removeprefix("--") or name
+    for name, (_, about) in options_of(RunOptions).items()
+    if name not in NO_KEYS
+}
+"""Option -> its key in the file."""
+
+
+def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given, over those of the file that `config` names; raises all that is wrong with it."""
+    if given.get("config") is None:
+        return dict(given)
+    path, errors = Path(given["config"]), ErrorCollector()
+    values = fields.read(toml.read(path), _table(), path, errors)
+    errors.tell()
+    option = {key: name for name, key in KEY.items()}
+    options = {option.get(key, key): value for key, value in values.items()}
+    typed = given.get("settings", {})
+    short = {*given, *(LIMITED if "limit" in given else ()), *(["relation_input"] if "dummy_tokens" in given else [])}
+    own = {name: value for name, value in options.pop("settings", {}).items() if name not in short}
+    return {
+        **{name: value for name, value in options.items() if name not in typed},
+        **given,
+        "settings": {**own, **typed},
+    }
+
+
+def _table() -> Field:
+    """What the keys may hold; what Python takes beside texts is none of a file."""
+    kinds = {name: about for name, (_, about) in options_of(RunOptions).items() if name in KEY}
+    keys = {KEY[name]: replace(about, kind=str) if about.kind is object else about for name, about in kinds.items()}
+    return Field(dict, keys={"model": TEXTS, **keys, "tasks": TEXTS, "set": TABLE}, noun="option")
+
+
+def write(options: RunOptions) -> str:
+    """The file of a run, from which the same run is read; options with their defaults are left out."""
+    given = {name: getattr(options, name) for name in KEY if name != "settings"}
+    defaults = vars(RunOptions())
+    models = [str(model) for model in options.model] if isinstance(options.model, tuple) else options.model
+    lines = [f"model = {_toml(models)}"]
+    lines += [f"{KEY[name]} = {_toml(value)}" for name, value in given.items() if value != defaults[name]]
+    settings = parse_overrides(options.settings)
+    lines += ["", "[set]", *(f"{name} = {_toml(value)}" for name, value in settings.items())] if settings else []
+    return "\n".join([*lines, ""])
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False).replace("\x7f", "\\u007f")
