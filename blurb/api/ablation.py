@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb import fields
+from blurb import fields, formulations, tasks
+from blurb.api.running import announced, run_trials
 from blurb.messages.errors import SettingsError, Tell, tell_damage
+from blurb.planning import ablation_tables, ablations, plan, preflight
 from blurb.planning.ablate_options import AblateOptions
+from blurb.planning.request import check_writable, typed_settings
+from blurb.results import from_store
+from blurb.store.store import Store
 
 if TYPE_CHECKING:
     from blurb.execution.job import Job, TrialOutcome
@@ -36,11 +41,6 @@ class Ablation:
 
 def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | None:
     """Runs all cells of an axis, and writes the tables and the picture; None after a dry run."""
-    from blurb import tasks
-    from blurb.api.running import announced, run_trials
-    from blurb.planning import ablations
-    from blurb.planning.request import check_writable, typed_settings
-
     fields.check(options)
     out = Path(options.out)
     if plot is not None:
@@ -80,15 +80,10 @@ def _plan(
     options: AblateOptions, grid: Grid, chosen: list[Task], common: Mapping[str, Any]
 ) -> tuple[list[Request], list[Planned]]:
     """A request and its trials for every cell; an impossible cell is refused before any training."""
-    from dataclasses import replace
-
-    from blurb.planning import preflight
 
     of_axis = dict.fromkeys(grid.cells[0].settings, f"--axis {options.axis}")
     request = preflight.resolved(options, chosen, common, {**options.shorthands, **of_axis})
     requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
-
-    from blurb.planning import plan
 
     planned = [plan.prepare(request) for request in requests]
     _check_cells_differ(grid, [cell.final for cell in planned])
@@ -103,8 +98,6 @@ def _title(options: AblateOptions, request: Request, common: Mapping[str, Any]) 
 
 def _check_axis(grid: Grid, chosen: list[Task]) -> None:
     """Raises a SettingsError if the axis does not apply to a task, as far as that shows without the model."""
-    from blurb import formulations
-
     for task in chosen:
         formulation = formulations.bind(task)
         concerned = {"head", *formulation.own_settings, *(["pooling"] if formulation.pooled else [])}
@@ -129,8 +122,6 @@ def _write_tables(
     grid: Grid, requests: list[Request], out: Path, title: str, tell: Tell = tell_damage
 ) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
     """Writes the tables from the current store; returns their lines and files."""
-    from blurb.planning import ablation_tables
-
     results = _results(requests, tell)
     lines = ablation_tables.lines(grid, results, [task.name for task in requests[0].tasks])
     parts = [part for row in results if row for part in row.note.split("; ") if part not in title]
@@ -141,9 +132,6 @@ def _write_tables(
 
 def _results(requests: list[Request], tell: Tell = tell_damage) -> list[RowScores | None]:
     """The row of each request in the store, None if it has none."""
-    from blurb.results import from_store
-    from blurb.store.store import Store
-
     rows = from_store.read(Store(requests[0].store), tell)
     cells = []
     for request in requests:

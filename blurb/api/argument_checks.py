@@ -14,9 +14,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
+from blurb.api.results import Results
 from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError
 from blurb.planning.named_models import NamedModel
 from blurb.planning.options import KEEP
+from blurb.regression import Rules
+from blurb.results.row_scores import RowScores
 from blurb.system.files import of_system
 from blurb.tasks import SCORED
 
@@ -29,15 +32,10 @@ HIDDEN = "an object that cannot be shown, of type"
 
 
 def _is_row(value: object) -> bool:
-    from blurb.api.results import Results
-    from blurb.results.row_scores import RowScores
-
     return isinstance(value, str | os.PathLike | Results | RowScores)
 
 
 def _is_rules(value: object) -> bool:
-    from blurb.regression import Rules
-
     return isinstance(value, Rules)
 
 

@@ -9,9 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
+from blurb.api.running import execute
 from blurb.messages.errors import UnknownName
 from blurb.planning.named_models import NamedModel
 from blurb.planning.options import RunOptions
+from blurb.planning.run_file import with_file
+from blurb.protocols.settings import ELSEWHERE, FIELDS
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
@@ -31,9 +34,6 @@ def given_as_options(call: Callable[P, Results]) -> Callable[P, Results]:
 
     @functools.wraps(call)
     def run_with(*arguments: P.args, **keywords: P.kwargs) -> Results:
-        from blurb.api.running import execute
-        from blurb.planning.run_file import with_file
-
         given = signature.bind(*arguments, **keywords).arguments
         _refuse_unknown(given.get("settings", {}))
         return execute(RunOptions(**with_file(given)))
@@ -135,8 +135,6 @@ def run(
 
 def _refuse_unknown(settings: Mapping[str, Any]) -> None:
     """Raises an UnknownName for a keyword that is neither an option nor a setting, with the nearest of both."""
-    from blurb.protocols.settings import ELSEWHERE, FIELDS
-
     options = [field.name for field in dataclasses.fields(RunOptions) if field.name != "settings"]
     for name in settings:
         if name not in FIELDS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blurb import tasks
+from blurb import formulations, tasks
 from blurb.learners import of_protocol
 from blurb.protocols.protocol import Protocol
 from blurb.protocols.settings import FIELDS, groups
@@ -87,8 +87,6 @@ def _of_task(protocol: Protocol, task: Task) -> list[SettingValue]:
 
 def _concerned(protocol: Protocol, task: Task) -> set[str]:
     """The settings that can change what a trial of the task does, whatever its head."""
-    from blurb import formulations
-
     formulation = formulations.bind(task)
     foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
     foreign |= {"word_pooling", "window"} if formulation.pooled else {"pooling", "ngrams", "min_count"}

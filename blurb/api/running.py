@@ -10,13 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blurb.api.comparing import check
 from blurb.api.generator_lock import generator_lock
+from blurb.api.results import Results
 from blurb.api.throttled import Throttled
+from blurb.cost import model
+from blurb.cost.budget import choose_protocol
+from blurb.execution import engines
 from blurb.messages.errors import BlurbError, Tell, safe_message, tell_damage
+from blurb.planning import plan, preflight
 from blurb.planning.options import AUTO, RunOptions
+from blurb.planning.run_warnings import left_out, warnings_of
+from blurb.results import tables
+from blurb.store.store import Store
+from blurb.terminal import estimate
+from blurb.terminal.estimate import show_budget
+from blurb.terminal.planned import list_trials
+from blurb.terminal.progress import Display
 
 if TYPE_CHECKING:
-    from blurb.api.results import Results
     from blurb.cost.model import Estimate
     from blurb.execution.engine import Engine
     from blurb.execution.job import Job, TrialOutcome
@@ -46,12 +58,6 @@ def executed(
     :param design: how these were planned
     :param check_rows: whether to make the check of the options, too
     """
-    from blurb.api.comparing import check
-    from blurb.api.results import Results
-    from blurb.planning import preflight
-    from blurb.results import tables
-    from blurb.store.store import Store
-
     request, engine, rules = preflight.checked(options)
     request = dataclasses.replace(request, counts=counts or {}, design=design)
     planned, expected = _plan(request, engine)
@@ -89,10 +95,6 @@ def run_trials(
     :param name: distinguishes a trial from others of its model, task and seed
     :param engine: runs them; None is this machine
     """
-    from blurb.execution import engines
-    from blurb.planning import plan
-    from blurb.terminal.progress import Display
-
     request = planned[0].request
     jobs = [one for each in planned for one in each.jobs]
     searched = {one.path for each in planned for one in each.searched}
@@ -132,10 +134,6 @@ def announced(
     :param cells: names of the plans, if they are the cells of an ablation
     :param engine: will run them; None is this machine
     """
-    from blurb.cost import model
-    from blurb.terminal import estimate
-    from blurb.terminal.planned import list_trials
-
     request = planned[0].request
     if request.dry_run:
         list_trials(planned, cells)
@@ -153,9 +151,6 @@ def announced(
 
 
 def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine | None) -> None:
-    from blurb.execution import engines
-    from blurb.planning.run_warnings import left_out, warnings_of
-
     request = planned[0].request
     warnings = warnings_of(planned, expected, request.store, engine or engines.here(request.jobs))
     if request.all_found:
@@ -166,10 +161,6 @@ def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine 
 
 def _plan(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
     """The trials, announced with their cost; with a budget those of the protocol that fits."""
-    from blurb.cost.budget import choose_protocol
-    from blurb.planning import plan, preflight
-    from blurb.terminal.estimate import show_budget
-
     if request.budget is None:
         planned = [plan.prepare(request)]
         if not request.dry_run:  # a calibration takes seconds, and would be for nothing

@@ -15,6 +15,7 @@ import click
 from blurb import tasks
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.names import known_as
+from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.registry import Registry
 
 added: Registry[click.Command | click.Option] = Registry("command", "", "", "blurb.commands")
@@ -176,8 +177,6 @@ def _options(error: click.UsageError) -> set[str]:
 
 def _with_meant(error: click.NoSuchOption) -> click.NoSuchOption:
     """An unknown option with what was meant: one of other tools, or a setting by its name or that of transformers."""
-    from blurb.protocols.settings import ELSEWHERE, FIELDS
-
     name = error.option_name.lstrip("-").replace("-", "_")
     setting, options = ELSEWHERE.get(name, name), _options(error)
     other = [each for each in OPTIONS_MEANT.get(error.option_name, ()) if each.partition(" ")[0] in options]

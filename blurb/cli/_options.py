@@ -12,10 +12,12 @@ import click
 
 from blurb import fields
 from blurb.cli import _complete
+from blurb.execution.engines import engines
 from blurb.execution.options import options_of
 from blurb.fields import KINDS, Field
 from blurb.messages.errors import SettingsError
 from blurb.planning.options import RunOptions, TrainOptions
+from blurb.protocols.settings import groups
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -160,9 +162,6 @@ class WithSettings(click.Command):
     """A command whose help lists options by group, the keys of `--set`, and engines."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        from blurb.execution.engines import engines
-        from blurb.protocols.settings import groups
-
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(context):
             record = parameter.get_help_record(context)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,8 @@ from blurb.cli import _complete
 from blurb.cli._exit import gate
 from blurb.cli._formats import formats
 from blurb.cli._options import ACROSS, POINTS, STORE
+from blurb.messages.text import grouped, signed
+from blurb.system.files import write_whole
 from blurb.tasks import SCORED
 from blurb.terminal.output import json_text, show
 
@@ -135,7 +138,6 @@ def report(
     :param given: candidate, baseline and store as they were typed, for the command that shows the examples
     """
     from blurb.regression import as_json, markdown, workflow_commands
-    from blurb.system.files import write_whole
 
     if junit:
         write_whole(junit, decision.to_junit())
@@ -155,8 +157,6 @@ def report(
 
 def _explain(decision: Decision, candidate: str, baseline: str, output: Path) -> None:
     """Names the command that shows the examples behind a regression, or why there is none."""
-    from shlex import quote
-
     from blurb.regression import Outcome
     from blurb.results.score import SCORE
 
@@ -171,7 +171,6 @@ def _explain(decision: Decision, candidate: str, baseline: str, output: Path) ->
 
 def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     """Prints the score first, then the datasets, then the examples with more mistakes."""
-    from blurb.messages.text import grouped, signed
     from blurb.regression import Outcome, table
     from blurb.results.comparison import PAIRED
 

@@ -10,15 +10,15 @@ import click
 
 from blurb.cli._exit import PARTLY
 from blurb.cli._formats import formats
+from blurb.doctor import Report, examine
+from blurb.messages.text import plural
 from blurb.terminal.output import json_text
 
 if TYPE_CHECKING:
-    from blurb.doctor import Fact, Report
+    from blurb.doctor import Fact
 
 
 def _printed() -> object:
-    from blurb.doctor import Report
-
     return Report
 
 
@@ -36,8 +36,6 @@ def command(what: Path | None, form: str) -> None:
 
     Exit code 0 if nothing is wrong, 1 if something is, 2 if there is no WHAT or blurb cannot tell what it is.
     """
-    from blurb.doctor import examine
-
     report = examine(what)
     if form == "json":
         click.echo(json_text(asdict(report)), nl=False)
@@ -48,8 +46,6 @@ def command(what: Path | None, form: str) -> None:
 
 
 def _show(report: Report) -> None:
-    from blurb.messages.text import plural
-
     click.secho(f"{report.kind.capitalize()} {report.subject}".strip(), bold=True)
     facts = {
         name.removesuffix("_bytes").replace("bytes", "size").replace("_", " "): _told(value, name.endswith("bytes"))

@@ -7,9 +7,14 @@ from typing import Annotated, Any, TypedDict
 
 import click
 
+from blurb import tasks
+from blurb.api import protocols
+from blurb.api.protocols import SettingValue, seed_counts
 from blurb.cli import _complete
 from blurb.cli._formats import formats
 from blurb.cli._group import Group
+from blurb.learners import of_protocol
+from blurb.protocols.protocol import load, names
 from blurb.records import Rule, columns
 from blurb.terminal.output import show
 
@@ -24,8 +29,6 @@ class Listed(TypedDict):
 
 
 def _values() -> object:
-    from blurb.api.protocols import SettingValue
-
     return list[SettingValue]
 
 
@@ -36,10 +39,6 @@ def command(context: click.Context, form: str) -> None:
     """List the protocols, or show the settings of one."""
     if context.invoked_subcommand:
         return
-    from blurb import tasks
-    from blurb.api.protocols import seed_counts
-    from blurb.learners import of_protocol
-    from blurb.protocols.protocol import load, names
 
     thirteen = tasks.select("all")
     rows: list[tuple[Any, ...]] = [
@@ -69,10 +68,6 @@ def show_protocol(name: str, selection: str, form: str) -> None:
 
     In csv and json there is a line for each task and setting. Settings that do not concern a task are left out.
     """
-    from blurb import tasks
-    from blurb.api import protocols
-    from blurb.learners import of_protocol
-
     protocol = of_protocol.load(name)
     lines = protocols.values(protocol, tasks.load_selection(selection))
     if form != "table":

@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from blurb.api import running
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
 from blurb.cli._options import WithSettings, all_of
+from blurb.leaderboard.neighbours import with_neighbours
+from blurb.leaderboard.terminal import render
 from blurb.messages.errors import SettingsError
+from blurb.messages.text import option, plural
+from blurb.planning import preflight, run_file
 from blurb.planning.options import RunOptions
+from blurb.results import tables
+from blurb.terminal.output import console
 
 if TYPE_CHECKING:
     from blurb.api import Results
@@ -36,9 +43,6 @@ def command(form: str, **given: Any) -> None:
     Exit code: 0 all trials done, 1 some failed, 2 the command cannot start; with --check that of blurb check, or 2
     if a trial failed; 128 + the number of a signal if interrupted: 130 Ctrl-C, 143 SIGTERM (docs/ci.md).
     """
-    from blurb.api import running
-    from blurb.planning import preflight, run_file
-
     source = click.get_current_context().get_parameter_source
     typed = {name: value for name, value in given.items() if source(name) is not ParameterSource.DEFAULT}
     if not given["model"]:
@@ -74,8 +78,6 @@ def command(form: str, **given: Any) -> None:
 
 
 def _show_submitted(options: RunOptions, results: Results) -> None:
-    from blurb.messages.text import option, plural
-
     handed_over = results.submitted[0]
     if options.print_script:
         click.echo(handed_over.script, nl=False)
@@ -85,12 +87,6 @@ def _show_submitted(options: RunOptions, results: Results) -> None:
 
 
 def _show_rows(options: RunOptions, results: Results) -> None:
-    from blurb.leaderboard.neighbours import with_neighbours
-    from blurb.leaderboard.terminal import render
-    from blurb.messages.text import option
-    from blurb.results import tables
-    from blurb.terminal.output import console
-
     out = console(width=120)
     out.print(render(sorted(results.rows, key=lambda row: row.kind.place), out.width))  # encoders, then baselines
     out.print(with_neighbours(results.rows, results.others, out.width))

@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import click
 
+from blurb.api.runs import find, finish, stored_rows, verified
+from blurb.api.runs import remove as remove_row
+from blurb.api.runs import rename as rename_row
 from blurb.cli import _complete
+from blurb.cli._exit import PARTLY
 from blurb.cli._formats import formats
 from blurb.cli._group import Group
 from blurb.cli._options import STORE
+from blurb.execution import row_edits
+from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages.text import plural
 from blurb.records import Count, columns
+from blurb.results import tables
+from blurb.store import row_contents
+from blurb.store.store import Store
+from blurb.system.files import size_of
 from blurb.tasks import SCORED
 from blurb.terminal.output import show
 
@@ -71,11 +82,6 @@ def command(context: click.Context, output: Path, form: str) -> None:
     """
     if context.invoked_subcommand:
         return
-    from blurb.api.runs import stored_rows
-    from blurb.messages.text import plural
-    from blurb.store import row_contents
-    from blurb.store.store import Store
-    from blurb.system.files import size_of
 
     store = Store(output)
     rows = stored_rows(store)
@@ -125,8 +131,6 @@ def show_row(row: str, output: Path, form: str) -> None:
 
     ROW is MODEL, 'MODEL CONFIGURATION' if it has several rows, or FOLDER:ROW of another store.
     """
-    from blurb.api.runs import find
-
     stored = find(output, row)
     lines = [(trial.task, trial.seed, trial.state, *_figures(trial), str(trial.path)) for trial in stored.trials]
     if form != "table":
@@ -161,11 +165,6 @@ def verify(row: str | None, output: Path, form: str) -> None:
     With ROW those of one row, else all trials of the store. blurb run and the tables look at sizes and times of files
     only: a flipped bit is found here. Exit code: 1 if something is damaged.
     """
-    from blurb.api.runs import verified
-    from blurb.cli._exit import PARTLY
-    from blurb.messages.text import plural
-    from blurb.store.store import Store
-
     number, damaged = verified(Store(output), row)
     lines = [(str(path), ", ".join(files)) for path, files in damaged.items()]
     if lines or form != "table":
@@ -190,12 +189,6 @@ def rename(row: str, name: str, output: Path, leaderboard: Path | None) -> None:
     Its trials are copied under the new name; then those that no other row has are deleted under the old one. Refused
     while a trial of the model is running. If it is interrupted, run the same command again.
     """
-    from blurb.api.runs import find, finish
-    from blurb.api.runs import rename as rename_row
-    from blurb.messages.errors import SettingsError, UnknownName
-    from blurb.results import tables
-    from blurb.store.store import Store
-
     table = tables.place(output, leaderboard)
     try:
         stored = find(output, row)
@@ -220,14 +213,6 @@ def remove(row: str, output: Path, leaderboard: Path | None, yes: bool) -> None:
     Lists the trials and their size, and asks. Refused while a trial of the model is running. If it is interrupted, run
     the same command again.
     """
-    from blurb.api.runs import find, finish
-    from blurb.api.runs import remove as remove_row
-    from blurb.execution import row_edits
-    from blurb.messages.errors import SettingsError, UnknownName
-    from blurb.messages.text import plural
-    from blurb.results import tables
-    from blurb.store.store import Store
-
     table = tables.place(output, leaderboard)
     try:
         stored = find(output, row)

@@ -9,9 +9,12 @@ from blurb import tasks
 from blurb.data import manifest
 from blurb.data.splits import elsewhere, path_of
 from blurb.doctor._base import Fact, Problem, Report, Subject, of_error
+from blurb.execution.sweeps import FOLDER, JOBS
 from blurb.learners import of_protocol
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError
 from blurb.regression import rules
+from blurb.store import schema
+from blurb.store.store import OWNERS
 from blurb.system import toml
 from blurb.system.files import NO_FILE
 
@@ -72,9 +75,6 @@ def _settings(kind: Subject, load: Callable[..., object], path: Path, fix: str) 
 
 def _folder(path: Path) -> Report:
     from blurb.doctor import checkpoint, data, store
-    from blurb.execution.sweeps import FOLDER, JOBS
-    from blurb.store import schema
-    from blurb.store.store import OWNERS
 
     if any(
         True

@@ -9,6 +9,8 @@ from typing import Any
 from blurb import tasks
 from blurb.data import verify
 from blurb.data.examples import leaks
+from blurb.data.readers import task_file
+from blurb.data.readers._files import telling_cuts
 from blurb.data.splits import elsewhere
 from blurb.doctor._base import Fact, Problem, Report, few, of_error
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector
@@ -88,9 +90,6 @@ def _missing(path: Path) -> Iterator[Problem]:
 
 def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
     """Every example that cannot be read."""
-    from blurb.data.readers import task_file
-    from blurb.data.readers._files import telling_cuts
-
     if same := alike(task.labels):
         what = f"These labels differ by blanks or case only: {', '.join(same)}."
         yield Problem(str(task.file), what, "If they mean the same, spell them alike in the file and in the corpus.")

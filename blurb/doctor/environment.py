@@ -8,16 +8,20 @@ import shutil
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from blurb import DISTRIBUTION, __version__
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from blurb import DISTRIBUTION, __version__, heads, metrics, tasks
 from blurb.doctor._base import Fact, Problem, Report, of_error
+from blurb.execution.engines import engines
+from blurb.learners import kinds
 from blurb.messages.errors import SettingsError, safe_message
+from blurb.registry import Registry
 from blurb.system import cache
 from blurb.system.files import nearest
-
-if TYPE_CHECKING:
-    from blurb.registry import Registry
+from blurb.tasks import types
 
 OTHER = "blurb"
 """CPython's news tool, whose package and command have the same names."""
@@ -36,9 +40,6 @@ def examine() -> Report:
 
 
 def _packages(facts: dict[str, Fact]) -> Iterator[Problem]:
-    from packaging.requirements import Requirement
-    from packaging.specifiers import SpecifierSet
-
     try:
         installed = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:
@@ -155,9 +156,6 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
 
 def _as_what_it_is(registry: Registry[Any], name: str) -> None:
     """Raises a BlurbError for a task, type or metric that is something else; two of one name are told elsewhere."""
-    from blurb import metrics, tasks
-    from blurb.tasks import types
-
     known: dict[str, Callable[[str], object]]
     known = {"blurb.tasks": tasks.get, "blurb.task_types": types.get, "blurb.metrics": metrics.get}
     if registry.group in known and name not in registry.faults:
@@ -166,12 +164,6 @@ def _as_what_it_is(registry: Registry[Any], name: str) -> None:
 
 def _registries() -> list[Registry[Any]]:
     """All that take plug-ins."""
-    from blurb import heads, metrics, tasks
-    from blurb.execution.engines import engines
-    from blurb.learners import kinds
-    from blurb.registry import Registry
-    from blurb.tasks import types
-
     known: list[Registry[Any]]
     known = [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, engines, kinds]
     return [*known, *(Registry[Any](group.partition(".")[2], "", "", group) for group in OF_EXTENSIONS)]

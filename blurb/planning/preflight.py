@@ -15,8 +15,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb import fields
+from blurb.cost.budget import budget_seconds, possible
+from blurb.execution import engines, sweeps
+from blurb.execution.engine import Launch
+from blurb.learners import DEFAULT, is_named, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
+from blurb.planning import plan, quick_checks, sources
 from blurb.planning.options import RunOptions
+from blurb.planning.request import (
+    at_hand,
+    check_files,
+    check_names,
+    check_writable,
+    folders,
+    load_protocol,
+    precision_of,
+    typed_settings,
+)
+from blurb.regression.reading import read_rules
+from blurb.results import tables
+from blurb.results.references import row_of
 
 if TYPE_CHECKING:
     from blurb.cost.budget import Rung
@@ -55,8 +73,6 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
 
     :raises BlurbError: the only thing that is wrong; `Several` if there are more
     """
-    from blurb.planning import quick_checks
-
     errors = ErrorCollector()
     options = fields.sound(options, errors)
     asked = resolve(options, errors)
@@ -88,12 +104,6 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
 
 def resolve(options: RunOptions, errors: ErrorCollector) -> Asked:
     """Each option by itself; all faults go to `errors`."""
-    from blurb.cost.budget import budget_seconds
-    from blurb.execution import engines
-    from blurb.execution.engine import Launch
-    from blurb.planning.request import at_hand, check_writable, load_protocol
-    from blurb.results import tables
-
     table = tables.place(options.output, options.leaderboard)
     protocol = errors.tried(load_protocol, options.protocol, options.suite)
     settings = _settings(options, errors)
@@ -114,8 +124,6 @@ def resolve(options: RunOptions, errors: ErrorCollector) -> Asked:
 
 def _contradictions(options: RunOptions, asked: Asked) -> Iterator[BlurbError]:
     """What of the options does not go together."""
-    from blurb.execution import engines
-
     if asked.models is not None and not asked.models:
         yield SettingsError("There is no model to run", fix="name a MODEL, or a table of them with --models FILE.")
     if options.name and len(asked.models or ()) > 1:
@@ -141,8 +149,6 @@ def _contradictions(options: RunOptions, asked: Asked) -> Iterator[BlurbError]:
 
 def check_engine_is_there(planned: Sequence[Planned], engine: Engine) -> None:
     """Raises a BlurbError if there are trials to run, and nothing on this machine to run them with."""
-    from blurb.execution import sweeps
-
     try:
         engine.check_there()
     except BlurbError:
@@ -159,8 +165,6 @@ def resolved(
     :param shorthands: setting -> option that it was given with, if not with `--set`
     :raises BlurbError: the only thing that is wrong; `Several` if there are more
     """
-    from blurb.planning.request import load_protocol
-
     errors = ErrorCollector()
     protocol = errors.tried(load_protocol, options.protocol, options.suite)
     data = errors.tried(_data, options, chosen)
@@ -172,8 +176,6 @@ def resolved(
 
 def _settings(options: RunOptions, found: ErrorCollector) -> dict[str, Any]:
     """The settings of their types, without those that have faults."""
-    from blurb.planning.request import typed_settings
-
     given = found.tried(lambda: options.overrides) or {}
     typed: dict[str, Any] = {}
     for name, value in given.items():
@@ -192,9 +194,6 @@ def _tasks(wanted: Any, found: ErrorCollector) -> list[Task]:
 
 def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
     """The rules of `check`, read before training, so that a typo costs nothing; None without it."""
-    from blurb.regression.reading import read_rules
-    from blurb.results.references import row_of
-
     if options.check is None:
         return None
     found = ErrorCollector()
@@ -208,8 +207,6 @@ def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
 
 def _data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]:
     """The folders of the data and of the originals, with all files that the tasks need."""
-    from blurb.planning.request import check_files, folders
-
     folder, raw = folders(options.suite, options.data, options.raw, chosen)  # type: ignore[arg-type]
     check_files(chosen, folder)
     return folder, raw
@@ -217,9 +214,6 @@ def _data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]
 
 def _request(options: TrainOptions, asked: Asked, errors: ErrorCollector) -> Request:
     """The request of the models that can be loaded."""
-    from blurb.planning import plan, sources
-    from blurb.planning.request import check_names, precision_of
-
     assert asked.protocol is not None
     assert asked.data is not None
     folder, raw = asked.data
@@ -251,8 +245,6 @@ def _request(options: TrainOptions, asked: Asked, errors: ErrorCollector) -> Req
 
 def _check_together(request: Request, options: RunOptions, engine: Engine) -> None:
     """Raises a SettingsError for options that do not go with the models or the protocol."""
-    from blurb.learners import of_protocol
-
     kinds = [request.learner(source) for source in request.sources]
     asked = of_protocol.kind_of(request.protocol)
     if options.keep_model != "none" and not asked.save:
@@ -272,19 +264,12 @@ def _check_together(request: Request, options: RunOptions, engine: Engine) -> No
 
 def rung_of(request: Request, rung: Rung, some: Sequence[Task]) -> Planned:
     """The trials of some tasks with the protocol that a budget may choose."""
-    from blurb.planning import plan
-    from blurb.planning.request import load_protocol
-
     protocol = load_protocol(rung.protocol, request.suite)
     return plan.prepare(dataclasses.replace(request, protocol=protocol, seeds=rung.seeds, tasks=some))
 
 
 def _try_to_plan(request: Request, asked: Asked) -> None:
     """Raises what planning refuses, with whatever protocol a budget would choose."""
-    from blurb.cost.budget import possible
-    from blurb.learners import DEFAULT, is_named
-    from blurb.planning import plan
-
     if sum(is_named(named.model) for named in asked.models or ()) > sum(
         not source.is_checkpoint for source in request.sources
     ):

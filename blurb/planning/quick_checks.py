@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb import formulations, learners
+from blurb.checkpoints import Checkpoint, references, scratch
+from blurb.doctor import checkpoint as doctor
+from blurb.heads import heads
+from blurb.learners import is_named, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, ErrorGroup, ModelError, SettingsError
+from blurb.planning.request import check_reference
+from blurb.protocols.settings import SET
+from blurb.training import devices, tracking
 
 if TYPE_CHECKING:
     from blurb.planning.options import Model, RunOptions
@@ -18,9 +26,6 @@ if TYPE_CHECKING:
 def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
     """Adds the errors of name, device, tracker, engine, models' names, and settings that do not go with a task."""
     from blurb import names
-    from blurb.learners import is_named
-    from blurb.planning.request import check_reference
-    from blurb.training import devices, tracking
 
     if options.name is not None:
         errors.tried(names.check, options.name, "The model name")
@@ -48,9 +53,6 @@ def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
 
 def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mapping[str, str]) -> None:
     """Raises a SettingsError if a setting concerns no task: its row would have the trials of another row."""
-    from blurb import formulations
-    from blurb.protocols.settings import SET
-
     if name not in formulations.specific_settings() or not chosen:
         return
     if not any(name in formulations.of(task).own_settings for task in chosen):
@@ -62,11 +64,6 @@ def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mappi
 
 def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], shorthands: Mapping[str, str]) -> None:
     """Raises a SettingsError if relation input or head do not go with a task."""
-    from blurb import formulations
-    from blurb.heads import heads
-    from blurb.learners import of_protocol
-    from blurb.protocols.settings import SET
-
     if not {"head", "relation_input"} & settings.keys():
         return
     formulation = formulations.bind(task, protocol.settings(task, settings, parameters=0))
@@ -78,10 +75,6 @@ def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], sho
 
 def look_at(model: Model, options: RunOptions) -> None:
     """Raises a BlurbError for what a reference and the files of its folder show by themselves."""
-    from blurb import learners
-    from blurb.checkpoints import Checkpoint, references, scratch
-    from blurb.planning.request import check_reference
-
     if not isinstance(model, str | Path):
         return
     reference = str(model)
@@ -101,9 +94,6 @@ def look_at(model: Model, options: RunOptions) -> None:
 
 def whole(folder: Path, error: ModelError) -> BlurbError:
     """The error of a checkpoint; if its parts have several faults, all of them."""
-    from blurb.checkpoints import Checkpoint
-    from blurb.doctor import checkpoint as doctor
-
     checkpoint = Checkpoint(folder)
     problems = [] if doctor.structure(checkpoint) else doctor.parts(checkpoint)
     if len(problems) < 2:  # of no checkpoint at all, nothing that it lacks need be told

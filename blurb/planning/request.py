@@ -8,10 +8,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb import names, tasks
+from blurb.checkpoints import scratch
 from blurb.data import home
+from blurb.data.splits import path_of
+from blurb.heads._spec import canonical
+from blurb.learners import is_named, of_protocol
+from blurb.learners.building import resolve
 from blurb.messages.errors import DataError, ErrorCollector, SettingsError
 from blurb.names import known_as
+from blurb.protocols import settings
+from blurb.store import plugins
 from blurb.system.files import nearest
+from blurb.tasks import SPLITS, TWELVE, select
 
 if TYPE_CHECKING:
     from blurb.checkpoints import Source
@@ -51,9 +60,6 @@ def folders(
 
 def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
     """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
-    from blurb.learners import of_protocol
-    from blurb.store import plugins
-
     loaded = of_protocol.load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
     if str(protocol).endswith(".toml"):
         searched = [{axis: value} for axis, values in loaded.search.items() for value in values]
@@ -70,16 +76,12 @@ def at_hand(chosen: list[Task], data: Path | None) -> list[Task]:
 
 
 def _missing(task: Task, folder: Path) -> list[str]:
-    from blurb.data.splits import path_of
-    from blurb.tasks import SPLITS
-
     return [task.files[split] for split in SPLITS if not path_of(task, folder, split).is_file()]
 
 
 def check_files(chosen: list[Task], folder: Path) -> None:
     """Raises a DataError that lists every missing dataset, before anything is trained."""
     from blurb.data.splits import elsewhere
-    from blurb.tasks import TWELVE, select
 
     if not folder.is_dir():
         why = "is a file; give its folder" if folder.exists() else "the data folder does not exist"
@@ -109,8 +111,6 @@ def check_writable(**places: Path) -> None:
 
 def check_reference(reference: str) -> None:
     """Raises a SettingsError for what cannot be a model: the name of a task, a name that is not valid UTF-8."""
-    from blurb import tasks
-
     selections = tasks.selections()
     if known_as(reference, selections) in selections and not Path(reference).is_dir():
         raise SettingsError(
@@ -131,11 +131,6 @@ def source(
     tokenizer: Tokenizer | None = None,
 ) -> Source:
     """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
-    from blurb import names
-    from blurb.checkpoints import scratch
-    from blurb.learners import is_named
-    from blurb.learners.building import resolve
-
     if name is not None:
         names.check(name, "The model name")
     if not isinstance(model, str | Path):
@@ -160,10 +155,6 @@ def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | Non
     :param given: setting -> value; text as after `--set`
     :param shorthands: setting -> option that it was given with, if not with `--set`
     """
-    from blurb.heads._spec import canonical
-    from blurb.protocols import settings
-    from blurb.store import plugins
-
     typed = settings.parse_overrides(given, shorthands)
     for kind, registry in plugins.KINDS.items():
         if kind in typed and not registry.is_builtin(typed[kind]):  # whose import takes seconds, and is not needed yet
@@ -187,8 +178,6 @@ def precision_of(options: TrainOptions, elsewhere: bool) -> str:
 
 def check_names(sources: Sequence[Source]) -> None:
     """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
-    from blurb import names
-
     errors, given = ErrorCollector(), Counter(source.name for source in sources)
     for name, count in given.items():
         errors.tried(names.check, name, "The model name")

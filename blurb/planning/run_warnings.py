@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb import tasks
+from blurb.execution.data_sources import data_verdict
 from blurb.messages.text import option, plural
 
 HIGHEST_RATE = 0.01
@@ -31,8 +33,6 @@ def warnings_of(planned: Sequence[Planned], expected: Estimate | None, output: P
 
 def left_out(planned: Sequence[Planned]) -> Iterator[str]:
     """The datasets of BLURB that nobody chose or left out, and that are not there."""
-    from blurb import tasks
-
     there = {task.name for one in planned for task in one.request.tasks}
     if lost := [task.name for task in tasks.load_selection("all") if task.name not in there]:
         yield f"Without {', '.join(lost)}, which the data folder lacks: `blurb data get` says what they need."
@@ -48,8 +48,6 @@ def _rates(planned: Sequence[Planned]) -> Iterator[str]:
 
 def _data(planned: Sequence[Planned]) -> Iterator[str]:
     """Data that its rows will call not verified."""
-    from blurb.execution.data_sources import data_verdict
-
     jobs = [job for one in planned if one.request.suite != "demo" for job in one.jobs if not job.data.original]
     verdicts = {source: data_verdict(source) for source in dict.fromkeys(job.data for job in jobs)}
     doubtful: dict[str, list[str]] = {}

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blurb.checkpoints import references, scratch
+from blurb.learners import is_named
 from blurb.messages.errors import BlurbError, ErrorCollector, ModelError
+from blurb.planning import quick_checks as before_loading
+from blurb.planning.request import source
 
 if TYPE_CHECKING:
     from blurb.checkpoints import Source
@@ -28,9 +32,6 @@ def of(
 
 def _is_remote(model: Model) -> bool:
     """Whether a reference is that of a model on the Hub."""
-    from blurb.checkpoints import references, scratch
-    from blurb.learners import is_named
-
     if not isinstance(model, str | Path) or is_named(model) or str(model).startswith(scratch.PREFIX):
         return False
     try:
@@ -40,9 +41,6 @@ def _is_remote(model: Model) -> bool:
 
 
 def _source(options: TrainOptions, named: NamedModel, folder: Path, found: ErrorCollector) -> Source | None:
-    from blurb.planning import quick_checks as before_loading
-    from blurb.planning.request import source
-
     model = named.model
     try:
         return source(
