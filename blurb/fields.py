@@ -174,20 +174,25 @@ def _annotated(annotation: str, about: Field) -> dict[str, Any]:
 def check(values: Any) -> None:
     """Raises a BlurbError, with all that is wrong, unless the declared fields of a data class may have their values."""
     errors = ErrorCollector()
-    sound(values, errors)
+    _check_all(values, errors)
     errors.tell()
 
 
 def sound(values: T, errors: ErrorCollector) -> T:
     """An instance of a data class with defaults in the place of what its fields may not be, which goes to `errors`."""
-    wrong = {}
-    kind: Any = type(values)
-    for name, about in of(kind).items():
+    wrong = _check_all(values, errors)
+    defaults = {each.name: each.default for each in dataclasses.fields(values) if each.name in wrong}  # type: ignore[arg-type]
+    return dataclasses.replace(values, **defaults)  # type: ignore[type-var]
+
+
+def _check_all(values: Any, errors: ErrorCollector) -> list[str]:
+    """The names of the declared fields that may not have their values; the faults go to `errors`."""
+    wrong = []
+    for name, about in of(values.__class__).items():
         before = len(errors.errors)
         errors.tried(about.checked, name, getattr(values, name))
-        if len(errors.errors) > before:
-            wrong[name] = kind.__dataclass_fields__[name].default
-    return dataclasses.replace(values, **wrong) if wrong else values  # type: ignore[type-var]
+        wrong += [name] * (len(errors.errors) > before)
+    return wrong
 
 
 def read(

@@ -147,3 +147,10 @@ def test_the_fields_of_a_data_class_have_the_kinds_of_its_annotations() -> None:
     with pytest.raises(ErrorGroup) as caught:
         fields.check(Declared(0, 1.0, "c", several=["a", "c"]))
     assert len(caught.value.errors) == 4
+
+
+def test_defaults_stand_in_for_what_cannot_be() -> None:
+    errors = ErrorCollector()
+    assert fields.sound(Declared(1, share=2.0, word="b", several=["c"]), errors) == Declared(1, word="b")
+    assert [str(error).partition(" ")[0] for error in errors.errors] == ["share", "several"]
+    assert fields.sound(Declared(1, own=4), errors) == Declared(1, own=4)

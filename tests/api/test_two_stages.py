@@ -99,8 +99,8 @@ def test_the_plan_is_no_part_of_an_identity(tmp_path: Path) -> None:
         ({"seeds": "many"}, "or auto"),
         ({"seeds": "auto", "against": "old", "detect": 0.0}, "must be above 0"),
         ({"seeds": "auto", "against": "old", "detect": -1.0}, "must be above 0"),
-        ({"seeds": "auto", "against": "old", "detect": 1.5, "power": 0.0}, "above the level and below 1"),
-        ({"seeds": "auto", "against": "old", "detect": 1.5, "power": 1.0}, "above the level and below 1"),
+        ({"seeds": "auto", "against": "old", "detect": 1.5, "power": 0.0}, "power must be above 0 and below 1"),
+        ({"seeds": "auto", "against": "old", "detect": 1.5, "power": 1.0}, "power must be above 0 and below 1"),
         ({"seeds": "auto", "against": "none", "detect": 1.5}, "none|no finished row"),
         ({"seeds": "auto", "against": "old", "detect": 1.5, "budget": "1h"}, "chooses the protocol"),
         ({"seeds": "auto", "against": "old", "detect": 1.5, "model": ["scratch:tiny", "scratch:mini"]}, "one MODEL"),
@@ -139,10 +139,11 @@ def test_a_pilot_that_failed_ends_there(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_ablate_knows_no_word(tmp_path: Path) -> None:
+    from blurb.api.ablation import ablate
     from blurb.planning.ablate_options import AblateOptions
 
     with pytest.raises(SettingsError, match="a whole number"):
-        AblateOptions(model="scratch:tiny", axis="head", seeds="auto")
+        ablate(AblateOptions(model="scratch:tiny", axis="head", seeds="auto"))
     assert two_stages.SPLIT == "test"  # as `blurb compare`
 
 
