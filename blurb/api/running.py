@@ -148,7 +148,7 @@ def announced(
         _warn(planned, None, options, engine)
         return list(planned), None
     if options.dry_run or (expected.waiting and options.progress):  # else the trials say at once that all are done
-        estimate.show(expected, Path(options.output), err=not options.dry_run)
+        estimate.show(expected, err=not options.dry_run)
         _warn(planned, expected, options, engine)
     return model.predicted(planned, expected), expected
 
@@ -157,7 +157,7 @@ def _warn(planned: Sequence[Planned], expected: Estimate | None, options: TrainO
     from blurb.execution import engines
     from blurb.planning.run_warnings import left_out, warnings_of
 
-    told = warnings_of(planned, expected, Path(options.output), engine or engines.here(options.jobs))
+    told = warnings_of(planned, expected, engine or engines.here(options.jobs))
     if getattr(options, "tasks", "") is None and options.suite != "demo":
         told = [*left_out(planned), *told]
     for text in told if options.dry_run or options.progress else ():

@@ -187,7 +187,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
             "predict_seconds": round(time.perf_counter() - fitted, 2),
             "train_units": len(units["train"].used),
             "features_version": cache.VERSION,
-            **({"predicted": _predicted(job, content.task)} if job.predicted else {}),
+            "predicted": _predicted(job, content.task),
             **learner.facts,
         }
         log.info("trained in %.1f s", fitted - clock)
