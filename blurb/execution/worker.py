@@ -228,7 +228,6 @@ def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool
         if read_predictions(aside / PREDICTIONS) == read_predictions(path / PREDICTIONS):
             shutil.rmtree(path / saved_models.FOLDER, ignore_errors=True)  # it is damaged, or would not be made again
             (aside / saved_models.FOLDER).rename(path / saved_models.FOLDER)
-            store.note(path)  # its folder has changed
         elif job.keep == "replace":
             store.put(aside, path, lease, replace=True)
         else:
