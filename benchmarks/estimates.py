@@ -96,9 +96,8 @@ def run(case: Case, folder: str, data: Path, store: Path) -> None:
     # Not `ru_maxrss`, which begins with that of the process that started this one.
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
     memory = int(status["VmHWM"].split()[0]) * 1024
-    disk = sum(file.stat().st_size for file in job.path.iterdir())
     card = torch.cuda.max_memory_reserved() if torch.cuda.is_available() else 0
-    print(json.dumps({**taken, "memory": memory, "disk": disk, "card": card}))
+    print(json.dumps({**taken, "memory": memory, "card": card}))
 
 
 def main() -> None:
@@ -115,7 +114,7 @@ def main() -> None:
     calibration.clock = time.process_time
     ratios: list[float] = []
     columns = ("encoder", "task", "settings", "predicted s", "process s", "ratio", "wall s", "memory GB", "measured")
-    print(f"| {' | '.join(columns)} | disk KB | measured |\n|---|---|---|{'---:|' * 8}", flush=True)
+    print(f"| {' | '.join(columns)} |\n|---|---|---|{'---:|' * 6}", flush=True)
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         os.environ["BLURB_HOME"] = str(work / "home")
@@ -144,8 +143,7 @@ def main() -> None:
             words = " ".join(f"{key}={value}" for key, value in settings.items()) + f" {wanted}" * (wanted != "auto")
             print(
                 f"| {size} | {task} | {words} | {found.seconds:.0f} | {taken['process']:.0f} | {ratios[-1]:.2f} | "
-                f"{taken['wall']:.0f} | {found.memory / 1e9:.2f} | {taken['memory'] / 1e9:.2f} | "
-                f"{found.store / 1e3:.0f} | {taken['disk'] / 1e3:.0f} |",
+                f"{taken['wall']:.0f} | {found.memory / 1e9:.2f} | {taken['memory'] / 1e9:.2f} |",
                 flush=True,
             )
     right = sum(1 / 1.3 <= ratio <= 1.3 for ratio in ratios)

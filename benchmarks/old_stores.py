@@ -19,7 +19,7 @@ from blurb import formulations
 from blurb.learners import is_named
 from blurb.messages.errors import StoreError
 from blurb.store import planned_rows, provenance, schema
-from blurb.store.index.union import FOLDER as INDEX
+from blurb.store.index.cache import FOLDER as INDEX
 from blurb.store.planned_rows import PlannedRow
 from blurb.store.record import read_metrics, read_spec
 from blurb.store.store import OWNERS, Store

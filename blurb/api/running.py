@@ -146,14 +146,14 @@ def announced(
         _warn(planned, None, engine)
         return list(planned), None
     if request.dry_run or (expected.waiting and request.progress):  # else the trials say at once that all are done
-        estimate.show(expected, request.store, err=not request.dry_run)
+        estimate.show(expected, err=not request.dry_run)
         _warn(planned, expected, engine)
     return model.predicted(planned, expected), expected
 
 
 def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine | None) -> None:
     request = planned[0].request
-    warnings = warnings_of(planned, expected, request.store, engine or engines.here(request.jobs))
+    warnings = warnings_of(planned, expected, engine or engines.here(request.jobs))
     if request.all_found:
         warnings = [*left_out(planned), *warnings]
     for text in warnings if request.dry_run or request.progress else ():

@@ -1,1 +1,1 @@
-"""What a run will take: time, memory and disk, before it starts (`model.py`), corrected by `history.py`."""
+"""What a run will take: time and memory, before it starts (`model.py`), corrected by `history.py`."""

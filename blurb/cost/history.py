@@ -20,6 +20,9 @@ machine may have been busy at the time."""
 SHORT = 10.0
 """Predicted seconds below which a trial does not correct longer ones: what it took was mostly its start."""
 
+ROUNDED = 0.01
+"""The measured times are rounded to so many seconds; a trial that took less is known nevertheless."""
+
 
 @dataclass(frozen=True)
 class Correction:
@@ -34,12 +37,13 @@ class Correction:
 
 @dataclass(frozen=True)
 class History:
-    """Ratios of measured to predicted seconds of finished trials.
+    """Ratios of measured to predicted seconds of finished trials, and all measured seconds.
 
-    :param ratios: by kind of learner and type of task
+    :param ratios: by kind of learner and type of task, as `seconds`
     """
 
     ratios: Mapping[tuple[str, str], list[float]] = field(default_factory=dict)
+    seconds: Mapping[tuple[str, str], list[float]] = field(default_factory=dict)
 
     def correction(self, learner: str, type_: str) -> Correction:
         """The correction from trials of that learner and type: their geometric mean, of n below `ENOUGH` to the power
@@ -57,11 +61,13 @@ def read(root: Path, predicted: Mapping[Path, tuple[str, str, float]], environme
     :param predicted: kind, type and predicted seconds of known trials, by folder; for others the provenance counts
     """
     ratios: dict[tuple[str, str], list[float]] = {}
+    measured: dict[tuple[str, str], list[float]] = {}
     for path, foreseen, taken in _finished(root, environment):
         kind, type_, seconds = predicted.get(path) or foreseen or ("", "", 0.0)
+        measured.setdefault((kind, type_), []).append(max(taken, ROUNDED))
         if seconds >= SHORT and taken > 0:
             ratios.setdefault((kind, type_), []).append(taken / seconds)
-    return History(ratios)
+    return History(ratios, measured)
 
 
 def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, Predicted | None, float]]:

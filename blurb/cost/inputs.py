@@ -4,24 +4,50 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from blurb import formulations, tasks
 from blurb.checkpoints.encoder_size import EncoderSize
-from blurb.cost.batch_shapes import Ints, Lengths
 from blurb.data.schema import Example
 from blurb.execution.data_sources import load_data
 from blurb.execution.job import Job
 from blurb.execution.units import units_of
 from blurb.formulations._base import Formulation
 from blurb.inputs.cache import features_key, stored_lengths
-from blurb.inputs.features import RAGGED, Features
+from blurb.inputs.features import Features
 from blurb.learners.base import Subset
 from blurb.protocols.settings import Settings, limits
 
+Ints = npt.NDArray[np.int64]
 SAMPLE = 256
 """Sample size per split without cached features: the mean length is then known to about 3 %."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Sub-tokens per row of some examples, including special tokens.
+
+    :param rows: (rows,) length of each
+    :param unit: (rows,) index of its example; long examples have several rows
+    :param units: number of examples
+    :param exact: whether all examples were tokenised, and not a sample
+    :param words: words of all examples, 0 if none are predicted
+    :param seconds: seconds to tokenise them; 0 if they are cached
+    """
+
+    rows: Ints
+    unit: Ints
+    units: int
+    exact: bool = True
+    words: int = 0
+    seconds: float = 0.0
+
+    def of(self, chosen: Ints | None) -> Ints:
+        """Lengths of the rows of the chosen examples; None for all."""
+        return self.rows if chosen is None else self.rows[np.isin(self.unit, chosen)]
 
 
 class Inputs:
@@ -50,16 +76,9 @@ class Inputs:
             for split in tasks.SPLITS:
                 rows, _ = units_of(formulation, content, split)
                 numbers = np.arange(len(rows))
-                read = _read(formulation, rows)
-                lengths[split] = Lengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows), read=read)
+                lengths[split] = Lengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows))
             self._lengths[known] = lengths
         return self._lengths[known]
-
-
-def _read(formulation: Formulation, rows: list[Example]) -> float:
-    """Words per example, of all its texts, in a sample."""
-    some = rows[:: max(1, len(rows) // SAMPLE)]
-    return sum(len(text.split()) for part in formulation.texts(some) for text in part) / len(some)
 
 
 def _words(rows: list[Example]) -> int:
@@ -81,13 +100,11 @@ def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split
         picked = np.linspace(0, len(rows), min(SAMPLE, len(rows)), endpoint=False).astype(np.int64)
         features = formulation.features([rows[i] for i in picked], tokenizer, limit)
         times = len(rows) / len(picked)
-        lengths[split] = replicate(
-            features, len(rows), words, seconds=(time.perf_counter() - start) * times, disk=int(disk(features) * times)
-        )
+        lengths[split] = replicate(features, len(rows), words, seconds=(time.perf_counter() - start) * times)
     return lengths
 
 
-def replicate(features: Features, units: int, words: int, seconds: float, disk: int) -> Lengths:
+def replicate(features: Features, units: int, words: int, seconds: float) -> Lengths:
     """Extrapolates the lengths of a sample to all examples by repeating it.
 
     :param features: features of the sample, which has `features.example_index.max() + 1` examples
@@ -97,17 +114,7 @@ def replicate(features: Features, units: int, words: int, seconds: float, disk: 
     unit = np.concatenate(rounds)
     rows = np.resize(features.ids.lengths, len(unit))
     inside = unit < units
-    return Lengths(rows[inside], unit[inside], units, units <= sample, words, seconds, disk)
-
-
-def disk(features: Features) -> int:
-    """Bytes of features in the cache, without a few hundred bytes of headers."""
-    total = int(features.example_index.nbytes)
-    for name in RAGGED:
-        ragged = getattr(features, name)
-        if ragged is not None:
-            total += 4 * len(ragged.values) + int(ragged.offsets.nbytes)
-    return total + (0 if features.entities is None else int(features.entities.nbytes))
+    return Lengths(rows[inside], unit[inside], units, units <= sample, words, seconds)
 
 
 def drawn(lengths: Lengths, most: int, seed: int) -> Ints | None:

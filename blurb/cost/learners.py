@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blurb import tasks
-from blurb.cost import batch_shapes
-from blurb.cost.batch_shapes import Batches, Ints, Lengths
-from blurb.cost.inputs import used
+from blurb.cost.inputs import Ints, Lengths, used
 from blurb.cost.throughput import Rates
 from blurb.protocols.settings import Settings
 
@@ -24,13 +22,9 @@ WORD = 2e-6
 """The same per predicted word."""
 SETUP = 0.3
 """Fixed seconds of a trial that trains: head, optimizer, files."""
-STORED_UNIT, STORED_WORD = 30, 3.5
-"""Bytes per predicted example and word in the store: ids, gold, prediction and scores, compressed."""
 HELD = 0.2e9
 """Extra bytes of a process that trains: working memory of the backward pass, and what the allocator cannot release.
 Measured (docs/performance.md)."""
-STORED = 12_000
-"""Bytes of the other files of a trial."""
 ITERATIONS = 100
 """Iterations of a linear fit, each with a product of features and weights, and its gradient."""
 FIT_RATE = 5e9
@@ -42,24 +36,24 @@ FEW, FOLDS = 200, 5
 """If dev has fewer examples, the probe also fits each strength on folds of train. Sentences of documents count singly
 here, so HoC may be off by a fit or two."""
 PARTS = 3
-"""Cached vectors per example, or joined per word; relations have one more, sentence pairs one less."""
+"""Vectors per example, or joined per word; relations have one more, sentence pairs one less."""
 
-FEATURE, FIT_WORD = 2e-5, 3e-6
-"""Seconds to make the features of a word for `baseline:bigrams`, and to fit one label on it once: on the real sets."""
-TEXT = 40
-"""Words of an example of a type without words, about."""
-BIGRAM_STRENGTHS, BIGRAM_START = 3, 1.5
-"""Strengths that are tried, most often; seconds to load scikit-learn."""
-TAG_MEMORY, TEXT_MEMORY = 600.0, 150.0
-"""Bytes per word of `baseline:bigrams`, where words have tags and else: some twenty or five features, held twice."""
 
-NETWORK_WORD, NETWORK_SQUARE = 8e-6, 1.4e-6
-"""Seconds of a forward pass in networks that start from nothing: per word, and times the words of its text (padding,
-attention). Fitted to both networks on the twelve real sets; a set is off by a factor of 2 at most."""
-NETWORK_MEMORY, NETWORK_PAIR = 0.3e9, 500.0
-"""Bytes, and bytes per pair of words of each text of a batch: on PubMedQA."""
-NETWORK = 4e6
-"""Parameters of such networks, of which there are fewer where train has fewer words."""
+@dataclass(frozen=True)
+class Batches:
+    """Padded batches of one pass: batch i has `sizes[i]` inputs of `lengths[i]` sub-tokens.
+
+    :param share: fraction of the pass that runs; a limit of updates may end within a pass
+    """
+
+    sizes: Ints
+    lengths: Ints
+    share: float = 1.0
+
+    @property
+    def subtokens(self) -> float:
+        """Padded sub-tokens of the pass."""
+        return float((self.sizes * self.lengths).sum()) * self.share
 
 
 @dataclass(frozen=True)
@@ -90,9 +84,7 @@ class Cost:
     :param fit: seconds until the weights are chosen, including tokenising
     :param predict: seconds for dev and test after that
     :param memory: peak bytes, on top of those of a process that has loaded the libraries
-    :param store: bytes in the store
-    :param cache: bytes in the cache, shared by all trials with the same inputs
-    :param checkpoints: bytes while it runs, if it saves itself
+    :param store: not read, as `cache` and `checkpoints`; functions of plug-ins may give them
     """
 
     fit: float = 0.0
@@ -108,70 +100,68 @@ class Cost:
         return self.fit + self.predict
 
 
+def epoch_batches(lengths: Ints, batch_size: int, seed: int) -> Batches:
+    """The batches of the first epoch."""
+    from blurb.training.batches import training_batches
+
+    rng = np.random.default_rng(seed)
+    return _padded(lengths, training_batches(lengths, batch_size, rng))
+
+
+def pass_batches(lengths: Ints, device: str) -> Batches:
+    """The batches in which a split is predicted.
+
+    :param device: type of the torch device
+    """
+    from blurb.training.batches import prediction_batches
+    from blurb.training.loop import SUBTOKENS
+
+    return _padded(lengths, prediction_batches(lengths, SUBTOKENS.get(device, 8_192)))
+
+
+def _padded(lengths: Ints, batches: list[Ints]) -> Batches:
+    sizes = np.array([len(rows) for rows in batches], dtype=np.int64)
+    return Batches(sizes, np.array([lengths[rows].max() for rows in batches], dtype=np.int64))
+
+
+def epochs_of(batches: int, epochs: int, max_updates: int) -> tuple[int, float]:
+    """Epochs begun, and passes over the data; with a limit of updates the last pass may be partial."""
+    total = batches * epochs
+    if max_updates:
+        total = min(total, max_updates)
+    return math.ceil(total / batches), total / batches
+
+
 def encoder(profile: TrialProfile) -> Cost:
     """Fine-tuning: all epochs with dev after each, then test, and all of dev if a sample was used before."""
     assert profile.rates is not None
     settings, rows = profile.settings, used(profile.lengths, profile.settings, profile.seed)
-    batches = batch_shapes.training(rows["train"], settings.batch_size, profile.seed)
-    epochs, share = batch_shapes.epochs(len(batches.sizes), settings.epochs, settings.max_updates)
+    batches = epoch_batches(rows["train"], settings.batch_size, profile.seed)
+    epochs, share = epochs_of(len(batches.sizes), settings.epochs, settings.max_updates)
     train = share * float(profile.rates.step(batches.sizes, batches.lengths).sum())
     dev, test = (_predicted(profile, split, rows[split]) for split in tasks.SCORED)
     choosing = dev if not settings.dev_sample else dev * min(1.0, settings.dev_sample / _units(profile, "dev"))
     start = 0.0
     if settings.head_init == "linear":
-        start = _forward(profile, batch_shapes.prediction(rows["train"], profile.device)) + _fit(
-            profile, len(rows["train"]), 1
-        )
+        start = _forward(profile, pass_batches(rows["train"], profile.device)) + _fit(profile, len(rows["train"]), 1)
     looks = epochs if settings.select == "best" else 1
     fit = profile.rates.load + SETUP + _tokenising(profile) + start + train + looks * choosing
     again = dev if choosing < dev else 0.0
-    memory, checkpoints = _memory(profile, batches), _checkpoints(profile, _learns(profile, batches))
-    return Cost(fit, again + test, memory, _stored(profile), _cached(profile), checkpoints)
-
-
-def constant(profile: TrialProfile) -> Cost:
-    """A constant answer: only reading and writing."""
-    seconds = sum(UNIT * _units(profile, split) + WORD * _words(profile, split) for split in tasks.SCORED)
-    return Cost(UNIT * _units(profile, "train"), seconds, 0.0, _stored(profile))
-
-
-def bigrams(profile: TrialProfile) -> Cost:
-    """Features of all splits, then binary fits, one a label and strength, in the folds of train where dev is small."""
-    words = {split: _words(profile, split) or TEXT * _units(profile, split) for split in tasks.SPLITS}
-    fits = profile.labels * BIGRAM_STRENGTHS * (1 + (FOLDS - 1) * (_units(profile, "dev") < FEW))
-    fit = BIGRAM_START + FEATURE * (words["train"] + words["dev"]) + FIT_WORD * words["train"] * fits
-    memory = sum(words.values()) * (TAG_MEMORY if _words(profile, "train") else TEXT_MEMORY)
-    return Cost(fit, FEATURE * (words["dev"] + words["test"]) + constant(profile).predict, memory, _stored(profile))
+    return Cost(fit, again + test, _memory(profile, batches))
 
 
 def probe(profile: TrialProfile) -> Cost:
     """A frozen encoder: one pass over all splits, then linear fits on its vectors."""
     assert profile.rates is not None
     rows = used(profile.lengths, profile.settings, profile.seed)
-    once = {split: _forward(profile, batch_shapes.prediction(rows[split], profile.device)) for split in tasks.SPLITS}
+    once = {split: _forward(profile, pass_batches(rows[split], profile.device)) for split in tasks.SPLITS}
     items = _words(profile, "train") or _units(profile, "train")
     fits = LAYERS * STRENGTHS * (1 + FOLDS * (_units(profile, "dev") < FEW))
     fit = profile.rates.load + SETUP + _tokenising(profile) + sum(once.values()) + _fit(profile, items, fits)
     written = sum(UNIT * _units(profile, split) + WORD * _words(profile, split) for split in tasks.SCORED)
-    vector = 2.0 * LAYERS * profile.rates.shape.hidden  # half precision
-    features = sum(vector * (_words(profile, split) or PARTS * _units(profile, split)) for split in tasks.SPLITS)
     size = 4.0 * PARTS * profile.rates.shape.hidden
     weights = 8.0 * profile.parameters  # the one that is asked, and the one that is kept for the next trial
-    return Cost(fit, written, weights + size * items, _stored(profile), _cached(profile) + features)
-
-
-def from_scratch(profile: TrialProfile) -> Cost:
-    """A small network that reads words: all epochs with dev after each, then test."""
-    settings = profile.settings
-    read = {split: profile.lengths[split].read or TEXT for split in tasks.SPLITS}
-    once = {name: size * _units(profile, name) * (NETWORK_WORD + NETWORK_SQUARE * size) for name, size in read.items()}
-    batches = math.ceil(_units(profile, "train") / settings.batch_size)
-    epochs, share = batch_shapes.epochs(batches, settings.epochs, settings.max_updates)
-    sample = min(1.0, settings.dev_sample / _units(profile, "dev")) if settings.dev_sample else 1.0
-    fit = SETUP + 3 * share * once["train"] + epochs * sample * once["dev"]
-    predict, checkpoints = once["test"] + constant(profile).predict, _checkpoints(profile, NETWORK)
-    memory = NETWORK_MEMORY + NETWORK_PAIR * settings.batch_size * read["train"] ** 2
-    return Cost(fit, predict, memory, _stored(profile), checkpoints=checkpoints)
+    return Cost(fit, written, weights + size * items)
 
 
 def _forward(profile: TrialProfile, batches: Batches) -> float:
@@ -182,7 +172,7 @@ def _forward(profile: TrialProfile, batches: Batches) -> float:
 def _predicted(profile: TrialProfile, split: tasks.Split, rows: Ints) -> float:
     """Seconds to predict the given rows of a split and to score it."""
     return (
-        _forward(profile, batch_shapes.prediction(rows, profile.device))
+        _forward(profile, pass_batches(rows, profile.device))
         + UNIT * _units(profile, split)
         + WORD * _words(profile, split)
     )
@@ -209,16 +199,6 @@ def _fit(profile: TrialProfile, items: float, fits: int) -> float:
     return fits * ITERATIONS * 4 * min(items, 50_000) * size * profile.labels / FIT_RATE
 
 
-def _stored(profile: TrialProfile) -> float:
-    return STORED + sum(
-        STORED_UNIT * _units(profile, split) + STORED_WORD * _words(profile, split) for split in tasks.SCORED
-    )
-
-
-def _cached(profile: TrialProfile) -> float:
-    return sum(each.disk for each in profile.lengths.values())
-
-
 def _memory(profile: TrialProfile, batches: Batches) -> float:
     """Bytes of weights, gradients, AdamW's two moments, the best weights so far, and the largest training batch.
 
@@ -243,8 +223,3 @@ def _learns(profile: TrialProfile, batches: Batches) -> float:
     shape = profile.rates.shape
     rows = shape.vocabulary if profile.settings.weight_decay else min(shape.vocabulary, batches.subtokens)
     return profile.parameters - shape.table + int(rows) * (shape.table // max(1, shape.vocabulary))
-
-
-def _checkpoints(profile: TrialProfile, learns: float) -> float:
-    """Bytes of weights, moments and best weights, twice: a checkpoint is removed when the next is there."""
-    return 2 * 4 * learns * (4 if profile.settings.select == "best" else 3)

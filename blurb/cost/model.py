@@ -1,9 +1,11 @@
-"""Predicts time, memory and disk of trials, from a short calibration and the finished trials of the store."""
+"""Predicts time and memory of trials, from a short calibration and the finished trials of the store."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+import heapq
+import statistics
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +14,9 @@ import numpy as np
 
 from blurb import formulations, tasks
 from blurb.cost import history
-from blurb.cost.history import Correction
+from blurb.cost.history import Correction, History
 from blurb.cost.inputs import Inputs
 from blurb.cost.learners import Cost, TrialProfile
-from blurb.cost.schedule import wall
 from blurb.cost.throughput import Rates, needed
 from blurb.execution.environment import environment, threads_of
 
@@ -45,7 +46,7 @@ class TrialEstimate:
 
     @property
     def seconds(self) -> float:
-        """Predicted seconds after correction; 0 if the trial is done."""
+        """Predicted seconds after correction; 0 if the trial is done, or nothing is known of it."""
         return 0.0 if self.done else self.cost.seconds * self.correction.factor
 
     @property
@@ -94,21 +95,17 @@ class Estimate:
         largest = sorted((trial.cost.memory for trial in self.waiting), reverse=True)[: self.jobs]
         return sum(largest) + LIBRARIES * (len(largest) + (self.jobs > 1)) if largest else 0.0
 
-    @property
-    def store(self) -> float:
-        """Bytes in the store."""
-        return sum(trial.cost.store for trial in self.waiting)
 
-    @property
-    def checkpoints(self) -> float:
-        """Bytes of checkpoints beside the store's, while the largest trials that may do so run in parallel."""
-        return sum(sorted((trial.cost.checkpoints for trial in self.waiting), reverse=True)[: self.jobs])
+def wall(waiting: Iterable[float], workers: int) -> float:
+    """Seconds until the last trial ends, if each free worker takes the next one.
 
-    @property
-    def cache(self) -> float:
-        """Bytes in the cache, which trials of one model and task share."""
-        kept = {(one.job.source.name, one.job.trial.task): one.cost.cache for one in self.waiting}
-        return sum(kept.values())
+    :param waiting: seconds of the trials, in their order of start
+    :param workers: number of workers
+    """
+    free = [0.0] * workers
+    for seconds in waiting:
+        heapq.heappush(free, heapq.heappop(free) + seconds)
+    return max(free)
 
 
 def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None) -> Estimate:
@@ -129,19 +126,32 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
     predicted = {
         job.path: (job.learner.name, type_, cost.seconds) for (job, _), (type_, cost) in zip(listed, costs, strict=True)
     }
-    here = {**environment(waiting[0].device), **({"threads": threads} if threads else {})}
-    past = history.read(waiting[0].store, predicted, here)
+    own = {"threads": threads} if threads else {}
+    past = {
+        place: history.read(waiting[0].store, predicted, {**environment(place), **own})
+        for place in {job.place for job, _ in listed}
+    }
     return Estimate(
         [
-            TrialEstimate(job, type_, cost, done, past.correction(job.learner.name, type_))
+            _corrected(TrialEstimate(job, type_, cost, done, Correction()), past[job.place])
             for (job, done), (type_, cost) in zip(listed, costs, strict=True)
         ],
         jobs,
     )
 
 
+def _corrected(trial: TrialEstimate, past: History) -> TrialEstimate:
+    """The estimate with what finished trials say; a kind without a function of its cost takes as long as they did."""
+    kind = trial.job.learner
+    if kind.cost:
+        return dataclasses.replace(trial, correction=past.correction(kind.name, trial.type))
+    taken = past.seconds.get((kind.name, trial.type), [])
+    seconds = statistics.fmean(taken or [0.0])
+    return dataclasses.replace(trial, cost=Cost(fit=seconds), correction=Correction(trials=len(taken)))
+
+
 def least(jobs: Sequence[Job]) -> Estimate:
-    """The memory and disk that trials need at least, without running an encoder; of their times it says nothing.
+    """The memory that trials need at least, without running an encoder; of their times it says nothing.
 
     :raises BlurbError: if data or a tokenizer cannot be loaded
     """
@@ -198,10 +208,12 @@ def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tup
 
 
 def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tuple[str, Cost]:
-    """Type of the task and cost of a trial."""
+    """Type of the task and cost of a trial; nothing if its kind says nothing of it."""
     from blurb.training.hardware import choose_device
 
     task = tasks.load(job.data.task)
+    if not job.learner.cost:
+        return task.type, Cost()
     encoder = rates.get((job.source.location, job.trial.precision))
     lengths = inputs.of(job, job.source.checkpoint.size) if encoder else inputs.units(job)
     formulation = formulations.bind(task, job.trial.settings)
@@ -215,10 +227,7 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
         precision=job.trial.precision,
         rates=encoder,
     )
-    cost: Cost = job.learner.load("cost")(profile)
-    weights = 4.0 * job.source.parameters if job.keep != "none" else 0.0
-    checkpoints = cost.checkpoints if job.resume else 0.0
-    return task.type, dataclasses.replace(cost, store=cost.store + weights, checkpoints=checkpoints)
+    return task.type, job.learner.load("cost")(profile)
 
 
 def predicted(planned: Sequence[Planned], found: Estimate) -> list[Planned]:

@@ -1,22 +1,18 @@
-"""Whether this machine has the memory and the disk that trials are predicted to need, as far as the system tells."""
+"""Whether this machine has the memory that trials are predicted to need, as far as the system tells."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
 from blurb.cost.model import Estimate
 from blurb.execution.environment import gpus_for
 from blurb.messages.text import size
-from blurb.system import cache
-from blurb.system.files import nearest
 from blurb.training.hardware import choose_device
 
 
@@ -34,7 +30,6 @@ def memory(expected: Estimate) -> Iterator[str]:
 
 
 def _of_gpus(found: Estimate) -> Iterator[str]:
-
     gpus = gpus_for([one.job for one in found.waiting]) or [found.waiting[0].job.place]
     together = math.ceil(found.jobs / len(gpus))
     needed = sum(sorted((one.cost.memory for one in found.waiting), reverse=True)[:together])
@@ -44,20 +39,3 @@ def _of_gpus(found: Estimate) -> Iterator[str]:
             f"The largest trials need {size(needed)} of a GPU at a time, which has {size(there)}; reduce --jobs or "
             "the batch size."
         )
-
-
-def disk(found: Estimate, store: Path) -> Iterator[str]:
-    """Sentences on the disks that have less free than trials, kept models, checkpoints and the cache will take."""
-    needed: dict[int, float] = {}
-    places: dict[int, Path] = {}
-    for folder, more in ((store, found.store + found.checkpoints), (cache.home(), found.cache)):
-        with contextlib.suppress(OSError):
-            place = nearest(folder)
-            number = place.stat().st_dev
-            places.setdefault(number, place)
-            needed[number] = needed.get(number, 0.0) + more
-    for number, place in places.items():
-        with contextlib.suppress(OSError):
-            free = shutil.disk_usage(place).free
-            if needed[number] > free:
-                yield f"The disk of {place} has only {size(free)} free, of {size(needed[number])} that are needed."

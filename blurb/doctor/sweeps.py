@@ -32,7 +32,7 @@ def examine(store: Path) -> tuple[list[Problem], dict[str, int]]:
             problems.append(of_error(error, folder, PLAN_AGAIN))
     jobs = list(waiting.values())
     bad = [*_of_models(jobs), *_of_data(jobs), *_of_plugins(jobs), *of_hardware(jobs)]
-    problems += bad or _of_room(jobs, store)  # what cannot be read has no size
+    problems += bad or _of_memory(jobs, store)  # what cannot be read has no size
     facts = {"sweeps": len(folders), "trials_of_sweeps": len(jobs)} if folders else {}
     return list(dict.fromkeys(problems)), facts
 
@@ -104,8 +104,8 @@ def of_hardware(jobs: Sequence[Job]) -> Iterator[Problem]:
             yield Problem(where, str(error), "Run blurb worker elsewhere, or with --device and one that is here.")
 
 
-def _of_room(jobs: Sequence[Job], store: Path) -> list[Problem]:
-    """Memory and disk that this machine lacks for what the trials need at least."""
+def _of_memory(jobs: Sequence[Job], store: Path) -> list[Problem]:
+    """Memory that this machine lacks for what the trials need at least."""
     from blurb.cost import model, resources
 
     if not jobs:
@@ -114,7 +114,4 @@ def _of_room(jobs: Sequence[Job], store: Path) -> list[Problem]:
         needed = model.least(jobs)
     except BlurbError as error:
         return [of_error(error, store, PLAN_AGAIN)]
-    memory = [Problem("memory", text, "Run blurb worker on a larger machine.") for text in resources.memory(needed)]
-    return memory + [
-        Problem("disk", text, "Free some: blurb gc, blurb cache clear.") for text in resources.disk(needed, store)
-    ]
+    return [Problem("memory", text, "Run blurb worker on a larger machine.") for text in resources.memory(needed)]

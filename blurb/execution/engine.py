@@ -78,10 +78,6 @@ class Engine:
         """Sentences on what is asked of the other machines and is less than what is predicted."""
         yield from ()
 
-    def at_once(self, expected: Estimate) -> int:
-        """Maximum number of trials that run at a time."""
-        return expected.jobs
-
     @classmethod
     def is_queued(cls, folder: Path) -> bool:
         """Whether jobs of a sweep that was handed over are still queued or running."""

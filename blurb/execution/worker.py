@@ -187,7 +187,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
             "predict_seconds": round(time.perf_counter() - fitted, 2),
             "train_units": len(units["train"].used),
             "features_version": cache.VERSION,
-            **({"predicted": _predicted(job, content.task)} if job.predicted else {}),
+            "predicted": _predicted(job, content.task),
             **learner.facts,
         }
         log.info("trained in %.1f s", fitted - clock)
@@ -228,7 +228,6 @@ def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool
         if read_predictions(aside / PREDICTIONS) == read_predictions(path / PREDICTIONS):
             shutil.rmtree(path / saved_models.FOLDER, ignore_errors=True)  # it is damaged, or would not be made again
             (aside / saved_models.FOLDER).rename(path / saved_models.FOLDER)
-            store.note(path)  # its folder has changed
         elif job.keep == "replace":
             store.put(aside, path, lease, replace=True)
         else:

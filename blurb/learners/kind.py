@@ -83,7 +83,7 @@ class LearnerKind:
     :param rows: how its rows are called
     :param learner: the subclass of `blurb.learners.Learner`. It is called with the model's source, if the kind reads a
         checkpoint, then formulation, device (`auto` or a device of torch) and precision (fp32, bf16 or fp16)
-    :param cost: function from a `blurb.cost.learners.TrialProfile` to a `Cost`
+    :param cost: function from a `blurb.cost.learners.TrialProfile` to a `Cost`; "" if finished trials say the time
     :param settings: the settings that can change its answers, which are part of a trial's identity
     :param unused: those of them that have no effect on a task
     :param check: function of (source, formulation, where) that raises a SettingsError if they do not work together
@@ -98,15 +98,15 @@ class LearnerKind:
     :param own_training: whether its training settings are those of the protocol's `[baselines.NAME]`
     :param on_device: whether it runs on the device that is asked for, not always on the CPU
     :param precisions: whether it can compute in half precision
-    :param runs: whether blurb makes its predictions; else it only scores them, and `learner` and `cost` are empty
+    :param runs: whether blurb makes its predictions; else it only scores them, and `learner` is empty
     """
 
     name: str
     summary: str
     rows: RowKind
     learner: str
-    cost: str
     settings: Collection[str]
+    cost: str = ""
     unused: Callable[[Formulation], Collection[str]] = nothing
     check: str = ""
     save: str = ""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb import tasks
@@ -20,15 +18,14 @@ if TYPE_CHECKING:
     from blurb.planning.plan import Planned
 
 
-def warnings_of(planned: Sequence[Planned], expected: Estimate | None, output: Path, engine: Engine) -> list[str]:
+def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: Engine) -> list[str]:
     """Sentences, each with what to do.
 
     :param expected: None if nothing could be predicted
-    :param output: the store
     """
     if expected is not None and not expected.waiting:
         return []
-    return [*_rates(planned), *_data(planned), *(_room(expected, output, engine) if expected is not None else ())]
+    return [*_rates(planned), *_data(planned), *(_room(expected, engine) if expected is not None else ())]
 
 
 def left_out(planned: Sequence[Planned]) -> Iterator[str]:
@@ -63,11 +60,10 @@ def _data(planned: Sequence[Planned]) -> Iterator[str]:
         )
 
 
-def _room(expected: Estimate, output: Path, engine: Engine) -> Iterator[str]:
-    """Memory, disk and time that are less than what is predicted."""
+def _room(expected: Estimate, engine: Engine) -> Iterator[str]:
+    """Memory and time that are less than what is predicted."""
     from blurb.cost import resources
 
     yield from engine.shortfalls(expected)
     if not engine.elsewhere:
         yield from resources.memory(expected)
-    yield from resources.disk(replace(expected, jobs=engine.at_once(expected)), output)

@@ -18,21 +18,18 @@ from blurb.store.store import Store
 from blurb.system.gc_control import gc_disabled
 
 
-def read(
-    store: Store, tell: Tell = tell_damage, every_file: bool = True, create: bool = False, near: str = ""
-) -> list[RowScores]:
+def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, near: str = "") -> list[RowScores]:
     """All rows of a store with a finished trial, by model and configuration.
 
     :param tell: receives messages about damaged files and trials, which are left out
     :param every_file: whether a trial of the index counts only while size and time of all its files are as they were;
         otherwise the time of its folder is enough, which is a tenth of the time
-    :param create: whether to begin an index if the store has none, however few its trials are
     :param near: the name of a row or of its model: only those that it may be of, named as among all
     """
     with gc_disabled():
         planned = [(row, _keys(store, row)) for row in row_files.read(store, tell, near)]
         keys = (key for _, tasks in planned for seeds in tasks.values() for key in seeds.values())
-        entries = index.of(store.root).look(store, keys, tell, every_file, create)
+        entries = index.of(store.root).look(store, keys, tell, every_file)
         kinds = Kinds()
         rows = [_row(store, row, tasks, entries, kinds) for row, tasks in planned]
     kept = [row for row in rows if any(one.runs for one in row.datasets.values())]

@@ -50,7 +50,7 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
     while True:
         with writing(folder) as lease, suppress(Lost):  # of a process that slept: what it has read may be old
             others = check(store, leaderboard)
-            rows = from_store.read(store, tell, create=True)
+            rows = from_store.read(store, tell)
             lease.check()
             results_csv.write(results_beside(leaderboard), rows)
             leaderboard_csv.write(leaderboard, [*rows, *others])

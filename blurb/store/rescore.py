@@ -71,8 +71,6 @@ def is_done(store: Store, path: Path) -> bool:
         return False
     if damage or read_json(path / "metrics.json").get("metrics_version") != metrics.VERSION:
         refresh(store, path)
-    if known is None:
-        store.note(path)
     return True
 
 
@@ -93,7 +91,6 @@ def refresh(store: Store, path: Path) -> bool:
     store.seal(path)
     if path.stat().st_mtime_ns == before.st_mtime_ns:  # written within a tick of the clock: an index would not see it
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + TICK))
-    store.note(path)
     return True
 
 

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from blurb.messages.errors import StoreError
 from blurb.store import index
-from blurb.store.index import union
+from blurb.store.index import cache
 from blurb.store.planned_rows import PlannedRow
 from blurb.store.record import Record
 from blurb.store.store import Store
@@ -55,7 +55,7 @@ def paths(store: Store, row: PlannedRow) -> list[Path]:
 def learn(store: Store, rows: Iterable[PlannedRow]) -> None:
     """Lets the index know the trials of rows that it lacks, before all of them are looked at, if they are many."""
     keys = [index.key_of(path) for row in rows for path in paths(store, row)]
-    if len(keys) >= union.WORTH:
+    if len(keys) >= cache.WORTH:
         index.of(store.root).look(store, keys, lambda damage: None, every_file=True)
 
 

@@ -147,7 +147,6 @@ class Store:
             while True:
                 try:
                     aside.rename(path)
-                    self.note(path)
                     return True
                 except OSError:  # never onto a folder with something in it
                     if not path.exists():
@@ -192,12 +191,6 @@ class Store:
     def read_spec(self, path: Path) -> Trial:
         """Reads the specification of a trial."""
         return read_spec(path)
-
-    def note(self, path: Path) -> None:
-        """Adds a trial that was sealed to the index of the store."""
-        from blurb.store import index  # it reads trials, so it imports this module
-
-        index.of(self.root).note(path)
 
     def trial_folders(self) -> list[Path]:
         """Folders of all trials, finished or not, in a fixed order."""

@@ -1,9 +1,8 @@
-"""Estimates printed before training: time, memory and disk, and the protocol that fits a budget."""
+"""Estimates printed before training: time and memory, and the protocol that fits a budget."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,10 +14,10 @@ if TYPE_CHECKING:
     from blurb.cost.budget import Affordable
     from blurb.cost.model import Estimate
 
-COLUMNS = ("task", "trials", "time", "memory", "disk")
+COLUMNS = ("task", "trials", "time", "memory")
 
 
-def show(estimate: Estimate, store: Path, err: bool) -> None:
+def show(estimate: Estimate, err: bool) -> None:
     """Prints a table by dataset and the totals in one sentence."""
     if not estimate.waiting:
         click.echo(
@@ -30,16 +29,11 @@ def show(estimate: Estimate, store: Path, err: bool) -> None:
         return
     by_task = {name: part for name, part in estimate.tasks.items() if part.waiting}
     if len(by_task) > 1:
-        rows = [
-            (name, len(part.waiting), duration(part.seconds), size(part.memory), size(part.store + part.cache))
-            for name, part in by_task.items()
-        ]
+        rows = [(name, len(part.waiting), duration_of(part), size(part.memory)) for name, part in by_task.items()]
         output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
-    meanwhile = f" (and up to {size(estimate.checkpoints)} of checkpoints)" if estimate.checkpoints else ""
     click.echo(
-        f"{plural(len(estimate.waiting), 'trial')}, {estimate.jobs} at a time: about {duration(estimate.seconds)}, "
-        f"{size(estimate.memory)} of memory, {size(estimate.store)} in {store}{meanwhile}, "
-        f"{size(estimate.cache)} in the cache.",
+        f"{plural(len(estimate.waiting), 'trial')}, {estimate.jobs} at a time: "
+        f"{'about' if estimate.seconds else 'time'} {duration_of(estimate)}, {size(estimate.memory)} of memory.",
         err=err,
     )
     click.echo(_basis(estimate), err=err)
@@ -67,15 +61,15 @@ def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
 
 def duration_of(found: Estimate) -> str:
     """The estimated time as text; "done" if nothing has to run."""
-    return duration(found.seconds) if found.waiting else "done"
+    return duration(found.seconds) if found.seconds else "unknown" if found.waiting else "done"
 
 
 def _basis(found: Estimate) -> str:
     text = "Based on a calibration of this machine; not yet checked against finished trials of this store."
-    if found.history:
-        text = (
-            f"Based on a calibration of this machine, corrected with {plural(found.history, 'finished trial')} or more."
-        )
+    if unknown := sum(not trial.cost.seconds for trial in found.waiting):
+        text = f"Unknown times ({plural(unknown, 'trial')}) count as nothing; finished trials of this store tell them."
+    elif found.history:
+        text = f"Based on {plural(found.history, 'finished trial')} or more, and on a calibration for encoders."
     return f"{text} {busy}" if (busy := _load()) else text
 
 

@@ -55,7 +55,7 @@ class Display:
         self.live = sys.stderr.isatty()
         self.running: dict[Path, tuple[Hashable, str, TrialProgress]] = {}
         self.held: dict[Path, str] = {}  # by other commands, which are waited for
-        self.lanes = expected.jobs if expected else 0
+        self.lanes = expected.jobs if expected and expected.seconds else 0  # no time left if none is known
         self.rest = {self._key(trial.job): trial.seconds for trial in expected.waiting} if expected else {}
         self.ended = 0.0  # predicted seconds of the trials that ran
         self.ahead = sum(self.rest.values())  # and of those that did not end yet; a sum of many is not made each time

@@ -246,18 +246,3 @@ def test_what_trains_no_encoder_keeps_none(checkpoint: Callable[[str], Path], tm
         fine_tuned("baseline:majority", "biosses", tmp_path / "runs")
     with pytest.raises(BlurbError, match="probe"):
         fine_tuned(checkpoint("bert_uncased"), "biosses", tmp_path / "runs", protocol="probe")
-
-
-def test_the_disk_of_kept_models_is_predicted(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from blurb.cost import model as cost
-    from blurb.terminal import estimate
-
-    seen: list[cost.Estimate] = []
-    monkeypatch.setattr(estimate, "show", lambda found, *given, **more: seen.append(found))
-    for keep in ("none", "best"):
-        options = {**FEW, "progress": True, "output": tmp_path / "runs", "name": "m", "keep_model": keep}
-        blurb.run(checkpoint("bert_uncased"), "biosses", dry_run=True, **options)
-    (trial,) = seen[1].waiting
-    assert seen[1].store - seen[0].store == 4 * trial.job.source.parameters

@@ -13,8 +13,8 @@ from blurb import tasks
 from blurb.checkpoints import Source
 from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.corpora import demo
-from blurb.cost.batch_shapes import Lengths
 from blurb.cost.history import Correction
+from blurb.cost.inputs import Lengths
 from blurb.cost.learners import TrialProfile
 from blurb.cost.model import Cost, Estimate, TrialEstimate
 from blurb.cost.throughput import Rates

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb.cost import batch_shapes
-from blurb.cost.batch_shapes import Batches, Lengths
+from blurb.cost.inputs import Ints, Lengths
+from blurb.cost.learners import Batches, epoch_batches, epochs_of, pass_batches
 from blurb.training.batches import training_batches
 from blurb.training.loop import SUBTOKENS
 
@@ -18,9 +18,9 @@ SIZES = st.lists(st.integers(1, 600), min_size=1, max_size=60).map(np.array)
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("lengths", [MANY[:50], MANY])
-def test_a_pass_of_training_is_the_first_of_the_loop(lengths: batch_shapes.Ints, seed: int) -> None:
+def test_a_pass_of_training_is_the_first_of_the_loop(lengths: Ints, seed: int) -> None:
     """Below 1,000 inputs nothing is sorted by length, above it is."""
-    found = batch_shapes.training(lengths, 16, seed)
+    found = epoch_batches(lengths, 16, seed)
     batches = training_batches(lengths, 16, np.random.default_rng(seed))
     assert found.sizes.tolist() == [len(rows) for rows in batches]
     assert found.lengths.tolist() == [max(lengths[rows]) for rows in batches]
@@ -28,10 +28,8 @@ def test_a_pass_of_training_is_the_first_of_the_loop(lengths: batch_shapes.Ints,
 
 
 @given(SIZES, st.integers(1, 20), st.integers(0, 3))
-def test_every_input_is_trained_on_once_in_whole_batches(
-    lengths: batch_shapes.Ints, batch_size: int, seed: int
-) -> None:
-    found = batch_shapes.training(lengths, batch_size, seed)
+def test_every_input_is_trained_on_once_in_whole_batches(lengths: Ints, batch_size: int, seed: int) -> None:
+    found = epoch_batches(lengths, batch_size, seed)
     assert found.sizes.sum() == len(lengths)
     assert len(found.sizes) == -(-len(lengths) // batch_size)
     assert found.lengths.max() == lengths.max()
@@ -39,8 +37,8 @@ def test_every_input_is_trained_on_once_in_whole_batches(
 
 
 @given(SIZES, st.sampled_from(["cpu", "cuda", "another"]))
-def test_prediction_fills_batches_up_to_the_device_s_room(lengths: batch_shapes.Ints, device: str) -> None:
-    found = batch_shapes.prediction(lengths, device)
+def test_prediction_fills_batches_up_to_the_device_s_room(lengths: Ints, device: str) -> None:
+    found = pass_batches(lengths, device)
     assert found.sizes.sum() == len(lengths)
     assert np.all((found.sizes == 1) | (found.sizes * found.lengths <= SUBTOKENS.get(device, 8_192)))
     assert found.lengths.tolist() == sorted(found.lengths, reverse=True)
@@ -74,4 +72,4 @@ def test_the_rows_of_chosen_examples_are_all_of_their_rows() -> None:
 def test_a_limit_of_updates_may_end_within_a_pass(
     batches: int, epochs: int, updates: int, begun: int, share: float
 ) -> None:
-    assert batch_shapes.epochs(batches, epochs, updates) == (begun, pytest.approx(share))
+    assert epochs_of(batches, epochs, updates) == (begun, pytest.approx(share))

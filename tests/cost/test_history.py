@@ -34,6 +34,7 @@ def test_measured_to_predicted_by_learner_and_type(tmp_path: Path) -> None:
     assert sorted(found.ratios["encoder", "ner"]) == pytest.approx([0.8, 2.0])
     assert found.ratios[("encoder", "qa")] == pytest.approx([3.0])
     assert len(found.ratios) == 2
+    assert sorted(found.seconds["encoder", "ner"]) == [8, 20]
 
 
 @pytest.mark.parametrize("other", [{"threads": 2}, {"device": "NVIDIA"}, {"cpus": 64}])

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb.cost.schedule import wall
+from blurb.cost.model import wall
 
 
 def simulated(waiting: list[int], workers: int) -> int:

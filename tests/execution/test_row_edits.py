@@ -93,7 +93,7 @@ def test_the_last_row_of_a_model_takes_its_folder_along(store: Store) -> None:
     assert [path.name for path in doomed.unlisted] == [trial("ddi", 7).hash]
     row_edits.remove(store, pick(store, "m"))
     assert names(store) == [("n", "fp32")]
-    assert sorted(path.name for path in store.root.iterdir()) == [".index", "n", "store.json"]
+    assert sorted(path.name for path in store.root.iterdir()) == ["n", "store.json"]
 
 
 def test_a_renamed_row_has_all_its_trials_under_the_new_name(store: Store) -> None:
@@ -172,7 +172,7 @@ def test_trials_of_a_search_come_along_and_stay(store: Store) -> None:
 
 def test_a_renamed_last_row_leaves_nothing_behind(store: Store) -> None:
     row_edits.rename(store, pick(store, "n"), "other")
-    assert sorted(path.name for path in store.root.iterdir()) == [".index", "m", "other", "store.json"]
+    assert sorted(path.name for path in store.root.iterdir()) == ["m", "other", "store.json"]
     assert done(store, "other", trial("gad", 1)) == [True]
 
 

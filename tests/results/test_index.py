@@ -17,8 +17,8 @@ from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import from_store, tables
 from blurb.store import planned_rows as rows
 from blurb.store import rescore
-from blurb.store.index import segments, union, writer
-from blurb.store.index.union import Index
+from blurb.store.index import cache
+from blurb.store.index.cache import Index
 from blurb.store.store import Store
 from blurb.store.trial import Trial
 from tests.results import played
@@ -47,13 +47,13 @@ class Sweep:
 
     def enter(self, index: Index) -> None:
         """What follows is done by the process of that index."""
-        self.patch.setitem(union._known, self.root, index)
+        self.patch.setitem(cache._known, self.root, index)
 
     def trials(self) -> list[Path]:
         return self.store.trial_folders()
 
     def segments(self) -> list[Path]:
-        return sorted((self.store.root / union.FOLDER).glob(f"*{segments.SUFFIX}"))
+        return sorted((self.store.root / cache.FOLDER).glob("*.arrow"))
 
     # What happens
 
@@ -61,11 +61,6 @@ class Sweep:
         """A new trial, or one again with other answers."""
         planned = self.rng.choice(PLANNED)
         write(self.store, self.rng.choice(MODELS), planned, self.rng)
-
-    def finish_and_be_killed(self) -> None:
-        with self.patch.context() as patch:
-            patch.setattr(Index, "note", lambda self, path: None)
-            self.finish()
 
     def write_half(self) -> None:
         """A process that is killed while it writes; on a poor file system the half even has the name."""
@@ -88,7 +83,7 @@ class Sweep:
             self.rng.choice(paths).unlink()
 
     def delete_index(self) -> None:
-        shutil.rmtree(self.store.root / union.FOLDER, ignore_errors=True)
+        shutil.rmtree(self.store.root / cache.FOLDER, ignore_errors=True)
 
     def remove(self) -> None:
         if paths := self.trials():
@@ -138,8 +133,7 @@ class Sweep:
     def walker(self) -> Index:
         """A process that finds no index, and leaves none."""
         index = Index(self.root)
-        index.folder = self.folder / "none"
-        index._writer.folder = self.folder / "none-either"
+        index.file = self.folder / f"none-{self.rng.random()}"
         return index
 
     def tables(self, index: Index) -> list[Any]:
@@ -173,16 +167,13 @@ def write(store: Store, model: str, planned: Trial, rng: random.Random) -> None:
 def test_tables_are_those_of_a_walk_whatever_happens(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(union, "MANY", 2)
-    monkeypatch.setattr(union, "SMALL", 6)
-    monkeypatch.setattr(writer, "FULL", 2)
+    monkeypatch.setattr(cache, "WORTH", 2)
     monkeypatch.setattr(tables.table_owners, "check", lambda *given: None)  # an empty store has no rows of its tables
     sweep = Sweep(tmp_path, seed, monkeypatch)
     happenings: list[Callable[[], None]] = [
         sweep.finish,
         sweep.finish,
         sweep.finish,
-        sweep.finish_and_be_killed,
         sweep.write_half,
         sweep.damage_segment,
         sweep.delete_segment,
@@ -194,26 +185,29 @@ def test_tables_are_those_of_a_walk_whatever_happens(
         sweep.rescore,
         sweep.run_again,
     ]
+    files = 0
     for step in range(STEPS):
         sweep.enter(sweep.rng.choice(sweep.processes))
         happening = happenings[0] if step < 6 else sweep.rng.choice(happenings)
         happening()
         assert sweep.tables(sweep.rng.choice(sweep.processes)) == sweep.tables(sweep.walker()), (step, happening)
-    assert sweep.segments()
+        files += len(sweep.segments())
+    assert files
 
 
-def test_a_store_without_an_index_gets_one_by_writing_and_none_by_reading(tmp_path: Path) -> None:
+def test_a_store_without_an_index_gets_one_where_much_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "runs")
     write(store, "m", PLANNED[0], random.Random(1))
     rows.write(store, fakes.row("m", PLANNED[0]))
-    folder = store.root / union.FOLDER
-    shutil.rmtree(folder)
-    union._known.clear()
+    folder = store.root / cache.FOLDER
     (row,) = from_store.read(store, pytest.fail)
-    assert not folder.exists()
     tables.rebuild(store, tmp_path / "leaderboard.csv", pytest.fail)
+    assert not folder.exists()
+    cache._known.clear()
+    monkeypatch.setattr(cache, "WORTH", 1)
+    assert from_store.read(store, pytest.fail) == [row]
     assert len(list(folder.iterdir())) == 1
-    union._known.clear()
+    cache._known.clear()
     assert from_store.read(store, pytest.fail) == [row]
 
 
@@ -233,6 +227,7 @@ def test_rows_of_an_index_read_no_json_of_a_trial(tmp_path: Path, monkeypatch: p
     for planned in PLANNED:
         write(store, "m", planned, random.Random(planned.hash))
     rows.write(store, fakes.row("m", *PLANNED))
+    from_store.read(store, pytest.fail)
     monkeypatch.setattr("blurb.store.store.read_json", lambda path: pytest.fail(f"{path} was read"))
     monkeypatch.setattr("blurb.store.provenance.read_json", lambda path: pytest.fail(f"{path} was read"))
     monkeypatch.setattr("blurb.store.store.file_hash", lambda path: pytest.fail(f"{path} was hashed"))

@@ -1,6 +1,6 @@
 """The demo suite: thirteen synthetic datasets in BLURB's layout, for tests and for trying `blurb` without any corpus.
 
-Everything is invented: names from syllables, sentences from the templates of these modules. No text comes from a
+Everything is invented: names from syllables, sentences from the templates of `words.toml`. No text comes from a
 corpus, so only our own licence applies. Each module explains what makes its task learnable, so that a tiny encoder
 trained from scratch beats the trivial score, and what makes it non-trivial.
 """

@@ -9,61 +9,26 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from blurb.corpora.demo.lexicon import Grammar, Lexicon, expand, fill, plain, stream
+from blurb.corpora.demo import lexicon
+from blurb.corpora.demo.lexicon import Lexicon, expand, fill, plain, stream
 
 MISSED = 0.04  # share of labels that the annotator overlooked
 SIZES = {"train": 220, "dev": 36, "test": 60}  # abstracts
 FIRST_PMID = {"train": 94000001, "dev": 94100001, "test": 94200001}
 
-# In the order of the label string, alphabetical as in BLURB; the hallmark's own name is in no sentence.
-HALLMARKS: tuple[tuple[str, ...], ...] = (
-    ("migration", "spread to distant nodes", "loss of adhesion", "crossing of the basement layer", "motility"),
-    ("escape from killer cells", "checkpoint display", "hidden antigens", "silent T cells", "tolerance"),
-    ("lactate output", "glucose uptake", "aerobic sugar burning", "fuel switching", "a starved mitochondrion"),
-    ("telomere upkeep", "endless division", "telomerase activity", "bypass of senescence", "serial passage"),
-    (
-        "lost contact inhibition",
-        "deaf brakes on the cycle",
-        "a silenced checkpoint gene",
-        "cycle entry without a stop",
-        "bypass of senescence",
-    ),
-    ("strand breaks", "faulty repair", "broken chromosomes", "mutation load", "mismatch errors"),
-    ("vessel sprouting", "new capillaries", "tube formation", "blood supply", "hypoxia signals"),
-    ("blocked apoptosis", "survival under stress", "caspase silence", "death receptor loss", "stressed mitochondria"),
-    ("growth factor release", "autocrine loops", "rapid doubling", "mitogen signals", "endless division"),
-    ("cytokine storms", "macrophage influx", "inflamed stroma", "chronic irritation", "hypoxia signals"),
-)
-GRAMMAR: Grammar = {
-    "one": (
-        "<open> , {0} <moved> in <GENE> null cells .",
-        "<CHEM> caused {0} <site> .",
-        "{0} <moved> after <CHEM> .",
-        "<GENE> is needed for {0} <when> .",
-        "tumours of the <organ> showed {0} .",
-    ),
-    "two": ("{0} and {1} <moved> with <CHEM> .", "<GENE> ties {0} to {1} <when> .", "<open> , {0} came with {1} ."),
-    "not": ("<CHEM> had nothing to do with {0} .", "we did not study {0} <site> .", "{0} lay beyond our scope ."),
-    "none": (
-        "we treated <count> <host> with <CHEM> .",
-        "samples of the <organ> were frozen <when> .",
-        "the role of <GENE> in <DIS> is not known .",
-        "<open> , <GENE> was cloned <site> .",
-        "all <host> gave samples of the <organ> .",
-        "further work on <CHEM> is planned .",
-    ),
-    "moved": ("rose", "appeared", "returned", "vanished", "prevailed", "fell"),
-}
+WORDS = lexicon.WORDS["document"]
 
 
 def sentence(rng: random.Random) -> tuple[str, set[int]]:
     """A template sentence and its hallmarks."""
     kind = rng.choices(("one", "two", "not", "none"), (50, 20, 6, 24))[0]
-    topics = rng.sample(range(len(HALLMARKS)), 2 if kind == "two" else 1)
-    cues = [rng.choice(HALLMARKS[topic]) for topic in topics]
+    topics = rng.sample(range(len(WORDS["hallmarks"])), 2 if kind == "two" else 1)
+    cues = [rng.choice(WORDS["hallmarks"][topic]) for topic in topics]
     # A cue shared by two hallmarks means the one drawn, as an annotator would know from context.
     labels = set(topics) if kind in ("one", "two") else set[int]()
-    return expand(rng, f"<{kind}>", GRAMMAR).format(*cues), {topic for topic in labels if rng.random() >= MISSED}
+    return expand(rng, f"<{kind}>", WORDS["grammar"]).format(*cues), {
+        topic for topic in labels if rng.random() >= MISSED
+    }
 
 
 def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
@@ -80,7 +45,7 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
                     template, hallmarks = sentence(rng)
                     text = plain(fill(template, terminals))
                 here.add(text)
-                labels = ",".join(f"{topic}_{int(topic in hallmarks)}" for topic in range(len(HALLMARKS)))
+                labels = ",".join(f"{topic}_{int(topic in hallmarks)}" for topic in range(len(WORDS["hallmarks"])))
                 lines.append(f"{labels}\t{text}\t{FIRST_PMID[split] + number}_s{place}")
         elsewhere |= here
         yield f"HoC/{split}.tsv", "\n".join(lines) + "\n"

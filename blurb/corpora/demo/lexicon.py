@@ -1,4 +1,4 @@
-"""The words of the demo suite: invented names, plain English filler, and the grammar that joins them.
+"""The words of the demo suite: invented names, and the grammar of `words.toml` that joins them with plain English.
 
 Learnable: a name is a stem of random syllables and a suffix that shows its kind (``-axol`` a chemical, ``-itis`` a
 disease), so a model can classify unseen names. Non-trivial: stems are shared by all kinds, decoys (scales, assays) have
@@ -12,39 +12,17 @@ from __future__ import annotations
 
 import random
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 Grammar = Mapping[str, Sequence[str]]
 
-ONSETS = ("b", "br", "d", "dr", "f", "g", "gl", "k", "l", "m", "n", "p", "pl", "r", "s", "st", "t", "tr", "v", "z")
-RHYMES = ("a", "an", "ar", "e", "el", "en", "i", "il", "o", "or", "ol", "u", "um", "ur")
-CHEMICAL_SUFFIXES = ("axol", "idrane", "umide", "ethine", "oprex", "ozine")
-DISEASE_SUFFIXES = ("itis", "opathy", "emia", "osis", "algia", "oma")
-GENE_SUFFIXES = ("1", "2", "3", "4", "7", "ase")
-CELL_SUFFIXES = ("cyte", "blast", "phage")
-
-COMMON: Grammar = {
-    "open": (
-        "In this cohort",
-        "Here",
-        "After two weeks",
-        "Under these conditions",
-        "As expected",
-        "Overall",
-        "In a second round",
-        "At rest",
-        "For the first time",
-        "Late in the course",
-    ),
-    "organ": ("liver", "kidney", "spleen", "marrow", "cortex", "retina", "colon", "thymus", "lung", "skin"),
-    "host": ("mice", "rats", "patients", "volunteers", "infants", "older adults", "piglets", "outpatients"),
-    "count": ("nine", "twelve", "eighteen", "thirty", "forty", "sixty", "ninety", "two hundred"),
-    "degree": ("markedly", "slightly", "steadily", "clearly", "rapidly", "partly"),
-    "when": ("within days", "by week six", "at baseline", "over one season", "at night", "during follow-up"),
-    "site": ("at two centres", "in the ward", "in culture", "on the bench", "in a rural clinic", "in the unit"),
-}
+WORDS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+"""The suffixes of the names, and the grammar of each module."""
 
 
 def stream(seed: int, *names: str) -> random.Random:
@@ -52,14 +30,12 @@ def stream(seed: int, *names: str) -> random.Random:
     return random.Random("/".join((str(seed), *names)))
 
 
-def expand(rng: random.Random, text: str, *grammars: Grammar) -> str:
+def expand(rng: random.Random, text: str, grammar: Grammar) -> str:
     """Replaces each ``<rule>`` by a random right-hand side until none is left.
 
     Names in capitals (``<CHEM>``) are terminals for the caller to fill, because only the task knows their labels.
     """
-    rules: dict[str, Sequence[str]] = dict(COMMON)
-    for grammar in grammars:
-        rules.update(grammar)
+    rules = WORDS["common"] | grammar
     while rule := re.search(r"<([a-z_]+)>", text):
         text = text[: rule.start()] + rng.choice(rules[rule[1]]) + text[rule.end() :]
     return text
@@ -110,12 +86,12 @@ class Lexicon:
 
 
 def _pool(rng: random.Random, suffixes: Sequence[str], onsets: str, taken: set[str], seen: int, unseen: int) -> Pool:
-    names: list[str] = []
+    names, onset, rhyme = list[str](), WORDS["names"]["onsets"], WORDS["names"]["rhymes"]
     while len(names) < seen + unseen:
         first = rng.choice(
-            onsets.split() if rng.random() < 0.75 else ONSETS
+            onsets.split() if rng.random() < 0.75 else onset
         )  # a weak cue to the kind, like "anti-" and "hyper-"
-        stem = first + rng.choice(RHYMES) + rng.choice(("", rng.choice(ONSETS) + rng.choice(RHYMES)))
+        stem = first + rng.choice(rhyme) + rng.choice(("", rng.choice(onset) + rng.choice(rhyme)))
         name = stem.rstrip("aeiou") + rng.choice(suffixes)
         if len(name) > 3 and name not in taken:
             taken.add(name)
@@ -125,13 +101,13 @@ def _pool(rng: random.Random, suffixes: Sequence[str], onsets: str, taken: set[s
 
 def build(seed: int) -> Lexicon:
     """Invents all names of a seed."""
-    rng, taken = stream(seed, "lexicon"), set[str]()
-    decoys = CHEMICAL_SUFFIXES[:2] + DISEASE_SUFFIXES[:2] + GENE_SUFFIXES[:2] + ("ford", "berg")
-    genes = _pool(rng, GENE_SUFFIXES, "b k r st", taken, 300, 100)
+    rng, taken, names = stream(seed, "lexicon"), set[str](), WORDS["names"]
+    decoys = [*names["chemicals"][:2], *names["diseases"][:2], *names["genes"][:2], "ford", "berg"]
+    genes = _pool(rng, names["genes"], "b k r st", taken, 300, 100)
     return Lexicon(
-        chemicals=_pool(rng, CHEMICAL_SUFFIXES, "br f m z", taken, 300, 100),
-        diseases=_pool(rng, DISEASE_SUFFIXES, "d gl p t", taken, 300, 100),
+        chemicals=_pool(rng, names["chemicals"], "br f m z", taken, 300, 100),
+        diseases=_pool(rng, names["diseases"], "d gl p t", taken, 300, 100),
         genes=Pool(*(tuple(name.upper() for name in part) for part in (genes.seen, genes.unseen))),
-        cells=_pool(rng, CELL_SUFFIXES, "l tr v", taken, 120, 60),
+        cells=_pool(rng, names["cells"], "l tr v", taken, 120, 60),
         decoys=_pool(rng, decoys, "dr g n pl s", taken, 120, 60),
     )

@@ -12,86 +12,13 @@ import random
 import re
 from collections.abc import Iterator
 
-from blurb.corpora.demo.lexicon import Grammar, Lexicon, expand, fill, stream
+from blurb.corpora.demo.lexicon import WORDS, Lexicon, expand, fill, stream
 
 MISSED = 0.05  # share of spans whose labels are dropped
 CUT = 0.25  # share of spans that end one word early
 SIZES = {"train": 160, "dev": 30, "test": 50}  # documents
 FIRST_PMID = {"train": 91000001, "dev": 92000001, "test": 93000001}
 
-GRAMMAR: Grammar = {
-    "who": (
-        "<count> <host> with <DIS>",
-        "<count> <host>",
-        "<host> aged over <count>",
-        "women with <DIS> <site>",
-        "<count> children at risk of <DIS>",
-        "<count> men on the waiting list",
-        "<host> who had failed one treatment",
-    ),
-    "what": (
-        "<dose> <CHEM>",
-        "<CHEM> plus <CHEM>",
-        "a placebo tablet",
-        "<CHEM> <route>",
-        "supervised <exercise>",
-        "a <exercise> programme",
-        "usual <organ> care",
-        "surgery of the <organ>",
-    ),
-    "measure": (
-        "<scale> score",
-        "time to <DIS> relapse",
-        "rate of <DIS>",
-        "<organ> function",
-        "pain <when>",
-        "weight gain",
-        "recovery from <DIS>",
-        "<organ> volume",
-        "serum <CHEM> level",
-    ),
-    "dose": ("low-dose", "oral", "weekly", "two doses of", "inhaled"),
-    "route": ("by mouth", "by injection", "before sleep"),
-    "exercise": ("walking", "breathing", "balance", "stretching"),
-    "span": ("ten days", "six weeks", "a month", "one year", "three cycles"),
-    "scale": ("fatigue", "mobility", "sleep", "mood", "comfort"),
-    "change": ("improved", "fell", "did not change", "rose", "was stable", "differed between arms"),
-    "background": (
-        "<DIS> remains a burden for the <organ> .",
-        "little is known about <CHEM> in <DIS> .",
-        "<site> , we asked how care of <DIS> could be simpler .",
-        "the causes of <DIS> in <host> are debated .",
-    ),
-    "title": (
-        "effect of [INT <what> ] on [OUT <measure> ] in [PAR <who> ] .",
-        "[INT <what> ] for [PAR <who> ] : a trial of [OUT <measure> ] .",
-    ),
-    "recruit": (
-        "<open> , we enrolled [PAR <who> ] .",
-        "[PAR <who> ] were eligible <site> .",
-        "the sample <site> consisted of [PAR <who> ] .",
-    ),
-    "treat": (
-        "they were given [INT <what> ] or [INT <what> ] <when> .",
-        "one arm received [INT <what> ] for <span> .",
-        "<site> , we compared [INT <what> ] with [INT <what> ] .",
-    ),
-    "endpoint": (
-        "the main endpoint after <span> was [OUT <measure> ] .",
-        "secondary measures <site> included [OUT <measure> ] .",
-        "we assessed [OUT <measure> ] and [OUT <measure> ] <when> .",
-    ),
-    "result": (
-        "[OUT <measure> ] <change> with [INT <what> ] .",
-        "<open> , [OUT <measure> ] <change> in <span> .",
-        "[OUT <measure> ] <change> in [PAR <who> ] .",
-    ),
-    "close": (
-        "more trials of <CHEM> are needed in <host> .",
-        "these data may change practice in <DIS> .",
-        "<DIS> was not cured .",
-    ),
-}
 SECTIONS = ("title", "background", "recruit", "treat", "endpoint", "result", "close")
 
 
@@ -113,7 +40,7 @@ def document(rng: random.Random, pmid: int, words: Lexicon, split: str) -> str:
     line, and a reader must take it for a sentence break.
     """
     sections = [name for name in SECTIONS if name in ("recruit", "treat", "endpoint", "result") or rng.random() < 0.4]
-    text = " ".join(fill(expand(rng, f"<{name}>", GRAMMAR), words.terminals(rng, split)) for name in sections)
+    text = " ".join(fill(expand(rng, f"<{name}>", WORDS["pico"]), words.terminals(rng, split)) for name in sections)
     if rng.random() < 0.05:
         text = text.removesuffix(" .")
     lines = [f"{token}\t{tag}" + ("\n" if token == "." else "") for token, tag in label(rng, text)]

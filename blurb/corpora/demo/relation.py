@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from blurb.corpora.demo import originals
-from blurb.corpora.demo.lexicon import Grammar, Lexicon, expand, fill, flip, plain, stream
+from blurb.corpora.demo.lexicon import WORDS, Lexicon, expand, fill, flip, plain, stream
 from blurb.data.schema import Example
 from blurb.tasks import SPLITS
 
@@ -25,116 +25,23 @@ NOISE = 0.04  # share of rows with a wrong label
 RIVAL = 0.18  # share of sentences that name a second, unrelated entity and make two rows
 OVERLAP = 25  # each 25th sentence has two entities that share their words (a count: no split may lack them)
 
-GRAMMAR: Grammar = {
-    "frame": (
-        "<open> , {0} {cue} {1} <tail> .",
-        "{0} <aside> {cue} {1} <tail> .",
-        "we saw that {0} {cue} {1} <tail> .",
-        "of {1} and {0} , the latter {cue} the former <tail> .",
-    ),
-    "rival": ("{0} {cue} {1} , while {2} {none} it .", "<open> , {2} {none} {1} , whereas {0} {cue} it ."),
-    "aside": ("", ", given alone ,", ", at all doses ,", "<site>", "in <host>"),
-    "tail": ("", "<when>", "<site>", "in <count> <host>", "in the <organ>"),
-}
-
 
 @dataclass(frozen=True)
 class Corpus:
     """A dataset: masks of its two entities, terminals of their names, cues by label, sizes of the splits."""
 
     name: str
-    masks: tuple[str, str]
-    overlap: str | None
-    names: tuple[str, str]
+    masks: Sequence[str]
+    names: Sequence[str]
     cues: Mapping[str, Sequence[str]]
     negative: str
     none: Sequence[str]
     negatives: float
-    sizes: tuple[int, int, int]
+    sizes: Sequence[int]
+    overlap: str = ""
 
 
-CORPORA = (
-    Corpus(
-        name="chemprot",
-        masks=("@CHEMICAL$", "@GENE$"),
-        overlap="@CHEM-GENE$",
-        names=("<CHEM>", "<GENE>"),
-        cues={
-            "CPR:3": ("induced", "boosted", "switched on", "raised the output of", "shifted , upwards ,"),
-            "CPR:4": ("blunted", "suppressed", "blocked", "cut the output of", "shifted , downwards ,"),
-            "CPR:5": ("is an agonist at", "mimicked the ligand of", "fired", "docked to , and woke ,"),
-            "CPR:6": ("is an antagonist at", "displaced the ligand of", "silenced", "docked to , and masked ,"),
-            "CPR:9": ("is a substrate of", "is converted by", "was cleaved by", "is cleared through"),
-        },
-        negative="false",
-        none=("was measured beside", "left no trace on", "is unlike", "was stored with", "did not reach"),
-        negatives=0.35,
-        sizes=(900, 120, 240),
-    ),
-    Corpus(
-        name="DDI",
-        masks=("@DRUG$", "@DRUG$"),
-        overlap="@DRUG-DRUG$",
-        names=("<CHEM>", "<CHEM>"),
-        cues={
-            "DDI-advise": (
-                "should not be given with",
-                "needs a lower dose beside",
-                "calls for caution with",
-                "must be stopped before",
-                "if used , should be kept from",
-            ),
-            "DDI-effect": (
-                "deepens the sleep caused by",
-                "adds to the toxicity of",
-                "weakens the benefit of",
-                "worsens tremor under",
-                "alters the action of",
-            ),
-            "DDI-int": ("may interact with", "is known to interact with", "has interactions with"),
-            "DDI-mechanism": (
-                "slows the clearance of",
-                "raises the plasma level of",
-                "delays the uptake of",
-                "halves the peak of",
-                "alters the kinetics of",
-            ),
-        },
-        negative="DDI-false",
-        none=("is sold in packs like", "was studied apart from", "resembles", "is older than", "does not alter"),
-        negatives=0.35,
-        sizes=(900, 120, 240),
-    ),
-    Corpus(
-        name="GAD",
-        masks=("@GENE$", "@DISEASE$"),
-        overlap=None,
-        names=("<GENE>", "<DIS>"),
-        cues={
-            "1": (
-                "made carriers prone to",
-                "raised the risk of",
-                "was associated with",
-                "predicted early",
-                "doubled the odds of",
-                "may shape the course of",
-                "was linked , firmly , to",
-            )
-        },
-        negative="0",
-        none=(
-            "told nothing about",
-            "left the risk of",
-            "showed no association with",
-            "had no part in",
-            "was as common without",
-            "failed to predict",
-            "was linked , wrongly , to",
-        ),
-        negatives=0.55,
-        sizes=(700, 120, 240),
-    ),
-)
+CORPORA = [Corpus(**corpus) for corpus in WORDS["relation"]["corpora"]]
 
 
 class Sentence(NamedTuple):
@@ -158,7 +65,9 @@ def sentence(rng: random.Random, corpus: Corpus, overlap: bool) -> Sentence:
     label = corpus.negative if rng.random() < corpus.negatives else rng.choice(list(corpus.cues))
     cue, none = rng.choice(corpus.cues.get(label, corpus.none)), rng.choice(corpus.none)
     rival = rng.random() < RIVAL and not overlap
-    frame = expand(rng, "<rival>" if rival else "<frame>", GRAMMAR).format("{0}", "{1}", "{2}", cue=cue, none=none)
+    frame = expand(rng, "<rival>" if rival else "<frame>", WORDS["relation"]["grammar"]).format(
+        "{0}", "{1}", "{2}", cue=cue, none=none
+    )
     (head, tail), (name, other) = corpus.masks, corpus.names
     pairs: list[tuple[tuple[str, ...], str]] = [((head, tail), label)]
     if rival:

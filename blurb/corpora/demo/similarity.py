@@ -10,91 +10,25 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from blurb.corpora.demo.lexicon import Grammar, Lexicon, expand, fill, plain, stream
+from blurb.corpora.demo import lexicon
+from blurb.corpora.demo.lexicon import Lexicon, expand, fill, plain, stream
 
 SIZES = {"train": 700, "dev": 100, "test": 200}
-TOPICS = (
-    ("vessels", "pressure", "the pulse", "capillaries"),
-    ("memory", "neurons", "attention", "reflexes"),
-    ("bacteria", "the microbiome", "an infection", "antibodies"),
-)
-# From "says the same" to "is about something else", with the score that the opening alone suggests.
-RELATIONS: tuple[tuple[float, tuple[str, ...]], ...] = (
-    (
-        3.2,
-        (
-            "in the same way ,",
-            "this agrees with the view that",
-            "it was confirmed that",
-            "once more ,",
-            "again ,",
-            "no less so ,",
-            "others repeated this :",
-            "identical to that ,",
-        ),
-    ),
-    (
-        2.3,
-        (
-            "it was also seen that",
-            "along these lines ,",
-            "in part ,",
-            "a related report found that",
-            "likewise ,",
-            "to some extent ,",
-            "much as there ,",
-            "a sister trial noted that",
-        ),
-    ),
-    (
-        1.4,
-        (
-            "in contrast ,",
-            "by comparison ,",
-            "with a weaker model ,",
-            "it is disputed whether",
-            "yet ,",
-            "critics hold that",
-            "rather ,",
-            "under other rules ,",
-        ),
-    ),
-    (
-        0.6,
-        (
-            "as a separate matter ,",
-            "elsewhere ,",
-            "on another subject ,",
-            "a later chapter says that",
-            "besides ,",
-            "turning away from this ,",
-            "apropos of nothing ,",
-            "years earlier ,",
-        ),
-    ),
-)
-GRAMMAR: Grammar = {
-    "claim": (
-        "<CHEM> <act> {0} and {1} in <host>",
-        "{0} and {1} <acted> by <GENE> <when>",
-        "<GENE> <act> {0} , then {1}",
-        "<degree> , <CHEM> <act> {0} through {1}",
-    ),
-    "act": ("raised", "lowered", "shaped", "changed"),
-    "acted": ("were raised", "were lowered", "were shaped", "were changed"),
-}
+WORDS = lexicon.WORDS["similarity"]
 
 
 def pair(rng: random.Random) -> tuple[str, str, float]:
     """Two template sentences and their score, a multiple of 0.2 from 0 to 4."""
-    base, openings = rng.choice(RELATIONS)
-    first, second = rng.randrange(len(TOPICS)), rng.randrange(len(TOPICS))
+    relation, topics = rng.choice(WORDS["relations"]), WORDS["topics"]
+    first, second = rng.randrange(len(topics)), rng.randrange(len(topics))
     if rng.random() < 0.3:  # so that about half of the pairs share their topic
         second = first
-    texts = [expand(rng, "<claim>", GRAMMAR).format(*rng.sample(TOPICS[topic], 2)) for topic in (first, second)]
-    meant = base + (0.5 if first == second else -0.5)
+    texts = [
+        expand(rng, "<claim>", WORDS["grammar"]).format(*rng.sample(topics[topic], 2)) for topic in (first, second)
+    ]
+    meant = relation["score"] + (0.5 if first == second else -0.5)
     votes = [min(4, max(0, round(meant + rng.uniform(-1.0, 1.0)))) for _ in range(5)]
-    return f"{texts[0]} .", f"{rng.choice(openings)} {texts[1]} .", sum(votes) / 5
+    return f"{texts[0]} .", f"{rng.choice(relation['openings'])} {texts[1]} .", sum(votes) / 5
 
 
 def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:

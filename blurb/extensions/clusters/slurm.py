@@ -91,10 +91,8 @@ class SlurmEngine(Engine):
     def shortfalls(self, expected: Estimate) -> Iterator[str]:
         from blurb.extensions.clusters import _slurm_limits
 
-        yield from _slurm_limits.shortfalls(expected, self.sbatch, len(self._packed_estimate(expected)))
-
-    def at_once(self, expected: Estimate) -> int:
-        return self.parts_at_once or len(self._packed_estimate(expected))
+        parts = self._packed([one.cost.seconds for one in expected.waiting])
+        yield from _slurm_limits.shortfalls(expected, self.sbatch, len(parts))
 
     @classmethod
     def is_queued(cls, folder: Path) -> bool:
@@ -159,10 +157,6 @@ class SlurmEngine(Engine):
 
     def _packed(self, seconds: Sequence[float]) -> list[list[int]]:
         return pack(seconds, 60.0 * self.minutes, self.trials)
-
-    def _packed_estimate(self, expected: Estimate) -> list[list[int]]:
-        """The parts of the trials that are not done, as they are to be submitted."""
-        return self._packed([one.cost.seconds for one in expected.waiting])
 
     def _submit(self, script: Script, jobs: Sequence[Job]) -> str:
         """Submits a script, unless it shall only be shown; returns what came of it."""

@@ -25,7 +25,6 @@ LEARNER = LearnerKind(
     rows=ROWS,
     learner="blurb.learners.baselines.ngrams:Bigrams",
     check="blurb.learners.baselines.ngrams:check",
-    cost="blurb.cost.learners:bigrams",
     settings=(*EXAMPLES, "head", "tagging", "relation_input", *in_groups("n-grams")),
     unused=unused,
     deterministic=True,

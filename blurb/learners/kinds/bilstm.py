@@ -9,7 +9,6 @@ LEARNER = LearnerKind(
     rows=ROWS,
     learner="blurb.learners.baselines.networks:BiLSTM",
     check="blurb.learners.baselines.networks:check",
-    cost="blurb.cost.learners:from_scratch",
     save="blurb.learners.baselines.saved_networks:save",
     restore="blurb.learners.baselines.saved_networks:load",
     settings=NETWORK,

@@ -8,7 +8,6 @@ LEARNER = LearnerKind(
     summary="the constant answer that scores best on train",
     rows=ROWS,
     learner="blurb.learners.baselines.constants:Constant",
-    cost="blurb.cost.learners:constant",
     settings=EXAMPLES,
     recipe=2,
     deterministic=True,

@@ -20,7 +20,6 @@ LEARNER = LearnerKind(
         claimed=True,
     ),
     learner="",
-    cost="",
     settings=(),
     deterministic=False,
     runs=False,

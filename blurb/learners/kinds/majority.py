@@ -8,7 +8,6 @@ LEARNER = LearnerKind(
     summary="the most frequent answer of train",
     rows=ROWS,
     learner="blurb.learners.baselines.constants:Majority",
-    cost="blurb.cost.learners:constant",
     settings=EXAMPLES,
     deterministic=True,
 )

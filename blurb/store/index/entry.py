@@ -107,11 +107,6 @@ class Entry:
         """Folder of the model, task and hash, with slashes."""
         return self.segment.keys[self.row]
 
-    @property
-    def state(self) -> tuple[int, bytes]:
-        """Of the folder: its time, and the stamp of its files."""
-        return self.segment.times[self.row], self.stamp
-
     def figure(self, place: int) -> float:
         """The figure at a place of its facts."""
         return self.segment.figures[self.start + place]

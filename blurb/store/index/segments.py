@@ -1,7 +1,6 @@
-"""Segments: the files of an index, each a batch of entries in Arrow's format with its SHA-256 at the end.
+"""Segments: entries of an index as a batch in Arrow's format, in a file with its SHA-256 at the end.
 
-A segment is replaced as a whole by the process that began it, and by no other. Damaged ones, halves, and those of
-another version are none: what they had is read from the folders.
+Damaged ones, halves, and those of another version are none: what they had is read from the folders.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 VERSION = b"1"
-SUFFIX = ".arrow"
 DIGEST = hashlib.sha256().digest_size
 
 

@@ -13,7 +13,7 @@ import benchmarks
 from benchmarks.scale.driver import PHASES
 from blurb.cli import cli
 from blurb.store import index
-from blurb.store.index import union
+from blurb.store.index import cache
 
 ROOT = Path(benchmarks.__path__[0])
 MODULES = sorted(ROOT.rglob("*.py"))
@@ -39,14 +39,14 @@ def test_a_store_of_scale_is_read_through_an_index_that_the_first_view_begins(
     """Without one, each `show`, `runs` and `export` read all trials from their folders again."""
     PHASES["driver"](tmp_path, 65)
     PHASES["fill"](tmp_path, 65)
-    monkeypatch.setattr(union, "WORTH", 50)
+    monkeypatch.setattr(cache, "WORTH", 50)
     runs, read = tmp_path / "runs", index.Index._of_folder
     for words in (["leaderboard", "show", "--no-intervals"], ["runs"], ["export", "markdown"]):
         shutil.rmtree(runs / ".index", ignore_errors=True)
         typed = [*words, "--output", str(runs)]
         outputs = []
         for _ in range(2):
-            union._known.clear()
+            cache._known.clear()
             outputs.append(CliRunner().invoke(cli, typed, catch_exceptions=False).output)
             assert list((runs / ".index").glob("*.arrow")), words
             monkeypatch.setattr(index.Index, "_of_folder", lambda *_: pytest.fail("a trial was read from its folder"))

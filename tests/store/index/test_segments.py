@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow
 import pytest
 
-from blurb.store.index import segments
+from blurb.store.index import Index, key_of, segments
 from blurb.store.index.entry import Entry, TrialFacts
 from blurb.store.store import Store
 from tests.store import fakes
@@ -52,7 +52,8 @@ def test_entries_come_back_exactly() -> None:
     assert segment is not None
     assert segment.keys == ["m/ncbi-disease/0000000000000000", "m/ncbi-disease/0000000000000001"]
     entry = Entry(segment, 1)
-    assert (entry.key, entry.state) == (segment.keys[1], (1_700_000_000_123_456_790, b"\1" * 16))
+    assert (entry.key, entry.stamp) == (segment.keys[1], b"\1" * 16)
+    assert segment.times[1] == 1_700_000_000_123_456_790
     assert entry.facts == FACTS
     assert [entry.figure(place) for place in range(6)] == [0.2, 7.0, 1 / 3, 8.0, 0.01, 0.02]
     assert [type(entry.figure(place)) for place in range(6)] == [float] * 6
@@ -131,13 +132,9 @@ def test_the_start_of_a_command_loads_no_arrow() -> None:
 @pytest.mark.parametrize("place", [0, -1])
 def test_figures_that_there_cannot_be_are_no_segment(tmp_path: Path, value: float, place: int) -> None:
     store = Store(tmp_path / "runs")
-    for seed in (1, 2):
-        fakes.finish(store, "m", fakes.trial("gad", seed), 0.5)
-        store.note(store.path("m", "gad", fakes.trial("gad", seed).hash))
-    (path,) = (store.root / ".index").glob("*.arrow")
-    segment = segments.unpacked(path.read_bytes())
-    assert segment is not None
-    rows = segment.batch.to_pylist()
+    keys = [key_of(fakes.finish(store, "m", fakes.trial("gad", seed), 0.5)) for seed in (1, 2)]
+    found = Index(str(store.root)).look(store, keys, pytest.fail, every_file=True)
+    rows = found[keys[0]].segment.batch.to_pylist()
     rows[1]["figures"][place] = value
     assert segments.unpacked(segments.packed(segments.batch_of(rows))) is None
     rows[1]["figures"][place] = 0.25

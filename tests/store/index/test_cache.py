@@ -1,4 +1,4 @@
-"""The index of a store: which entries hold, several writers, and merging."""
+"""The index of a store: which entries hold, and that it is a cache of readers, which several may write."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from blurb.store import index, rescore
-from blurb.store.index import segments, union, writer
-from blurb.store.index.union import Index
+from blurb.store.index import cache, segments
+from blurb.store.index.cache import Index
 from blurb.store.store import Store
-from blurb.system.files import FORGOTTEN
 from tests.store import fakes
 
 
@@ -29,7 +28,7 @@ def finish(store: Store, seed: int = 1, score: float = 0.5, model: str = "m") ->
 
 
 def files(store: Store) -> list[Path]:
-    return sorted((store.root / union.FOLDER).glob(f"*{segments.SUFFIX}"))
+    return sorted((store.root / cache.FOLDER).glob("*"))
 
 
 def fresh(store: Store) -> Index:
@@ -37,8 +36,19 @@ def fresh(store: Store) -> Index:
     return Index(str(store.root))
 
 
+@pytest.fixture(autouse=True)
+def _every_trial_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "WORTH", 1)
+
+
+def read(store: Store, *keys: str) -> list[str]:
+    """What a process finds that looks at these trials, and writes what it read."""
+    return list(fresh(store).look(store, keys, pytest.fail, every_file=True))
+
+
 def test_an_entry_has_what_the_files_say(store: Store) -> None:
     key = finish(store, 1, 0.75)
+    read(store, key)
     entry = fresh(store).find(key)
     assert entry is not None
     content = {name: json.loads((store.root / key / f"{name}.json").read_text()) for name in ("spec", "metrics")}
@@ -53,6 +63,7 @@ def test_an_entry_has_what_the_files_say(store: Store) -> None:
 @pytest.mark.parametrize("name", ["spec.json", "predictions.parquet", "log.txt", "DONE.json"])
 def test_an_entry_holds_while_every_file_is_as_it_was(store: Store, name: str) -> None:
     key = finish(store)
+    read(store, key)
     file = store.root / key / name
     status = file.stat()
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
@@ -69,34 +80,36 @@ def test_an_entry_holds_while_every_file_is_as_it_was(store: Store, name: str) -
     assert fresh(store).find(key, every_file=False) is None
 
 
-def test_a_replaced_trial_has_the_new_entry_even_within_a_tick_of_the_clock(store: Store) -> None:
+def test_a_replaced_trial_has_the_new_entry(store: Store) -> None:
     key = finish(store, score=0.5)
+    read(store, key)
+    before = fresh(store)
+    assert before.find(key) is not None
     status = (store.root / key).stat()
     finish(store, score=0.25)
-    for every_file in (True, False):
-        entry = fresh(store).find(key, every_file)
-        assert entry is not None
-        assert entry.figure(entry.facts.places["dev"]["f1"][0]) == 0.25
+    assert before.find(key) is None
+    read(store, key)
+    for index_ in (before, fresh(store)):
+        index_.refresh()
+        for every_file in (True, False):
+            entry = index_.find(key, every_file)
+            assert entry is not None
+            assert entry.figure(entry.facts.places["dev"]["f1"][0]) == 0.25
     os.utime(store.root / key, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert fresh(store).find(key) is None  # the files are others than those of that time
+    assert fresh(store).find(key) is None
 
 
-def test_two_states_of_one_time_are_told_apart_by_the_files(store: Store, tmp_path: Path) -> None:
+def test_two_states_of_one_time_are_told_apart_by_the_files(store: Store) -> None:
     key = finish(store, score=0.5)
-    shutil.copytree(store.root / key, tmp_path / "before")
     time = (store.root / key).stat().st_mtime_ns
+    read(store, key)
     finish(store, score=0.25)
     os.utime(store.root / key, ns=(time, time))
-    store.note(store.root / key)
-    for every_file in (True, False):
-        entry = fresh(store).find(key, every_file)
-        assert entry is not None
-        assert entry.figure(0) == 0.25
-    shutil.rmtree(store.root / key)
-    shutil.copytree(tmp_path / "before", store.root / key)
-    entry = fresh(store).find(key, every_file=False)
+    assert fresh(store).find(key) is None
+    read(store, key)
+    entry = fresh(store).find(key)
     assert entry is not None
-    assert entry.figure(0) == 0.5
+    assert entry.figure(0) == 0.25
 
 
 def test_rescoring_within_a_tick_of_the_clock_is_seen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,9 +117,10 @@ def test_rescoring_within_a_tick_of_the_clock_is_seen(store: Store, monkeypatch:
     real = os.stat(path)
     monkeypatch.setattr(Store, "seal", _sealed_at(real.st_mtime_ns, Store.seal))
     monkeypatch.setattr(rescore, "figures", lambda *given: {**json.loads((path / "metrics.json").read_text()), "x": 1})
+    read(store, index.key_of(path))
     assert rescore.refresh(store, path)
     assert path.stat().st_mtime_ns != real.st_mtime_ns
-    assert fresh(store).find(index.key_of(path)) is not None
+    assert fresh(store).find(index.key_of(path), every_file=False) is None
 
 
 def _sealed_at(time: int, seal: Any) -> Any:
@@ -119,45 +133,61 @@ def _sealed_at(time: int, seal: Any) -> Any:
     return sealed
 
 
-def test_processes_write_segments_of_their_own_and_see_each_other(store: Store) -> None:
+def test_of_two_that_write_the_later_counts_and_nothing_is_wrong(store: Store) -> None:
+    keys = [finish(store, seed) for seed in range(4)]
     first, second = fresh(store), fresh(store)
-    keys = []
-    for number, each in enumerate((first, second, first)):
-        union._known[str(store.root)] = each
-        keys.append(finish(store, number))
-    assert len(files(store)) == 2
     for each in (first, second):
         each.refresh()
-        assert all(each.find(key) is not None for key in keys)
-
-
-def test_a_forked_process_does_not_write_to_the_segment_of_its_parent(store: Store) -> None:
-    finish(store, 1)
-    before = files(store)[0].read_bytes()
-    if (child := os.fork()) == 0:
-        finish(store, 2)
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert len(files(store)) == 2
-    assert before in [path.read_bytes() for path in files(store)]
-
-
-def test_a_full_segment_is_followed_by_another(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "FULL", 3)
-    keys = [finish(store, seed) for seed in range(7)]
-    assert len(files(store)) == 3
+    first.look(store, keys[:2], pytest.fail, every_file=True)
+    second.look(store, keys[2:], pytest.fail, every_file=True)
+    assert len(files(store)) == 1
+    for each in (first, second, fresh(store)):
+        assert list(each.look(store, keys, pytest.fail, every_file=True)) == keys
     assert all(fresh(store).find(key) for key in keys)
+
+
+def test_few_trials_are_not_written_and_many_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "WORTH", 5)
+    keys = [finish(store, seed) for seed in range(9)]
+    reader = fresh(store)
+    assert list(reader.look(store, keys[:4], pytest.fail, every_file=True)) == keys[:4]
+    assert files(store) == []
+    assert all(reader.find(key) for key in keys[:4])
+    reader.look(store, keys[:5], pytest.fail, every_file=True)
+    (file,) = files(store)
+    before = file.read_bytes()
+    reader.look(store, keys, pytest.fail, every_file=True)  # four more
+    assert file.read_bytes() == before
+    assert all(fresh(store).find(key) for key in keys[:5])
+
+
+def test_what_is_gone_is_written_no_more(store: Store) -> None:
+    keys = [finish(store, seed) for seed in range(3)]
+    read(store, *keys[:2])
+    shutil.rmtree(store.root / keys[0])
+    read(store, *keys[1:])
+    segment = segments.unpacked(files(store)[0].read_bytes())
+    assert segment is not None
+    assert segment.keys == keys[1:]
 
 
 def test_damage_of_the_index_costs_time_and_nothing_else(store: Store) -> None:
     keys = [finish(store, seed) for seed in range(3)]
+    read(store, *keys)
     (path,) = files(store)
     path.write_bytes(path.read_bytes()[:-40])
-    again = fresh(store)
-    assert again.find(keys[0]) is None
-    found = again.look(store, keys, pytest.fail, every_file=True)
-    assert list(found) == keys
+    assert fresh(store).find(keys[0]) is None
+    assert read(store, *keys) == keys
     assert all(fresh(store).find(key) is not None for key in keys)  # it was written anew
+
+
+def test_segments_of_an_earlier_version_are_passed_over(store: Store) -> None:
+    key = finish(store)
+    read(store, key)
+    (path,) = files(store)
+    path.rename(path.with_name("0123456789abcdef.arrow"))
+    assert fresh(store).find(key) is None
+    assert read(store, key) == [key]
 
 
 def test_damaged_trials_have_no_entry(store: Store) -> None:
@@ -176,7 +206,6 @@ def test_damaged_trials_have_no_entry(store: Store) -> None:
 
 def test_a_store_that_cannot_be_written_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [finish(store, seed) for seed in range(3)]
-    shutil.rmtree(store.root / union.FOLDER)
 
     def refused(*given: Any, **more: Any) -> None:
         raise PermissionError(13, "read-only")
@@ -185,65 +214,8 @@ def test_a_store_that_cannot_be_written_is_read(store: Store, monkeypatch: pytes
     monkeypatch.setattr(Path, "write_bytes", refused)
     read_only = fresh(store)
     for _ in range(2):
-        assert list(read_only.look(store, keys, pytest.fail, every_file=True, create=True)) == keys
+        assert list(read_only.look(store, keys, pytest.fail, every_file=True)) == keys
     assert not files(store)
-    store.note(store.root / keys[0])  # no error
-
-
-def test_small_segments_are_merged_and_lose_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(union, "MANY", 4)
-    keys = []
-    for seed in range(6):  # each by a process of its own
-        union._known[str(store.root)] = fresh(store)
-        keys.append(finish(store, seed))
-    shutil.rmtree(store.root / keys[0])
-    files(store)[0].with_name(f"damaged{segments.SUFFIX}").write_bytes(b"x")
-    left = files(store)[0].with_name(f".left{segments.SUFFIX}.77")
-    left.write_bytes(b"x")
-    os.utime(left, (0, left.stat().st_mtime - FORGOTTEN - 9))
-    other = fresh(store)
-    other.refresh()
-    reader = fresh(store)
-    assert list(reader.look(store, keys, pytest.fail, every_file=False)) == keys[1:]
-    (merged,) = files(store)
-    assert not left.exists()
-    segment = segments.unpacked(merged.read_bytes())
-    assert segment is not None
-    assert sorted(segment.keys) == sorted(keys[1:])  # without the trial that is gone
-    other.refresh()
-    for each in (reader, other, fresh(store)):
-        assert all(each.find(key) is not None for key in keys[1:])
-
-
-def test_a_reader_whose_segments_are_merged_meanwhile_misses_nothing(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(union, "MANY", 1)
-    keys = []
-    for seed in range(3):
-        union._known[str(store.root)] = fresh(store)
-        keys.append(finish(store, seed))
-    reader, merger = fresh(store), fresh(store)
-    read, calls = union.read_bytes, []
-
-    def merged_in_between(path: Path) -> bytes:
-        calls.append(path)
-        if len(calls) == 2:
-            merger.look(store, keys, pytest.fail, every_file=False)
-        return read(path)
-
-    monkeypatch.setattr(union, "read_bytes", merged_in_between)
-    reader.refresh()
-    assert len(files(store)) == 1
-    assert all(reader.find(key) is not None for key in keys)
-
-
-def test_a_segment_that_is_listed_and_not_there_stops_nobody(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = [finish(store, seed) for seed in range(2)]
-    real = union.listed
-    monkeypatch.setattr(union, "listed", lambda folder: {**real(folder), f"gone{segments.SUFFIX}": (1, 2, 3)})
-    reader = fresh(store)
-    assert all(reader.find(key) is not None for key in keys)
 
 
 @pytest.mark.parametrize("started", ["\ud800", 5, None])
@@ -274,36 +246,11 @@ def test_what_cannot_be_understood_is_told(store: Store, file: str, name: str, v
     assert str(store.root / key) in told[0]
 
 
-def test_what_a_writer_added_while_others_merged_is_still_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(union, "MANY", 1)
-    keys, processes = [], [fresh(store) for _ in range(3)]
-    for seed, each in enumerate(processes):
-        union._known[str(store.root)] = each
-        keys.append(finish(store, seed))
-    real = union.merge
-
-    def merged_late(*given: Any) -> None:
-        union._known[str(store.root)] = processes[0]
-        keys.append(finish(store, 9))
-        real(*given)
-
-    monkeypatch.setattr(union, "merge", merged_late)
-    fresh(store).look(store, keys[:3], pytest.fail, every_file=False)
-    assert all(fresh(store).find(key) is not None for key in keys)
-
-
 def test_what_is_done_is_believed_without_hashes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     path = store.root / finish(store)
-    union._known.clear()
+    read(store, index.key_of(path))
+    cache._known.clear()
     monkeypatch.setattr("blurb.store.store.file_hash", lambda path: pytest.fail(f"{path} was hashed"))
     assert rescore.is_done(store, path)
     assert rescore.is_current(store, path)
     assert not rescore.is_done(store, path.with_name("0" * 16))
-
-
-def test_what_was_hashed_once_is_noted(store: Store) -> None:
-    path = store.root / finish(store)
-    shutil.rmtree(store.root / union.FOLDER)
-    union._known.clear()
-    assert rescore.is_done(store, path)
-    assert fresh(store).find(index.key_of(path)) is not None
