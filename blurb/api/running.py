@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blurb.api.comparing import check
 from blurb.api.generator_lock import generator_lock
 from blurb.api.results import Results
 from blurb.api.throttled import Throttled
@@ -77,7 +78,6 @@ def executed(
     submitted = tuple(outcome for outcome in outcomes if outcome.status == "submitted")
     if options.check is None or rules is None or failed or not check_rows:
         return Results(rows, store.root, failed, others=others, submitted=submitted)
-    from blurb.api.comparing import check  # statistics, which most runs do not need
 
     decisions = tuple(check(row, options.check, rules, output=store.root, across=rules.across) for row in rows)
     return Results(rows, store.root, decisions=decisions, others=others)

@@ -312,3 +312,9 @@ def test_texts_are_clean(suite: dict[str, str]) -> None:
         # Nothing of the grammar is left, and no blanks where a rule expanded to nothing.
         assert not re.search(r"[<>{}\[\]]|  | [.,?]\S", text), path
         assert content.isascii(), path
+
+
+def test_the_folder_that_is_known_is_that_of_the_content() -> None:
+    content = demo.files()
+    text = "".join(f"{path}\n{content[path]}" for path in sorted(content))
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == demo.DIGEST == demo.prepare().name

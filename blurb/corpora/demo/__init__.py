@@ -17,6 +17,9 @@ from blurb.corpora.demo import document, lexicon, ner, pico, qa, relation, simil
 from blurb.system.cache import home
 from blurb.system.files import new_folder
 
+DIGEST = "c055d40025ff8c2e"
+"""Name of the folder of seed 0, which need not be made again to know it; a test does."""
+
 
 @cache  # a second of the processor, and asked for at each command of a session: a few megabytes
 def files(seed: int = 0) -> Mapping[str, str]:
@@ -43,6 +46,8 @@ def write(folder: Path, seed: int = 0) -> None:
 
 def prepare(seed: int = 0) -> Path:
     """Returns the suite's folder in the cache, after writing it if necessary; its name is a hash of its content."""
+    if seed == 0 and (known := home() / "demo" / DIGEST).is_dir():
+        return known
     content = files(seed)
     digest = hashlib.sha256("".join(f"{path}\n{text}" for path, text in sorted(content.items())).encode()).hexdigest()
     folder = home() / "demo" / digest[:16]
