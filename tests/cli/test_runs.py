@@ -173,4 +173,4 @@ def test_tables_of_another_store_are_left_alone_and_it_is_said(store: Store) -> 
 def test_what_is_wrong_is_said(store: Store, arguments: list[str], told: str) -> None:
     result = run(*arguments)
     assert told in str(result.exception)
-    assert sorted(path.name for path in store.root.iterdir() if path.is_dir()) == [".index", "part", "whole"]
+    assert sorted(path.name for path in store.root.iterdir() if path.is_dir()) == ["part", "whole"]

@@ -108,7 +108,7 @@ def _write(target: Path, model: Any, tokenizer: Any, facts: Mapping[str, Any]) -
         aside.mkdir(parents=True)
         model.save_pretrained(aside)
         tokenizer.save_pretrained(aside)
-        (aside / "README.md").write_text(card.text(facts), encoding="utf-8")
+        (aside / "README.md").write_text(card.card(facts), encoding="utf-8")
         write_json(aside / ABOUT, facts)
 
 

@@ -8,11 +8,11 @@ import hashlib
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
-def environment() -> Environment:
-    """Templates that escape every value, and refuse names that are not defined."""
+def environment(package: str = "blurb.extensions.reports.html", escape: bool = True) -> Environment:
+    """Templates that escape every value, if they are no Markdown, and refuse names that are not defined."""
     return Environment(
-        loader=PackageLoader("blurb.extensions.reports.html"),
-        autoescape=True,
+        loader=PackageLoader(package),
+        autoescape=escape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
