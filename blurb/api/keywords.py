@@ -67,14 +67,11 @@ def run(
     trust_remote_code: bool = False,
     casing: str | None = None,
     models_file: Path | str | None = None,
-    seeds: int | str | None = None,
+    seeds: int | None = None,
     track: str | None = None,
     keep_model: Keep = "none",
     resume_trials: bool = False,
     dry_run: bool = False,
-    against: Row | None = None,
-    detect: float | None = None,
-    power: float = 0.8,
     keep_sweep: bool = False,
     device: str = "auto",
     jobs: int = 1,
@@ -105,10 +102,7 @@ def run(
     :param protocol: name or TOML file; None for `standard`, with `suite="demo"` for `demo`
     :param config: a TOML file of a run, whose keys are these parameters (docs/long-runs.md); what is given wins over it
     :param budget: such as "10m": the largest protocol predicted to fit, instead of `protocol`
-    :param seeds: seeds 1 to N instead of the protocol's; "auto" are five, then as many as their variance asks for
-    :param against: with `seeds="auto"`: the row that the new one will be compared with
-    :param detect: with `seeds="auto"`: true difference to find, in points
-    :param power: with `seeds="auto"`: chance to find it
+    :param seeds: seeds 1 to N instead of the protocol's
     :param limit: examples of train, dev and test each, for a try (`max_train` and `max_eval`)
     :param output: store of the trials
     :param leaderboard: table to write, with `results.csv` in the same folder; None for no tables

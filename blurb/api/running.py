@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from blurb.api.comparing import check
 from blurb.api.generator_lock import generator_lock
 from blurb.api.results import Results
 from blurb.api.throttled import Throttled
@@ -19,7 +17,7 @@ from blurb.cost.budget import choose_protocol
 from blurb.execution import engines
 from blurb.messages.errors import BlurbError, Tell, safe_message, tell_damage
 from blurb.planning import plan, preflight
-from blurb.planning.options import AUTO, RunOptions
+from blurb.planning.options import RunOptions
 from blurb.planning.run_warnings import left_out, warnings_of
 from blurb.results import tables
 from blurb.store.store import Store
@@ -43,23 +41,12 @@ def execute(options: RunOptions) -> Results:
 
     :raises BlurbError: before anything is trained; `Several` if several things are wrong
     """
-    from blurb.api import two_stages
-
     with generator_lock(options.progress):
-        return two_stages.executed(options) if options.seeds == AUTO else executed(options)
+        return _executed(options)
 
 
-def executed(
-    options: RunOptions, counts: Mapping[str, int] | None = None, design: str = "", check_rows: bool = True
-) -> Results:
-    """Runs what a number of seeds asks for.
-
-    :param counts: task -> number of seeds, over that of the options
-    :param design: how these were planned
-    :param check_rows: whether to make the check of the options, too
-    """
+def _executed(options: RunOptions) -> Results:
     request, engine, rules = preflight.checked(options)
-    request = dataclasses.replace(request, counts=counts or {}, design=design)
     planned, expected = _plan(request, engine)
     if request.dry_run:
         return Results((), request.store)
@@ -76,8 +63,9 @@ def executed(
     rows, others = (tuple(row for row in everything if (row.key in wanted) is mine) for mine in (True, False))
     failed = tuple(outcome for outcome in outcomes if outcome.status == "failed")
     submitted = tuple(outcome for outcome in outcomes if outcome.status == "submitted")
-    if options.check is None or rules is None or failed or not check_rows:
+    if options.check is None or rules is None or failed:
         return Results(rows, store.root, failed, others=others, submitted=submitted)
+    from blurb.api.comparing import check  # statistics, which most runs do not need
 
     decisions = tuple(check(row, options.check, rules, output=store.root, across=rules.across) for row in rows)
     return Results(rows, store.root, decisions=decisions, others=others)

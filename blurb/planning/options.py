@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["KEEP", "Given", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
-POWER = 0.8
-"""Chance to find the difference, of `--seeds auto`, if none is given."""
-AUTO = "auto"
-"""As many seeds as the variance of five of them asks for (`blurb.api.two_stages`)."""
 LIMITED = ("max_train", "max_eval")
 """The settings that `--limit` gives."""
 
@@ -176,15 +172,14 @@ class RunOptions(TrainOptions):
         path="file",
         page="models.md#many-at-once",
     )
-    seeds: int | str | None = option(
-        None, "Trials", "Run seeds 1 to N instead of the protocol's; auto: as many as the variance of five asks for.",
-        low=1, most=MOST_SEEDS, words=(AUTO,), metavar="N|auto", page="seeds.md",
-    )  # fmt: skip
-    against: Row | None = option(
-        None, "Trials", "With --seeds auto: the row to compare with.", metavar="ROW", complete="rows_anywhere"
+    seeds: int | None = option(
+        None,
+        "Trials",
+        "Run seeds 1 to N instead of the protocol's; blurb plan says how many.",
+        low=1,
+        most=MOST_SEEDS,
+        page="seeds.md",
     )
-    detect: float | None = option(None, "Trials", "With --seeds auto: true difference to find.", metavar="POINTS")
-    power: float = option(POWER, "Trials", "With --seeds auto: chance to find it.")
     budget: str | None = option(
         None,
         "Protocol",
@@ -275,13 +270,6 @@ class RunOptions(TrainOptions):
         errors = []
         if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
             errors.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
-        if self.seeds == AUTO:
-            if self.against is None or self.detect is None:
-                errors.append("--seeds auto needs --against ROW and --detect POINTS.")
-            if len(self.models) != 1:
-                errors.append("--seeds auto plans the seeds of one MODEL; run several one after the other.")
-        elif self.against is not None or self.detect is not None or self.power != POWER:
-            errors.append("--against, --detect and --power are of --seeds auto; add it, or see blurb plan.")
         return [SettingsError(text) for text in errors]
 
     @property

@@ -40,7 +40,6 @@ class Request(TrialOptions):
     :param tags: name of a row -> its tags
     :param all_found: whether nobody chose the tasks, and these are what the data folder has
     :param budget: time for which a protocol is chosen, as it was typed
-    :param counts: task -> seeds 1 to N of it, over `seeds`; `design` says how they were planned
     """
 
     sources: Sequence[Source]
@@ -56,8 +55,6 @@ class Request(TrialOptions):
     budget: str | None = None
     keep_sweep: bool = False
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-    design: str = ""
 
     def configuration(self, source: Source) -> Configuration:
         """The configuration of a model's row."""
@@ -84,7 +81,7 @@ class Request(TrialOptions):
         kind = self.learner(source)
         return PlannedRow(
             source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
-            learner=learners.in_trial(kind), design=self.design, tags=self.tags.get(source.name, ()),
+            learner=learners.in_trial(kind), tags=self.tags.get(source.name, ()),
         )  # fmt: skip
 
     def row_key(self, source: Source) -> str:
@@ -146,7 +143,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
 
 def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
     """The seeds to run; only one for a learner that is deterministic."""
-    kind, count = request.learner(source), request.counts.get(task.name, request.seeds)
+    kind, count = request.learner(source), request.seeds
     assert not isinstance(count, str), "a word, of what decides about the number, is no request"
     if kind.deterministic and kind.reads_checkpoint and (count or 1) > 1:  # else they are for other models
         noun = kind.rows.noun

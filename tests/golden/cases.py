@@ -415,7 +415,6 @@ PLAN = of(["old", "fell", "once", *PROBES], [
         "plan --against old --hours 2 --output today --tasks gad",
         "plan --against 'golden-encoder probe' --detect 1 --output today", "plan --against none --detect 1",
         "run golden-encoder --suite demo --seeds auto", "run golden-encoder --suite demo --seeds many",
-        "run golden-encoder --suite demo --seeds auto --against none --detect 0 --power 2",
     ]),
 ])  # fmt: skip
 

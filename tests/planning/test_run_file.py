@@ -25,7 +25,6 @@ OPTIONS = st.fixed_dictionaries(
         "output": TEXTS.map(Path),
         "seeds": st.integers(1, 10_000),
         "jobs": st.integers(1, 4_096),
-        "power": st.floats(0, 1),
         "lr": st.floats(0, 1e3),
         "limit": st.integers(1, 10**12),
         "head": TEXTS,
