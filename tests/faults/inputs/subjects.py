@@ -13,6 +13,8 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.corpora import demo
+from blurb.messages.errors import tell_damage
+from blurb.store.index import Index, key_of
 from blurb.store.store import Store
 from blurb.system.files import SEAL, seal
 from tests.corpora import originals
@@ -195,6 +197,10 @@ class Subjects:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.store = self._run("store", f"run {A} {B} {DEMO}")
+        runs = Store(self.store / "runs")
+        found = Index(str(runs.root))  # the one that a large store would have
+        found.look(runs, map(key_of, runs.trial_folders()), tell_damage, every_file=True)
+        found._write()
         blurb(["leaderboard", "add", "Foo", "gad=80", "biosses=70", "--source", "x"], self.store)
         self.swept = self._run("swept", f"run {B} {DEMO} --precision fp32 --engine slurm --print")
         kept = "run scratch:tiny --suite demo --tasks biosses,gad --protocol smoke --keep-model best --device cpu"
