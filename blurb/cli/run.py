@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from blurb.api import running
 from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
 from blurb.cli._options import WithSettings, all_of
-from blurb.leaderboard.neighbours import with_neighbours
-from blurb.leaderboard.terminal import render
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import option, plural
-from blurb.planning import preflight, run_file
+from blurb.planning import run_file
 from blurb.planning.options import RunOptions
-from blurb.results import tables
 from blurb.terminal.output import console
 
 if TYPE_CHECKING:
@@ -43,6 +39,9 @@ def command(form: str, **given: Any) -> None:
     Exit code: 0 all trials done, 1 some failed, 2 the command cannot start; with --check that of blurb check, or 2
     if a trial failed; 128 + the number of a signal if interrupted: 130 Ctrl-C, 143 SIGTERM (docs/ci.md).
     """
+    from blurb.api import running  # numpy and two hundred modules, which a help needs not
+    from blurb.planning import preflight
+
     source = click.get_current_context().get_parameter_source
     typed = {name: value for name, value in given.items() if source(name) is not ParameterSource.DEFAULT}
     if not given["model"]:
@@ -87,6 +86,10 @@ def _show_submitted(options: RunOptions, results: Results) -> None:
 
 
 def _show_rows(options: RunOptions, results: Results) -> None:
+    from blurb.leaderboard.neighbours import with_neighbours
+    from blurb.leaderboard.terminal import render
+    from blurb.results import tables
+
     out = console(width=120)
     out.print(render(sorted(results.rows, key=lambda row: row.kind.place), out.width))  # encoders, then baselines
     out.print(with_neighbours(results.rows, results.others, out.width))

@@ -14,8 +14,11 @@ from blurb.messages.errors import BlurbError, Notice, notify
 
 ANSWERS = [
     (["run", "scratch:tiny", "--data", "doc.tsv", "--tasks", "gad"], "doc.tsv: is a file; give its folder."),
-    (["check", "a", "--baseline", "b", "--max-drop", "5%"], "'5%' is not a valid number of points."),
-    (["run", "scratch:tiny", "--suite", "demo", "--jobs", "many"], "'many' is not a valid whole number."),
+    (["check", "a", "--baseline", "b", "--max-drop", "5%"], "it must be a number, at least 0 points (got '5%')."),
+    (
+        ["run", "scratch:tiny", "--suite", "demo", "--jobs", "many"],
+        "it must be a whole number, at least 1 and at most 4,096 (got 'many').",
+    ),
     (["doctor", "row"], "row: is a row as files; check it with blurb leaderboard verify."),
     (["heads", "show", "crf"], "\nconstrained: whether training enforces it, too"),
 ]

@@ -14,7 +14,7 @@ import blurb
 from blurb import tasks
 from blurb.cli import cli
 from blurb.heads import heads, poolings
-from blurb.messages.errors import SettingsError
+from blurb.messages.errors import UnknownName
 from blurb.regression import rules
 from blurb.store.store import Store
 
@@ -111,7 +111,7 @@ def test_a_path_that_a_store_names_is_not_opened(folder: Path) -> None:
 
 def test_the_rules_of_a_folder_open_no_file(folder: Path) -> None:
     Path(rules.NAME).write_text('tasks = "./my.toml"\n', encoding="utf-8")
-    with pytest.raises(SettingsError, match=r"no task called './my.toml'"):
+    with pytest.raises(UnknownName, match=r"no task called './my.toml'"):
         rules.load(Path(rules.NAME))
     assert not tasks._files
     tasks.load("./my.toml")  # typed

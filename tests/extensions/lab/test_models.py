@@ -141,7 +141,9 @@ def test_a_later_save_neither_hides_a_damage_nor_reads_the_other_checkpoints(tmp
     assert [damage(tmp_path / f"checkpoint-{step}") for step in (2, 5)] == [[], []]
 
 
-@pytest.mark.parametrize(("changed", "told"), [({"seed": -1}, "seed must be 0 to"), ({"weight_decay": -1.0}, "decay")])
+@pytest.mark.parametrize(
+    ("changed", "told"), [({"seed": -1}, "seed must be at least 0"), ({"weight_decay": -1.0}, "decay")]
+)
 def test_what_no_training_can_do_is_refused(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
         Recipe(**changed).check()

@@ -16,7 +16,7 @@ from transformers import BertTokenizerFast
 
 from blurb.extensions.lab.pretraining import inputs, models, packing, quality, vocabulary
 from blurb.extensions.lab.pretraining.corpus import Corpus
-from blurb.extensions.lab.pretraining.inputs import Inputs
+from blurb.extensions.lab.pretraining.inputs import IGNORED, Inputs
 from blurb.extensions.lab.pretraining.objective import flops, loss
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.trainer import collate
@@ -74,7 +74,7 @@ def test_masks_have_their_rate_and_words_stay_whole(stream: packing.Stream, whol
             assert chosen[(words == word) & free].all()
     seen, labels = inputs.mask(ids, chosen, 4, np.arange(5, 400), generator)
     assert (labels[chosen] == ids[chosen]).all()
-    assert (labels[~chosen] == inputs.IGNORED).all()
+    assert (labels[~chosen] == IGNORED).all()
     assert (seen[~chosen] == ids[~chosen]).all()
     assert (seen[chosen] == 4).mean() == pytest.approx(0.8, abs=0.06)  # 600 draws: sd 0.016
     assert (seen[chosen] == ids[chosen]).mean() == pytest.approx(0.1, abs=0.05)
@@ -108,7 +108,7 @@ def test_operations_are_those_of_the_formula(stream: packing.Stream, tokenizer: 
     model = models.from_nothing(recipe, tokenizer)
     batch = collate(inputs.update(0))
     hidden, layers, tokens = 128, 2, recipe.batch * recipe.length
-    predicted = int((batch["labels"] != inputs.IGNORED).sum())
+    predicted = int((batch["labels"] != IGNORED).sum())
     forwards = layers * (24 * hidden**2 + 4 * recipe.length * hidden) * tokens
     forwards += predicted * 2 * hidden * (hidden + len(tokenizer))
     assert flops(model, batch) == 3 * forwards
