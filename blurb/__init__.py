@@ -66,7 +66,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
         value = importlib.import_module("blurb.api.additions").front_door(name)
-    if not isinstance(value, type):
+    if callable(value) and not isinstance(value, type):
         value = importlib.import_module("blurb.api.argument_checks").spoken(value)
     globals()[name] = value
     return value
@@ -74,4 +74,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     others = [name for name in importlib.import_module("blurb.api.additions").names.names() if "." not in name]
-    return sorted([*__all__, *others, "__version__"])
+    return sorted({*__all__, *others, "__version__"})

@@ -7,8 +7,6 @@ import os
 import signal
 import sys
 
-from blurb.cli import main as command
-
 
 def main() -> None:
     """Runs the command line; until its own handler is set (`blurb.cli._exit`), there is nothing to clean up."""
@@ -17,6 +15,7 @@ def main() -> None:
     if hasattr(signal, "pthread_sigmask"):
         # Where code of C was interrupted, Python ends by SIGINT whatever the exit code is; blocked, it exits with 130.
         atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, [signal.SIGINT])
+    from blurb.cli import main as command  # after the handler, which is for the time that this takes
 
     command()
 

@@ -182,8 +182,9 @@ class Registry(Generic[T]):
     def check_present(self, name: str) -> None:
         """Raises a SettingsError for what an extension brings that was deleted here."""
         if (entry := self.missing.get(name)) is not None:
+            kind = "option" if name.rpartition(".")[2].startswith("--") else self.kind
             raise SettingsError(
-                f"The {self.kind} '{name.rpartition('.')[2]}' is part of the extension '{entry.extension}', which is "
+                f"The {kind} '{name.rpartition('.')[2]}' is part of the extension '{entry.extension}', which is "
                 f"not installed here ({EXTENSIONS}.{entry.extension}).",
                 fix=f"pip install {DISTRIBUTION} brings it.",
             )

@@ -10,7 +10,7 @@ from blurb.messages.errors import SettingsError, UnknownName
 from blurb.registry import Registry
 
 names: Registry[Any] = Registry("name", "", "", "blurb.names")
-"""What extensions and other packages add to `import blurb`: functions, and methods as `Results.plot`."""
+"""What extensions and other packages add to `import blurb`: functions; and `Results.plot`, which `reports` has."""
 
 
 def front_door(name: str) -> Any:

@@ -15,7 +15,7 @@ from blurb.learners import row_name, saved_models
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, tell_damage
 from blurb.names import by_number
 from blurb.results import tables
-from blurb.results.references import RowName, of_file, pick
+from blurb.results.references import RowName, of_file, pick, unknown
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.store import planned_rows as row_files
 from blurb.store import row_contents
@@ -77,7 +77,11 @@ def find(store: Path, reference: str) -> StoredRow:
     if name.published or (name.place or store).is_file():
         raise SettingsError(f"{reference} is no row of a store", fix="name one of a store: ROW or FOLDER:ROW.")
     there = stored_rows(Store(name.place or store))
-    wanted = pick(labelled([_without_scores(row.planned) for row in there]), name.row, name.where(store))
+    rows = labelled([_without_scores(row.planned) for row in there])
+    # What may be deleted is named itself: a run or a folder is not taken for the last row of it.
+    if rows and not any(name.row in (row.name, row.model) for row in rows):
+        raise unknown(rows, name.row, f"row (in {name.where(store)})")
+    wanted = pick(rows, name.row, name.where(store))
     return next(row for row in there if row.planned.key == wanted.key)
 
 

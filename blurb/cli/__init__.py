@@ -15,7 +15,6 @@ from click.shell_completion import CompletionItem
 from blurb import __version__
 from blurb.cli import _exit
 from blurb.cli._group import Group, added
-from blurb.messages.errors import SettingsError
 from blurb.system import gc_control
 
 SECTIONS = {
@@ -33,20 +32,15 @@ class Commands(Group):
     """Finds the commands among the modules of this folder; heavy imports wait until a command runs."""
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        width = formatter.width - 6 - max(map(len, self.list_commands(context)))
         sections = {title: list(names) for title, names in SECTIONS.items()}
         for name in self.added_commands():
             part = added.entries[name].extension
             sections.setdefault("Extensions" if part else "Other packages", []).append(name)
         for title, names in sections.items():
-            with formatter.section(title):
-                formatter.write_dl([(name, self._short_help(context, name, width)) for name in names])
+            self.write_section(title, names, context, formatter)
 
-    def _short_help(self, context: click.Context, name: str, width: int) -> str:
-        """A line about a command; of one that cannot be loaded the reason, as the others must be listed.
-
-        Of blurb's own it is read from the source: to import them all would take seconds.
-        """
+    def line_of(self, context: click.Context, name: str, width: int) -> str:
+        """A line about a command; of blurb's own it is read from the source: to import them all would take seconds."""
         own = name in self.own_commands(context)
         target = f"blurb.cli.{name}" if own else added.entries[name].target.partition(":")[0]
         if own or added.entries[name].extension:
@@ -54,11 +48,7 @@ class Commands(Group):
             source = Path(module.origin).read_text(encoding="utf-8") if module and module.origin else ""
             text = FIRST_SENTENCE.search(source)
             return click.Command(name, help=text[1]).get_short_help_str(width) if text else ""
-        try:
-            command = self.get_command(context, name)
-        except SettingsError as error:
-            return f"(cannot be loaded: {error})"
-        return "" if command is None else command.get_short_help_str(width)
+        return super().line_of(context, name, width)
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         words = [CompletionItem(name) for name in self.list_commands(context) if name.startswith(incomplete)]

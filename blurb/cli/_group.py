@@ -7,13 +7,15 @@ commands, `compare.--plot` is an option. Its group of entry points is read where
 from __future__ import annotations
 
 import copy
+import inspect
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from blurb import tasks
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages.errors import SettingsError, UnknownName, notify
 from blurb.names import known_as
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.registry import Registry
@@ -91,10 +93,29 @@ class Group(click.Group):
     def added_commands(self) -> list[str]:
         """Names of the commands that others bring."""
         names = [name.removeprefix(self.prefix) for name in added.names() if name.startswith(self.prefix)]
-        return [name for name in names if "." not in name]
+        return [name for name in names if "." not in name and not name.startswith("-")]
 
     def list_commands(self, context: click.Context) -> list[str]:
         return sorted({*self.own_commands(context), *self.added_commands()})
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        self.write_section("Commands", self.list_commands(context), context, formatter)
+
+    def write_section(
+        self, title: str, names: Sequence[str], context: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Lists commands below a title; of one that cannot be loaded the reason, as the others must be listed."""
+        width = formatter.width - 6 - max(map(len, self.list_commands(context)))
+        with formatter.section(title):
+            formatter.write_dl([(name, self.line_of(context, name, width)) for name in names])
+
+    def line_of(self, context: click.Context, name: str, width: int) -> str:
+        """A line about a command."""
+        try:
+            command = self.get_command(context, name)
+        except SettingsError as error:
+            return f"(cannot be loaded: {error})"
+        return "" if command is None else command.get_short_help_str(width)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         path = f"{self.prefix}{name}"
@@ -120,18 +141,20 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = arguments[0]
         if name in self.own_commands(context) or name.startswith("-") or context.resilient_parsing:
-            return self._extended(super().resolve_command(context, arguments))
+            return self._extended(super().resolve_command(context, arguments), context.resilient_parsing)
         known = self.list_commands(context)
         if name in known:
             return self._extended(super().resolve_command(context, arguments))
         added.check_present(f"{self.prefix}{name}")
+        if fault := added.faults.get(f"{self.prefix}{name}"):
+            raise SettingsError(fault)
         message = str(UnknownName("command", name, known, MEANT if context.parent is None else None))
         if self.invoke_without_command and name in ("list", "ls"):
             message = f"'{context.command_path}' alone is the list. {message}"
         raise click.UsageError(message, context)
 
     def _extended(
-        self, resolved: tuple[str | None, click.Command | None, list[str]]
+        self, resolved: tuple[str | None, click.Command | None, list[str]], completing: bool = False
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command with the options that others bring, where one of them or its help is asked for."""
         name, command, rest = resolved
@@ -140,7 +163,7 @@ class Group(click.Group):
         own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         words = [word.partition("=")[0] for word in map(str, rest) if word.startswith("-")]
         others = [word for word in words if word not in own]
-        if not others:
+        if not others and not completing:
             return resolved
         path = f"{self.prefix}{name}"
         for word in others:
@@ -162,12 +185,27 @@ def with_options(path: str, command: click.Command) -> click.Command:
     :param path: of the command, such as `leaderboard.show`
     """
     begin = f"{path}.--"
-    options = [option for name in added.names() if name.startswith(begin) and (option := added.known(name))]
+    brought = {name: added.known(name) for name in added.names() if name.startswith(begin)}
+    options = []
+    for name, option in brought.items():
+        if isinstance(option, click.Option) and _fits(option, command):
+            options.append(option)
+        elif option is not None:
+            notify(f"The plug-in '{name}' of blurb.commands is no option that {path} can take. It is left out.")
     if not options:
         return command
     extended = copy.copy(command)
-    extended.params = [*command.params, *(option for option in options if isinstance(option, click.Option))]
+    extended.params = [*command.params, *options]
     return extended
+
+
+def _fits(option: click.Option, command: click.Command) -> bool:
+    """Whether a command has no such option already, and its function takes the value."""
+    own = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    if own & {*option.opts, *option.secondary_opts} or command.callback is None:
+        return False
+    taken = inspect.signature(command.callback).parameters.values()
+    return not option.expose_value or any(each.name == option.name or each.kind is each.VAR_KEYWORD for each in taken)
 
 
 def _options(error: click.UsageError) -> set[str]:

@@ -122,6 +122,11 @@ def choose_protocol(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepar
         raise SettingsError(
             f"--budget: cannot predict the time ({safe_message(error)})", fix="use --protocol instead."
         ) from error
+    if unforeseen := {
+        trial.job.source.name for found in rungs.values() for trial in found.trials if not trial.foreseen
+    }:
+        names = ", ".join(sorted(unforeseen))
+        raise SettingsError(f"--budget: the time of {names} is not predicted", fix="use --protocol instead.")
     choice = choose(list(rungs.values()), seconds, list(rungs))
     rung = list(rungs)[choice.rung]
     if choice.whole:

@@ -50,6 +50,11 @@ class TrialEstimate:
         return 0.0 if self.done else self.cost.seconds * self.correction.factor
 
     @property
+    def foreseen(self) -> bool:
+        """Whether its time is predicted, and not only what others took."""
+        return bool(self.job.learner.cost)
+
+    @property
     def memory(self) -> float:
         """Predicted peak bytes of a process that runs it alone."""
         return self.cost.memory + LIBRARIES

@@ -11,11 +11,13 @@ from typing import Any
 from blurb import fields
 from blurb.execution.options import options_of
 from blurb.fields import TEXTS, Field
-from blurb.messages.errors import ErrorCollector
+from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.planning.options import LIMITED, RunOptions
 from blurb.protocols.settings import TABLE, parse_overrides
 from blurb.system import toml
 
+CODE = ("head", "pooling", "engine")
+"""Keys whose value may be code, `FILE.py:CLASS` or `package.module:Class`."""
 NO_KEYS = ("config", "dry_run")
 """Options that say what to do with the file."""
 KEY = {
@@ -33,6 +35,7 @@ def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
     path, errors = Path(given["config"]), ErrorCollector()
     values = fields.read(toml.read(path), _table(), path, errors)
     errors.tell()
+    _refuse_code(values, path)
     option = {key: name for name, key in KEY.items()}
     options = {option.get(key, key): value for key, value in values.items()}
     typed = given.get("settings", {})
@@ -43,6 +46,19 @@ def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
         **given,
         "settings": {**own, **typed},
     }
+
+
+def _refuse_code(values: Mapping[str, Any], path: Path) -> None:
+    """Raises a SettingsError where a file would run code: data names what is registered, a person types code."""
+    code = {key: str(values[key]) for key in CODE if ":" in str(values.get(key, ""))}
+    code |= {key: str(value) for key, value in values.get("set", {}).items() if key in CODE and ":" in str(value)}
+    if values.get("trust_remote_code"):
+        code["trust_remote_code"] = "true"
+    for key, value in code.items():
+        option = f"--{key.replace('_', '-')}"
+        raise SettingsError(
+            f"a file runs no code, and {key} = {value} would", where=path, fix=f"type {option} instead."
+        )
 
 
 def _table() -> Field:

@@ -61,12 +61,15 @@ def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
 
 def duration_of(found: Estimate) -> str:
     """The estimated time as text; "done" if nothing has to run."""
-    return duration(found.seconds) if found.seconds else "unknown" if found.waiting else "done"
+    if not found.waiting:
+        return "done"
+    known = any(trial.foreseen or trial.cost.seconds for trial in found.waiting)
+    return duration(found.seconds) if known else "unknown"
 
 
 def _basis(found: Estimate) -> str:
     text = "Based on a calibration of this machine; not yet checked against finished trials of this store."
-    if unknown := sum(not trial.cost.seconds for trial in found.waiting):
+    if unknown := sum(not (trial.foreseen or trial.cost.seconds) for trial in found.waiting):
         text = f"Unknown times ({plural(unknown, 'trial')}) count as nothing; finished trials of this store tell them."
     elif found.history:
         text = f"Based on {plural(found.history, 'finished trial')} or more, and on a calibration for encoders."

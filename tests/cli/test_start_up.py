@@ -104,7 +104,7 @@ def test_help_reads_of_the_source_what_the_commands_say() -> None:
     context = click.Context(cli)
     for name in cli.list_commands(context):  # type: ignore[attr-defined]
         command = cli.get_command(context, name)  # type: ignore[attr-defined]
-        assert cli._short_help(context, name, 60) == command.get_short_help_str(60), name  # type: ignore[attr-defined]
+        assert cli.line_of(context, name, 60) == command.get_short_help_str(60), name  # type: ignore[attr-defined]
 
 
 def test_tasks_in_all_formats() -> None:

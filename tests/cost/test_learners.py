@@ -149,7 +149,7 @@ def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
 
 def test_every_kind_that_reads_a_checkpoint_has_a_term() -> None:
     for kind in kinds.usable().values():
-        assert callable(kind.load("cost")) if kind.reads_checkpoint else not kind.cost
+        assert callable(kind.load("cost")) if kind.reads_checkpoint or kind.cost else not kind.cost
 
 
 def test_a_function_of_a_package_may_still_give_what_nobody_reads() -> None:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import blurb
-from blurb.messages.errors import BlurbError, ErrorGroup
+from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError
 from blurb.planning import plan, preflight
 from blurb.planning.options import RunOptions
 from blurb.planning.run_file import with_file, write
@@ -28,7 +28,6 @@ OPTIONS = st.fixed_dictionaries(
         "lr": st.floats(0, 1e3),
         "limit": st.integers(1, 10**12),
         "head": TEXTS,
-        "trust_remote_code": st.booleans(),
         "across": st.lists(st.sampled_from(["protocol", "unknown"])).map(tuple),
         "casing": st.sampled_from(["cased", "uncased"]),
         "settings": st.fixed_dictionaries(
@@ -126,3 +125,17 @@ def test_from_python_and_the_command_line(tmp_path: Path) -> None:
     assert command(["run", "--config", "run.toml", "--format", "toml"], tmp_path)[0] == 2
     with pytest.raises(BlurbError, match="no such file"):
         blurb.run(config=tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ('head = "evil.py:Head"', "--head"),
+        ('engine = "evil:Engine,count=4"', "--engine"),
+        ('[set]\npooling = "./evil.py:Pooling"', "--pooling"),
+        ("trust_remote_code = true", "--trust-remote-code"),
+    ],
+)
+def test_a_file_runs_no_code(line: str, option: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=rf"run\.toml: a file runs no code.*type {option} instead"):
+        read(tmp_path, f'model = "baseline:majority"\n{line}\n')

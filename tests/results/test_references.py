@@ -290,10 +290,10 @@ def test_a_source_means_its_published_rows_without_variants() -> None:
 @pytest.mark.parametrize("reference", ["c", "other:c", "other", "other:c quick lr=0.001"])
 def test_every_command_takes_the_same_names(reference: str) -> None:
     store = "other" if reference == "c" else "runs"
-    for line in (
-        ["compare", reference, reference], ["runs", "show", reference], ["runs", "verify", reference],
-        ["export", "markdown", reference, "--tasks", "gad"],
-    ):  # fmt: skip
+    lines = [["compare", reference, reference], ["export", "markdown", reference, "--tasks", "gad"]]
+    if reference != "other":
+        lines += [["runs", "show", reference], ["runs", "verify", reference]]
+    for line in lines:
         done = CliRunner().invoke(cli, [*line, "--output", store])
         assert (done.exit_code, done.exception) == (0, None), (line, done.output)
     trial = references.trial(reference, Path(store), "gad")
@@ -308,3 +308,15 @@ def test_a_table_or_a_published_row_is_no_row_of_a_store() -> None:
     done = CliRunner().invoke(cli, ["export", "markdown", "a", "published:BioBERT", "--tasks", "gad"])
     assert done.exit_code == 0, done.exception
     assert "BioBERT" in done.output
+
+
+@pytest.mark.parametrize("reference", ["mine", "runs", "runs:", "runs:mine"])
+def test_a_row_is_deleted_or_renamed_by_its_own_name_alone(
+    series: Path, reference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(series)
+    before = sorted(series.rglob("*"))
+    for line in (["rm", reference, "--yes"], ["rename", reference, "new"]):
+        done = CliRunner().invoke(cli, ["runs", *line])
+        assert isinstance(done.exception, UnknownName)
+    assert sorted(series.rglob("*")) == before

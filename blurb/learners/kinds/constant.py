@@ -8,6 +8,7 @@ LEARNER = LearnerKind(
     summary="the constant answer that scores best on train",
     rows=ROWS,
     learner="blurb.learners.baselines.constants:Constant",
+    cost="blurb.cost.learners:nothing",
     settings=EXAMPLES,
     recipe=2,
     deterministic=True,

@@ -8,6 +8,7 @@ LEARNER = LearnerKind(
     summary="the most frequent answer of train",
     rows=ROWS,
     learner="blurb.learners.baselines.constants:Majority",
+    cost="blurb.cost.learners:nothing",
     settings=EXAMPLES,
     deterministic=True,
 )
