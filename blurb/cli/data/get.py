@@ -13,7 +13,6 @@ from blurb import tasks
 from blurb.cli import _complete
 from blurb.cli.data.download import bars, moved
 from blurb.corpora.download import fetch
-from blurb.corpora.get import RIGHT
 from blurb.corpora.get import get as bring
 from blurb.data import home
 from blurb.messages.errors import DataError
@@ -64,7 +63,7 @@ def get(selection: str, data: Path | None, raw: Path | None, accept_licences: bo
         [(got.task.name, got.verdict, got.needs) for got in outcomes],
         "table",
     )
-    there = [got.task.name for got in outcomes if got.verdict in RIGHT]
+    there = [got.task.name for got in outcomes if not got.needs]
     if there:
         named = option("--data", data) if data else ""
         click.echo(f"{folder} has {len(there)} of {len(chosen)}. Next: blurb run MODEL{named}")
