@@ -33,7 +33,7 @@ class Commands(Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         sections = {title: list(names) for title, names in SECTIONS.items()}
-        for name in self.added_commands():
+        for name in self.added_commands(context):
             part = added.entries[name].extension
             sections.setdefault("Extensions" if part else "Other packages", []).append(name)
         for title, names in sections.items():

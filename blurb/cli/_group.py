@@ -90,13 +90,14 @@ class Group(click.Group):
         """Names of the commands that the core itself has here."""
         return super().list_commands(context)
 
-    def added_commands(self) -> list[str]:
-        """Names of the commands that others bring."""
+    def added_commands(self, context: click.Context) -> list[str]:
+        """Names of the commands that others bring; one of the core keeps its name."""
         names = [name.removeprefix(self.prefix) for name in added.names() if name.startswith(self.prefix)]
-        return [name for name in names if "." not in name and not name.startswith("-")]
+        own = self.own_commands(context)
+        return [name for name in names if "." not in name and not name.startswith("-") and name not in own]
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted({*self.own_commands(context), *self.added_commands()})
+        return sorted({*self.own_commands(context), *self.added_commands(context)})
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         self.write_section("Commands", self.list_commands(context), context, formatter)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click import Context
 from click.testing import CliRunner
 
 import blurb
@@ -140,7 +141,7 @@ def test_a_model_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_every_command_stands_in_one_section_of_the_help_and_fits() -> None:
     listed = [name for names in SECTIONS.values() for name in names]
-    assert sorted([*listed, *cli.added_commands()]) == cli.list_commands(None)  # type: ignore[arg-type]
+    assert sorted([*listed, *cli.added_commands(Context(cli))]) == cli.list_commands(None)  # type: ignore[arg-type]
     for words in ([], ["data"], ["leaderboard"], ["models"], ["runs"], ["tasks"], ["protocols"], ["cache"]):
         shown = CliRunner().invoke(cli, [*words, "--help"], prog_name="blurb", terminal_width=80).output
         commands = shown.partition("Run:" if not words else "Commands:")[2]
