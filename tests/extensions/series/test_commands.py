@@ -143,7 +143,7 @@ def test_a_watch_of_checkpoints_that_failed_is_no_success(
         seen(failed, None, None)
         return failed
 
-    monkeypatch.setattr("blurb.extensions.series.api.following.watch", watch)
+    monkeypatch.setattr("blurb.extensions.series.cli.watch.watch", watch)
     monkeypatch.setattr(Series, "write", lambda series, out, picture: [])
     found = command(["watch", "a", "--tasks", "gad", *more], tmp_path)
     assert (found[0], "out of memory" in found[2]) == (code, True)
@@ -162,7 +162,7 @@ def test_a_watch_of_checkpoints_that_are_scored_already_draws_twice(
             writes.append(f"after {each.step.step}")
         return series
 
-    monkeypatch.setattr("blurb.extensions.series.api.following.watch", watch)
+    monkeypatch.setattr("blurb.extensions.series.cli.watch.watch", watch)
     monkeypatch.setattr(Series, "write", lambda series, out, picture: writes.append("written") or [])
     assert command(["watch", "a", "--tasks", "gad"], tmp_path)[0] == 0
     assert writes == ["written", *(f"after {step}" for step in range(1, 5)), "written", "after 5", "written"]
