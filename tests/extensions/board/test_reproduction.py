@@ -17,6 +17,7 @@ from blurb.extensions.board.reproduction import Reproduction
 from blurb.extensions.board.verification import CheckedFigure, Level, Verification
 from blurb.row_files.reading import Row
 from tests.cli.in_process import blurb as command
+from tests.golden import schemas
 
 TASKS = ("ncbi-disease", "gad", "biosses")
 ABOUT: dict[str, Any] = {
@@ -126,8 +127,7 @@ def test_the_command_with_a_deterministic_kind(tmp_path: Path) -> None:
     assert (code, out.splitlines()[-1]) == (1, "baseline:bigrams: recomputed")
     assert "Not reproduced: measured by the same party (mine)." in out
     code, out, _ = command([*asked, "yours", "--format", "json"], tmp_path)
-    _, schema, _ = command(["schema", "leaderboard", "verify"], tmp_path)
-    jsonschema.validate(json.loads(out), json.loads(schema))
+    jsonschema.validate(json.loads(out), schemas.of_command("leaderboard verify"))
     assert json.loads(out)["rerun"]["objections"] == []
     code, _, err = command(["leaderboard", "verify", "mine", "--margin", "2"], tmp_path)
     assert (code, "--margin is for --rerun" in err) == (2, True)
