@@ -89,10 +89,45 @@ def schema() -> pyarrow.Schema:
 
 
 def batch_of(entries: Sequence[Mapping[str, Any]]) -> pyarrow.RecordBatch:
-    """Entries as a batch."""
+    """Entries as a batch, made of buffers: to make it of Python's lists, pyarrow would load pandas."""
     import pyarrow as pa
 
-    return pa.RecordBatch.from_pylist(entries, schema=schema())
+    kinds = schema()
+    return pa.RecordBatch.from_arrays(
+        [_column([entry.get(kind.name) for entry in entries], kind.type) for kind in kinds], schema=kinds
+    )
+
+
+def _column(values: Sequence[Any], kind: pyarrow.DataType) -> pyarrow.Array:
+    """The array of a column of `schema`."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        known = {value: code for code, value in enumerate(dict.fromkeys(values))}
+        codes = _column([known[value] for value in values], kind.index_type)
+        return pa.DictionaryArray.from_arrays(codes, _column(list(known), kind.value_type))
+    if pa.types.is_list(kind):
+        inner = _column([number for each in values for number in each], kind.value_type)
+        return pa.ListArray.from_arrays(_offsets(values), inner)
+    if pa.types.is_string(kind):
+        texts = [(value or "").encode() for value in values]
+        content = [_offsets(texts).buffers()[1], pa.py_buffer(b"".join(texts))]
+    elif pa.types.is_fixed_size_binary(kind):
+        content = [pa.py_buffer(b"".join(values))]
+    else:
+        numbers = np.array([value or 0 for value in values], kind.to_pandas_dtype())
+        content = [pa.py_buffer(numbers)]
+    there = np.array([value is not None for value in values], bool)
+    valid = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little").tobytes())
+    return pa.Array.from_buffers(kind, len(values), [valid, *content])
+
+
+def _offsets(values: Sequence[Any]) -> pyarrow.Array:
+    """Where each of the values begins, and the end of the last."""
+    import pyarrow as pa
+
+    ends = np.cumsum([0, *map(len, values)], dtype=np.int32)
+    return pa.Array.from_buffers(pa.int32(), len(ends), [None, pa.py_buffer(ends)])
 
 
 def together(batches: Sequence[tuple[pyarrow.RecordBatch, Sequence[int]]]) -> pyarrow.RecordBatch:

@@ -139,3 +139,21 @@ def test_figures_that_there_cannot_be_are_no_segment(tmp_path: Path, value: floa
     assert segments.unpacked(segments.packed(segments.batch_of(rows))) is None
     rows[1]["figures"][place] = 0.25
     assert segments.unpacked(segments.packed(segments.batch_of(rows))) is not None
+
+
+def test_a_batch_is_what_pyarrow_makes_of_the_rows() -> None:
+    """Oracle: `RecordBatch.from_pylist`, which loads pandas."""
+    columns = segments.schema()
+    width = columns.field("stamp").type.byte_width
+    rows = [
+        {
+            "key": f"é/gad/{number}", "time": number, "stamp": bytes([number]) * width, "about": "ab"[number % 2],
+            "figures": [0.5] * (number % 3), "started": None if number % 2 else "now", "train_seconds": 1.5,
+            "predict_seconds": None, "predicted": 0.0,
+        }
+        for number in range(7)
+    ]  # fmt: skip
+    for some in (rows, rows[:1], []):
+        batch = segments.batch_of(some)
+        batch.validate(full=True)
+        assert batch.equals(pyarrow.RecordBatch.from_pylist(some, schema=columns))
