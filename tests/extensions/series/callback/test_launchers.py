@@ -104,7 +104,9 @@ def test_a_pretraining_is_one_process_too(tmp_path: Path) -> None:
         environment = {**os.environ, **variables}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
         assert done.returncode == 0, done.stderr[-1500:]
-        losses.append(json.loads((tmp_path / name / "model" / "pretraining.json").read_text(encoding="utf-8")))
+        written = json.loads((tmp_path / name / "model" / "pretraining.json").read_text(encoding="utf-8"))
+        seen = {key: value for key, value in written["seen"].items() if "second" not in key}  # a busy machine is slower
+        losses.append({**written, "seen": seen})
     assert {k: v for k, v in losses[0].items() if "second" not in k} == {
         k: v for k, v in losses[1].items() if "second" not in k
     }
