@@ -86,7 +86,7 @@ def shared(kind: type, name: str) -> Callable[[F], F]:
         required=field.default is field.default_factory,
         multiple=about.many or field.default_factory is dict,
         callback=pairs if field.default_factory is dict else None,
-        shell_complete=getattr(_complete, about.complete, None),
+        shell_complete=getattr(_complete, about.complete) if about.complete else None,
     )
 
 

@@ -75,7 +75,7 @@ class TrialOptions:
     seeds: int | str | None = option(
         None, "Trials", "Run seeds 1 to N instead of the protocol's.", low=1, most=MOST_SEEDS
     )
-    device: str = option("auto", "Machine", "Device: auto, cpu, cuda, cuda:N or mps.", complete="devices")
+    device: str = option("auto", "Machine", "Device: auto, cpu, cuda, cuda:N or mps.")
     track: str | None = option(
         None,
         "Trials",

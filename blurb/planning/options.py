@@ -75,7 +75,6 @@ class TrainOptions(TrialOptions):
         "Override a setting of the protocol, such as warmup=0 (keys are listed below); repeatable.",
         flag="--set",
         metavar="KEY=VALUE",
-        complete="keys",
     )
     lr: float | None = option(None, "Protocol", "Peak learning rate; short for --set lr=...")
     batch_size: int | None = option(None, "Protocol", "Inputs per step; short for --set batch_size=...")
@@ -188,26 +187,17 @@ class RunOptions(TrainOptions):
         page="protocols.md#cost",
     )
     head: str | None = option(
-        None,
-        "Protocol",
-        "Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=...",
-        complete="heads",
+        None, "Protocol", "Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=..."
     )
     pooling: str | None = option(
-        None,
-        "Protocol",
-        "Pooling of sequence tasks (see blurb heads); short for --set pooling=...",
-        complete="poolings",
+        None, "Protocol", "Pooling of sequence tasks (see blurb heads); short for --set pooling=..."
     )
-    tagging: str | None = option(
-        None, "Protocol", "Tagging scheme of NER and PICO; short for --set tagging=NAME.", complete="taggings"
-    )
+    tagging: str | None = option(None, "Protocol", "Tagging scheme of NER and PICO; short for --set tagging=NAME.")
     relation_input: str | None = option(
         None,
         "Protocol",
         "How relation inputs show the entities: dummify, dummy-tokens, original, markers or typed-markers.",
         metavar="NAME",
-        complete="relation_inputs",
         page="data.md#relations-without-dummies",
     )
     dummy_tokens: bool = option(False, "Protocol", "Short for --relation-input dummy-tokens.")
@@ -242,7 +232,6 @@ class RunOptions(TrainOptions):
         "Machine",
         "Where to run the trials: local, ray or slurm, with options such as slurm,partition=gpu (docs/long-runs.md).",
         metavar="NAME[,KEY=VALUE...]",
-        complete="engines",
         page="long-runs.md#many-machines",
     )
     print_script: bool = option(
