@@ -67,7 +67,7 @@ def __getattr__(name: str) -> Any:
     else:
         value = importlib.import_module("blurb.api.additions").front_door(name)
     if callable(value) and not isinstance(value, type):
-        value = importlib.import_module("blurb.api.argument_checks").spoken(value)
+        value = importlib.import_module("blurb.api.door").from_python(value)
     globals()[name] = value
     return value
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import functools
+import inspect
 import numbers
 import operator
-from collections.abc import Callable, Collection, Mapping
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError, UnknownName
 from blurb.names import known_as
 
 T = TypeVar("T")
+F = TypeVar("F", bound="Field")
 LARGEST = 1e300
 """Maximum of any number; rules out infinity, NaN and integers too large for a float."""
 SHOWN = 60
@@ -81,7 +86,7 @@ class Field:
             return self.parse(checked)
         except BlurbError as error:
             for each in getattr(error, "errors", (error,)):
-                each.where = each.where or (None if where is None else f"{where}, {name}")
+                each.where = each.where or (f"{where}, {name}" if where else None)
             raise
 
     def checked(self, name: str, given: Any, where: object = None) -> Any:
@@ -154,21 +159,49 @@ def declared(default: Any, about: Field) -> Any:
     return dataclasses.field(default=default, metadata={"field": about})
 
 
+class Unloaded:
+    """Stands for types that are imported for type checkers alone."""
+
+    def __class_getitem__(cls, item: object) -> type[Unloaded]:
+        return cls
+
+
+class _Names(dict[str, Any]):
+    def __missing__(self, name: str) -> type[Unloaded]:
+        return Unloaded
+
+
+def hints(owner: Any) -> dict[str, Any]:
+    """The annotations of a function, or of a data class and its bases, as types; nothing is imported for them."""
+    evaluated: dict[str, Any] = {}
+    for each in reversed(owner.__mro__) if isinstance(owner, type) else (owner,):
+        names = _Names({**vars(builtins), **vars(sys.modules[each.__module__])})
+        texts = inspect.get_annotations(each)
+        evaluated |= {name: eval(text, {}, names) if isinstance(text, str) else text for name, text in texts.items()}
+    return evaluated
+
+
 @functools.cache
 def of(kind: type[Any]) -> dict[str, Any]:
     """The declared fields of a data class by name."""
-    return {
-        each.name: dataclasses.replace(each.metadata["field"], **_annotated(str(each.type), each.metadata["field"]))
-        for each in dataclasses.fields(kind)
-        if "field" in each.metadata
-    }
+    types = hints(kind)
+    declarations = {each.name: each.metadata.get("field") for each in dataclasses.fields(kind)}
+    return {name: shaped(about, types[name]) for name, about in declarations.items() if about is not None}
 
 
-def _annotated(annotation: str, about: Field) -> dict[str, Any]:
-    first, *more = (word.strip() for word in annotation.split("|"))
-    kinds = {"int": int, "float": float, "bool": bool}
-    kind = kinds.get(first, str if about.choices or {first, *more} <= {"str", "None"} else object)
-    return {"kind": kind, "optional": "None" in more, "many": first.startswith("Sequence")}
+def types_of(hint: Any) -> tuple[Any, ...]:
+    """The types of a union in their order, or the one type."""
+    return get_args(hint) if isinstance(hint, UnionType) or get_origin(hint) is Union else (hint,)
+
+
+def shaped(about: F, hint: Any) -> F:
+    """A field with the type of its annotation: the first of several, if it is a number or a flag."""
+    types = types_of(hint)
+    many = get_origin(types[0]) in (Sequence, tuple)
+    first = get_args(types[0])[0] if many else types[0]
+    texts = bool(about.choices) or {first, *types[1:]} <= {str, NoneType}
+    kind = first if first in (int, float, bool) else str if texts else object
+    return dataclasses.replace(about, kind=kind, optional=NoneType in types, many=many or about.many)
 
 
 def check(values: Any) -> None:

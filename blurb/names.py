@@ -10,6 +10,7 @@ from typing import TypeVar
 from urllib.parse import quote, unquote
 
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.messages.text import escaped, folded
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ UNFIT = {"Cc", "Cs", "Zl", "Zp"}
 ESCAPES = {code: repr(chr(code))[1:-1] for code in range(32)}
 
 
-def check(name: str, what: str, option: str = "--name") -> None:
+def check(name: str, what: str, option: str = opt("name")) -> None:
     """Raises a SettingsError if a name cannot be stored in a table or used for a folder.
 
     :param what: what the name is of, as the beginning of a sentence ("The model name")
@@ -97,7 +98,7 @@ def folder(name: str, owners: Callable[[str], Collection[str]]) -> str:
     if len(encoded(name)) > LONGEST:
         raise SettingsError(
             f"The folder {plain(name)} belongs to {min(there, default='a file')}",
-            fix="choose a shorter name with --name.",
+            fix=f"choose a shorter name with {opt('name')}.",
         )
     return encoded(name)
 

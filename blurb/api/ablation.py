@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from blurb import fields, formulations, tasks
 from blurb.api.running import announced, run_trials
 from blurb.messages.errors import SettingsError, Tell, tell_damage
+from blurb.messages.spelling import opt
 from blurb.planning import ablation_tables, ablations, plan, preflight
-from blurb.planning.ablate_options import AblateOptions
+from blurb.planning.options import AblateOptions
 from blurb.planning.request import check_writable, typed_settings
 from blurb.results import from_store
 from blurb.store.store import Store
@@ -52,7 +53,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     common = typed_settings(options.overrides, options.shorthands)
     for key in grid.cells[0].settings:
         if key in common:
-            raise SettingsError(f"--set {key}: the axis '{options.axis}' sets it in every cell", fix="remove it.")
+            raise SettingsError(f"{opt('set', key)}: the axis '{options.axis}' sets it in every cell", fix="remove it.")
     if options.suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     requests, prepared = _plan(options, grid, chosen, common)
@@ -81,7 +82,7 @@ def _plan(
 ) -> tuple[list[Request], list[Planned]]:
     """A request and its trials for every cell; an impossible cell is refused before any training."""
 
-    of_axis = dict.fromkeys(grid.cells[0].settings, f"--axis {options.axis}")
+    of_axis = dict.fromkeys(grid.cells[0].settings, f"{opt('axis', options.axis)}")
     request = preflight.resolved(options, chosen, common, {**options.shorthands, **of_axis})
     requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
 
@@ -104,7 +105,7 @@ def _check_axis(grid: Grid, chosen: list[Task]) -> None:
         parts = {tuple(item for item in cell.settings.items() if item[0] in concerned) for cell in grid.cells}
         if len(parts) < len(grid.cells):
             raise SettingsError(
-                f"Some cells of axis '{grid.axis}' are identical on {task.name}", fix="leave it out of --tasks."
+                f"Some cells of axis '{grid.axis}' are identical on {task.name}", fix=f"leave it out of {opt('tasks')}."
             )
 
 

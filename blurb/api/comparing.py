@@ -8,33 +8,37 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from blurb import regression
 from blurb.messages.errors import ErrorCollector, item_of
+from blurb.options import Argument, Option
+from blurb.planning.options import ACROSS, OUTPUT
 from blurb.records import columns
 from blurb.regression.in_series import decide_in_series
 from blurb.regression.reading import read_rules
+from blurb.regression.rules import RULES, Rules
 from blurb.results import comparability
 from blurb.results.comparison import Line, compare_rows
 from blurb.results.decomposition import PartLine, decompose
 from blurb.results.references import Row, row_of, rows_of
 from blurb.results.row_scores import RowScores
+from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from blurb.regression import Decision, Rules
+    from blurb.regression import Decision
     from blurb.results.comparison import ScoreComparison
     from blurb.results.decomposition import Decomposition
-    from blurb.tasks import Split
 
 
 __all__ = ["Comparison", "check", "compare", "row_of"]
+ROW = Argument(complete="rows_anywhere")
 
 
 def compare(
-    first: Row, other: Row, *, split: Split = "test", output: Path | str = "runs", runs_only: bool = False
+    first: Row, other: Row, *, split: ScoredSplit = "test", output: Path | str = "runs", runs_only: bool = False
 ) -> Comparison:
     """Compares two rows dataset by dataset: which differences are more than chance?
 
@@ -56,7 +60,7 @@ class Comparison:
 
     first: RowScores
     other: RowScores
-    split: Split
+    split: ScoredSplit
     lines: tuple[ScoreComparison, ...]
 
     @property
@@ -121,19 +125,55 @@ class Comparison:
 
 
 def check(
-    candidate: Row,
-    baseline: Row,
-    rules: Rules | Path | str | None = None,
+    candidate: Annotated[Row, ROW],
+    baseline: Annotated[
+        Row, Option(help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].", complete="rows_anywhere")
+    ],
+    rules: Annotated[
+        Path | str | Rules | None, Option(help="TOML file of the rules.  [default: blurb-check.toml, if it exists]")
+    ] = None,
     *,
-    split: Split | None = None,
-    max_drop: float | None = None,
-    output: Path | str = "runs",
-    tasks: str | Sequence[str] | None = None,
-    across: Sequence[str] = (),
-    rule: str | None = None,
-    state: Path | str | None = None,
-    looks: int | None = None,
-    sd: float | None = None,
+    split: Annotated[
+        ScoredSplit | None, Option(help="Split to compare, overrides the rules.  [default: dev]", choices=SCORED)
+    ] = None,
+    rule: Annotated[
+        str | None,
+        Option(
+            help="A drop is a regression if it is beyond the tolerance or noise, beyond both (and), or beyond noise "
+            "alone, overrides the rules.  [default: or]",
+            choices=RULES,
+        ),
+    ] = None,
+    max_drop: Annotated[
+        float | None, Option(help="Points that a dataset may drop, overrides the rules.", low=0, unit=" points")
+    ] = None,
+    tasks: Annotated[
+        str | Sequence[str] | None,
+        Option(help="Datasets to judge (names or types).  [default: all of the baseline]", complete="tasks"),
+    ] = None,
+    across: Annotated[Sequence[str], ACROSS] = (),
+    state: Annotated[
+        Path | str | None,
+        Option(
+            help="Count this check as one of a series against the baseline, all of which share the level: FILE "
+            "remembers them.",
+            metavar="FILE",
+        ),
+    ] = None,
+    looks: Annotated[
+        int | None,
+        Option(
+            help="Checkpoints that the series of --state will check.  [default: as the file says, or any number]",
+            metavar="N",
+        ),
+    ] = None,
+    sd: Annotated[
+        float | None,
+        Option(
+            help="Standard deviation between runs of one checkpoint, where no checkpoint has several.", metavar="POINTS"
+        ),
+    ] = None,
+    output: Annotated[Path | str, OUTPUT] = "runs",
 ) -> Decision:
     """Checks whether a row is worse than another by more than the seeds explain, as `blurb check` does.
 

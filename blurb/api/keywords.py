@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from blurb.api.running import execute
 from blurb.messages.errors import UnknownName
 from blurb.planning.named_models import NamedModel
-from blurb.planning.options import RunOptions
+from blurb.planning.options import Given, Keep, Row, RunOptions, Tokenizer
 from blurb.planning.run_file import with_file
 from blurb.protocols.settings import ELSEWHERE, FIELDS
+from blurb.regression.rules import Rules
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
-    from blurb.planning.options import Given, Keep, Row, Tokenizer
-    from blurb.regression import Rules
 
 __all__ = ["NamedModel", "given_as_options", "run"]
 P = ParamSpec("P")

@@ -13,6 +13,7 @@ from blurb import names
 from blurb.execution import row_edits
 from blurb.learners import row_name, saved_models
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, tell_damage
+from blurb.messages.spelling import opt
 from blurb.names import by_number
 from blurb.results import tables
 from blurb.results.references import RowName, of_file, pick, unknown
@@ -61,7 +62,7 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
     :raises StoreError: if there is no such folder
     """
     if not store.root.is_dir():
-        raise StoreError(f"There is no store at {store.root}", fix="check --output.")
+        raise StoreError(f"There is no store at {store.root}", fix=f"check {opt('output')}.")
     there = row_files.read(store, tell)
     named = labelled([_without_scores(row) for row in there])
     found = [StoredRow(row.name, planned, store) for row, planned in zip(named, there, strict=True)]
@@ -92,7 +93,7 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
     :raises StoreError: if there is no such folder
     """
     if reference is None and not store.root.is_dir():
-        raise StoreError(f"There is no store at {store.root}", fix="check --output.")
+        raise StoreError(f"There is no store at {store.root}", fix=f"check {opt('output')}.")
     if reference is None:
         # Not those with a spec.json alone: that may be what is missing.
         paths = sorted(path for path in store.root.glob("*/*/*") if path.is_dir() and names.HASH.fullmatch(path.name))

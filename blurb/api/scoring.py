@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from blurb import tasks
 from blurb.messages.errors import DataError, ErrorCollector, SettingsError, item_of, notify
+from blurb.messages.spelling import opt
+from blurb.options import Option
+from blurb.planning.options import OUTPUT, SUITE
 from blurb.planning.request import folders
 from blurb.scoring import scores, storing
 from blurb.scoring.files import ENDINGS
 from blurb.scoring.lines import lines
 from blurb.scoring.values import Reading
+from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from blurb.scoring.scores import MatchedAnswers, Score
-    from blurb.tasks import Split, Task
+    from blurb.tasks import Task
 
-    Predictions = Path | str | Mapping[str, Any] | Sequence[Any]
-    Names = Mapping[str, str]
+Predictions: TypeAlias = Path | str | Mapping[str, Any] | Sequence[Any]
+Names: TypeAlias = Mapping[str, str]
 
 
 class Scores(tuple["Score", ...]):
@@ -47,21 +51,39 @@ class Scores(tuple["Score", ...]):
 
 
 def score(
-    task: str | None,
-    predictions: Predictions,
-    data: Path | str | None = None,
+    task: Annotated[str | None, Option(help="Dataset of the file: a name or a task file.", complete="one_task")],
+    predictions: Annotated[Predictions, Option(help="File, or a folder with a file a dataset.")],
+    data: Annotated[Path | str | None, Option(help="Folder of the datasets, which have the gold answers.")] = None,
     *,
-    suite: str = "blurb",
-    split: Split = "test",
-    file_format: str | None = None,
-    scheme: str | None = None,
-    names: Names | None = None,
-    column: str | None = None,
-    add: str | None = None,
-    dev: Predictions | None = None,
-    seed: int = 1,
-    gold_as_predictions: bool = False,
-    output: Path | str = "runs",
+    suite: Annotated[str, SUITE] = "blurb",
+    split: Annotated[ScoredSplit, Option(help="Split of the predictions.", choices=SCORED)] = "test",
+    file_format: Annotated[
+        str | None,
+        Option(
+            help="Format of the file.  [default: by its ending]",
+            choices=("conll", "tsv", "csv", "jsonl", "json", "parquet"),
+        ),
+    ] = None,
+    scheme: Annotated[
+        str | None, Option(help="Tagging scheme: io, bio, iob1, bioul or iobes.  [default: by the letters of the tags]")
+    ] = None,
+    names: Annotated[
+        Names | None,
+        Option(help="Label in the file and label of the task; repeatable.", flag="--map", metavar="NAME=LABEL"),
+    ] = None,
+    column: Annotated[
+        str | None,
+        Option(help="Column of the predictions, in CoNLL its number.  [default: prediction]", metavar="NAME"),
+    ] = None,
+    add: Annotated[str | None, Option(help="Store the predictions as a trial of this model.", metavar="MODEL")] = None,
+    dev: Annotated[
+        Predictions | None, Option(help="--add: predictions of the same model on dev; a file or folder.")
+    ] = None,
+    seed: Annotated[int, Option(help="Seed of that trial.", low=1)] = 1,
+    gold_as_predictions: Annotated[
+        bool, Option(help="--add: store answers even if all are equal to the gold answers.")
+    ] = False,
+    output: Annotated[Path | str, OUTPUT] = "runs",
 ) -> Scores:
     """Scores predictions that any tool made; nothing is trained, and no text is kept.
 
@@ -83,16 +105,18 @@ def score(
     :raises DataError: (file, line) for answers that are missing, double, unknown or no answers to the task
     """
     if add is not None and split != "test":
-        raise SettingsError("A trial needs predictions on test; leave out --split.")
+        raise SettingsError(f"A trial needs predictions on test; leave out {opt('split')}.")
     if dev is not None and add is None:
-        raise SettingsError("Predictions on dev are for add, which stores them", fix="give --add, or --split dev.")
+        raise SettingsError(
+            "Predictions on dev are for add, which stores them", fix=f"give {opt('add')}, or {opt('split', 'dev')}."
+        )
     pairs, dev_pairs = _pairs(task, predictions), [] if dev is None else _pairs(task, dev)
     names_of_test = [each.name for each, _ in pairs]
     if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
         raise SettingsError(f"{', '.join(alone)}: there are predictions on dev and none on test.")
     folder, _ = folders(suite, None if data is None else Path(data), None, [each for each, _ in pairs])
     form, reading = (file_format or "", column or ""), Reading(scheme or "", dict(names or {}))
-    given: dict[Split, list[tuple[Task, Predictions]]] = {"dev": dev_pairs, split: pairs}
+    given: dict[ScoredSplit, list[tuple[Task, Predictions]]] = {"dev": dev_pairs, split: pairs}
     matched = _all_matched(given, form, folder, reading, add is not None and not gold_as_predictions)
     scored = Scores(scores.score(answers, path) for answers, path in matched[split])
     if add is not None:
@@ -103,26 +127,26 @@ def score(
 
 
 def _all_matched(
-    given: Mapping[Split, Sequence[tuple[Task, Predictions]]],
+    given: Mapping[ScoredSplit, Sequence[tuple[Task, Predictions]]],
     form: tuple[str, str],
     folder: Path,
     reading: Reading,
     refuse_gold: bool,
-) -> dict[Split, list[tuple[MatchedAnswers, Path]]]:
+) -> dict[ScoredSplit, list[tuple[MatchedAnswers, Path]]]:
     """The answers of all files, or the errors of all.
 
     :param form: format of the files and column of the predictions; "" where they are not given
     :param refuse_gold: whether the gold answers are an error: scripts write them by mistake, and no tool predicts them
     """
     wrong = ErrorCollector()
-    matched: dict[Split, list[tuple[MatchedAnswers, Path]]] = {}
+    matched: dict[ScoredSplit, list[tuple[MatchedAnswers, Path]]] = {}
     for split, pairs in given.items():
         tried = [wrong.tried(_matched, task, each, form, folder, split, reading) for task, each in pairs]
         matched[split] = [each for each in tried if each is not None]
         for answers, path in matched[split]:
             if refuse_gold and answers.is_gold:
                 what = f"all {len(answers.units):,} answers are equal to the gold answers of {split}"
-                wrong.add(DataError(what, path, fix="if they are predictions, add --gold-as-predictions."))
+                wrong.add(DataError(what, path, fix=f"if they are predictions, add {opt('gold-as-predictions')}."))
     wrong.tell()
     return matched
 
@@ -131,8 +155,8 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
     """The tasks with what is given of each, in the order of the paper's tables."""
     if task is not None:
         if isinstance(predictions, Path | str) and Path(predictions).is_dir():
-            fix = "give a file, or leave --task out and name the files after their datasets."
-            raise SettingsError("is a folder, and --task is for one file", where=predictions, fix=fix)
+            fix = f"give a file, or leave {opt('task')} out and name the files after their datasets."
+            raise SettingsError(f"is a folder, and {opt('task')} is for one file", where=predictions, fix=fix)
         chosen = tasks.load_selection(task)
         if len(chosen) > 1:
             raise SettingsError(
@@ -140,7 +164,7 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
             )
         return [(chosen[0], predictions)]
     if not isinstance(predictions, Path | str) or not Path(predictions).is_dir():
-        raise SettingsError("Say of which dataset the predictions are", fix="give --task.")
+        raise SettingsError("Say of which dataset the predictions are", fix=f"give {opt('task')}.")
     folder = Path(predictions)
     files: dict[str, Path] = {}
     others: list[str] = []
@@ -160,7 +184,7 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
 
 
 def _matched(
-    task: Task, given: Predictions, form: tuple[str, str], folder: Path, split: Split, reading: Reading
+    task: Task, given: Predictions, form: tuple[str, str], folder: Path, split: ScoredSplit, reading: Reading
 ) -> tuple[MatchedAnswers, Path]:
     from blurb.scoring import files, in_python, scores
 

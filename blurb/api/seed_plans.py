@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from blurb import tasks as known
 from blurb.messages.errors import ErrorCollector, item_of
+from blurb.options import Option
+from blurb.planning.options import OUTPUT
 from blurb.planning.seeds import Aim, SeedLine, plan_seeds
 from blurb.records import columns
 from blurb.results.references import Row, rows_of
+from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from blurb.tasks import Split
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,17 +50,32 @@ class SeedPlan:
 
 
 def plan(
-    against: Row | Sequence[Row],
+    against: Annotated[
+        Row | Sequence[Row],
+        Option(
+            help="Row to compare with; of others, repeated, the runs tell of the variance, too.",
+            metavar="ROW",
+            complete="rows_anywhere",
+            many=True,
+        ),
+    ],
     *,
-    detect: float | None = None,
-    power: float = 0.8,
-    level: float = 0.05,
-    sd: float | None = None,
-    seeds: int | None = None,
-    hours: float | None = None,
-    tasks: str | Sequence[str] | None = None,
-    split: Split = "test",
-    output: Path | str = "runs",
+    detect: Annotated[float | None, Option(help="True difference to find.", metavar="POINTS")] = None,
+    power: Annotated[float, Option(help="Chance to find it.")] = 0.8,
+    level: Annotated[float, Option(help="Significance level of a comparison.")] = 0.05,
+    sd: Annotated[
+        float | None, Option(help="Standard deviation between runs, where no row has several runs.", metavar="POINTS")
+    ] = None,
+    seeds: Annotated[int | None, Option(help="Also say what so many seeds of each row can find.", metavar="N")] = None,
+    hours: Annotated[
+        float | None, Option(help="Also say what the seeds can find that a new row has in this time.")
+    ] = None,
+    tasks: Annotated[
+        str | Sequence[str] | None,
+        Option(help="Datasets (names or types).  [default: all of the row]", complete="tasks"),
+    ] = None,
+    split: Annotated[ScoredSplit, Option(help="Split to plan for.", choices=SCORED)] = "test",
+    output: Annotated[Path | str, OUTPUT] = "runs",
 ) -> SeedPlan:
     """Says how many seeds tell a difference from a row, and what difference a number of seeds tells.
 

@@ -6,12 +6,15 @@ import dataclasses
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from blurb import tasks
 from blurb.execution import engines, sweep_parts, sweeps
 from blurb.execution.engine import Sweep
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, tell_damage
+from blurb.messages.spelling import opt
+from blurb.options import Option
+from blurb.planning.options import ALLOW, JOBS, OUTPUT
 from blurb.results import tables
 from blurb.store import schema
 from blurb.store.row_contents import failure_of
@@ -27,16 +30,19 @@ class TooManyFailures(BlurbError):
 
 
 def work(
-    output: Path,
-    sweep: Path | None = None,
-    part: int | None = None,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    sweep: Annotated[
+        Path | None,
+        Option(help="Folder of one sweep.  [default: all of the store, including new ones]", metavar="FOLDER"),
+    ] = None,
+    part: Annotated[int | None, Option(help="Number of a part of the sweep (used by Slurm jobs).", low=0)] = None,
     *,
-    jobs: int = 1,
-    device: str | None = None,
-    data: Path | None = None,
-    leaderboard: Path | None = None,
-    max_failures: int = 0,
-    allow: Collection[str] = (),
+    jobs: Annotated[int, JOBS] = 1,
+    device: Annotated[str | None, Option(help="Device, if not that of the sweep.")] = None,
+    data: Annotated[Path | None, Option(help="Data folder on this machine, if it differs.")] = None,
+    leaderboard: Annotated[Path | None, Option(help="Table to write at the end.")] = None,
+    max_failures: Annotated[int, Option(help="Give up after N failed trials; 0: never.", low=0, metavar="N")] = 0,
+    allow: Annotated[Sequence[str], ALLOW] = (),
     progress: bool = True,
 ) -> tuple[list[TrialOutcome], int]:
     """Runs the trials of sweeps that are not done, until none is left that nobody runs.
@@ -57,7 +63,7 @@ def work(
     store = output if sweep is None else sweep.absolute().parent.parent
     schema.check(store)
     if part is not None and sweep is None:
-        raise SettingsError("--part is a part of one sweep: add --sweep with its folder.")
+        raise SettingsError(f"{opt('part')} is a part of one sweep: add {opt('sweep')} with its folder.")
     if sweep is None and not sweeps.folders(output):
         raise StoreError(
             f"{output} has no sweep to join; one begins with blurb run, and is there until its trials are done."
@@ -81,14 +87,19 @@ def work(
 
 
 def retry(
-    output: Path,
-    selection: str = "all",
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    selection: Annotated[
+        str,
+        Option(
+            help="Only trials of these tasks: names, types or files, comma-separated.", flag="--tasks", complete="tasks"
+        ),
+    ] = "all",
     *,
-    later: bool = False,
-    jobs: int = 1,
-    device: str | None = None,
-    data: Path | None = None,
-    allow: Collection[str] = (),
+    later: Annotated[bool, Option(help="Run nothing here; let the workers run them.")] = False,
+    jobs: Annotated[int, JOBS] = 1,
+    device: Annotated[str | None, Option(help="Device, if not that of the sweep.")] = None,
+    data: Annotated[Path | None, Option(help="Data folder on this machine, if it differs.")] = None,
+    allow: Annotated[Sequence[str], ALLOW] = (),
     progress: bool = True,
 ) -> tuple[int, list[TrialOutcome]]:
     """Runs the failed trials of the sweeps of a store again.
@@ -169,7 +180,7 @@ def _check_places(jobs: Sequence[Job]) -> None:
     if missing := sorted(str(place) for place in data | models if not place.exists()):
         raise SettingsError(
             f"This machine does not see {', '.join(missing)}; nothing was run. Data that lies elsewhere is given with "
-            "--data; checkpoints must be where the sweep has them."
+            f"{opt('data')}; checkpoints must be where the sweep has them."
         )
     if lacking := list(sweeps.of_hardware(jobs)):
         raise SettingsError(f"Nothing was run: {' '.join(problem.what for problem in lacking)}")

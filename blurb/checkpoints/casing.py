@@ -8,6 +8,7 @@ from typing import Any
 
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
+from blurb.messages.spelling import opt
 
 
 def with_casing(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callable[..., Any]) -> Tokenizer:
@@ -20,16 +21,18 @@ def with_casing(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callabl
     if not tokenizer.lower_cases:
         if casing == "uncased":
             raise ModelError(
-                "--casing uncased is not possible, as the tokenizer keeps upper case",
+                f"{opt('casing', 'uncased')} is not possible, as the tokenizer keeps upper case",
                 where=folder,
-                fix="remove --casing.",
+                fix=f"remove {opt('casing')}.",
             )
         return tokenizer
     capitals, entries = tokenizer.capitals
     if casing == "cased":
         if not tokenizer.lowers_a_cased_vocabulary():
             raise ModelError(
-                "--casing cased is not possible, as the vocabulary is lower case", where=folder, fix="remove --casing."
+                f"{opt('casing', 'cased')} is not possible, as the vocabulary is lower case",
+                where=folder,
+                fix=f"remove {opt('casing')}.",
             )
         # Accents follow: BERT's normaliser strips them where it lower-cases, unless the files say otherwise.
         cased = Tokenizer(reload(do_lower_case=False))
@@ -45,6 +48,7 @@ def with_casing(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callabl
             f"the tokenizer lower-cases all text, but {capitals:,} of the {entries:,} entries of its "
             "vocabulary have upper case and would never be used.",
             where=folder,
-            fix="Choose --casing cased to keep upper case, or --casing uncased to lower-case as its files say.",
+            fix=f"Choose {opt('casing', 'cased')} to keep upper case, or {opt('casing', 'uncased')} to lower-case "
+            "as its files say.",
         )
     return tokenizer

@@ -17,6 +17,7 @@ from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read
 from blurb.checkpoints.weights import Stamp, Weights, find_weights, other_release
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
+from blurb.messages.spelling import opt
 from blurb.names import by_number
 
 CONFIG, ADAPTER = "config.json", "adapter_config.json"
@@ -135,7 +136,7 @@ class Checkpoint:
             raise ModelError(
                 f"no tokenizer (expected one of {', '.join(TOKENIZERS)})",
                 where=self.folder,
-                fix="save it to this folder with tokenizer.save_pretrained, or name another with --tokenizer.",
+                fix=f"save it to this folder with tokenizer.save_pretrained, or name another with {opt('tokenizer')}.",
             )
         if with_tokenizer:
             _ = self.tokenizer_config

@@ -12,6 +12,7 @@ from typing import Any
 
 from blurb.checkpoints.reading import shortened
 from blurb.messages.errors import ModelError
+from blurb.messages.spelling import opt
 
 BOUNDS = {
     500: (
@@ -122,7 +123,9 @@ def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterato
         waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
         for name, content in value.items() if isinstance(value, dict) else ():
             if name == "trust_remote_code" and content and not remote_code:
-                yield ModelError("it asks for trust_remote_code itself; that is for you to say: --trust-remote-code.")
+                yield ModelError(
+                    f"it asks for trust_remote_code itself; that is for you to say: {opt('trust-remote-code')}."
+                )
             if name.endswith(IMPLEMENTATION) and content is not None and content not in IMPLEMENTATIONS:
                 fits = f"{name} must be one of {', '.join(ATTENTION)} (got {shortened(content)})"
                 yield ModelError(f"{fits}; others are not supported.")

@@ -11,6 +11,7 @@ from blurb.checkpoints.source import Source
 from blurb.data.schema import Example
 from blurb.inputs.tokenized_split import Read, TokenizedSplit
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.tasks import Task
 
 NO_LIMIT = 10**7
@@ -22,7 +23,7 @@ def reader(source: Source) -> Read:
     :raises SettingsError: for a baseline, which has no tokenizer
     """
     if not source.is_checkpoint:
-        raise SettingsError(f"--model {source.name}: a baseline has no tokenizer", fix="name a checkpoint.")
+        raise SettingsError(f"{opt('model', source.name)}: a baseline has no tokenizer", fix="name a checkpoint.")
     tokenizer, most = source.checkpoint.tokenizer, source.checkpoint.size.most
 
     def read(task: Task, rows: Sequence[Example]) -> TokenizedSplit:

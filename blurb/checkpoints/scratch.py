@@ -23,6 +23,7 @@ from blurb.data import read_split
 from blurb.data.raw import columns
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError, SettingsError, UnknownName
+from blurb.messages.spelling import opt
 from blurb.system.cache import home
 from blurb.system.files import new_folder
 from blurb.tasks import Task
@@ -46,7 +47,7 @@ def build(reference: str, folder: Path) -> Path:
     size = size_of(reference)
     texts = sorted(set(training_text(folder)))
     if not texts:
-        raise DataError("no training text to build a vocabulary from", folder, fix="check --data.")
+        raise DataError("no training text to build a vocabulary from", folder, fix=f"check {opt('data')}.")
     digest = hashlib.sha256("\n".join([f"{size} {VERSION}", *texts]).encode()).hexdigest()[:16]
     target = home() / "scratch" / f"{size}-{digest}"
     if not target.is_dir():
@@ -58,7 +59,7 @@ def build(reference: str, folder: Path) -> Path:
 def located(reference: str, data: Path | None) -> Path:
     """The same for whoever may have no data folder: then a SettingsError says that it is needed."""
     if data is None:
-        raise SettingsError(f"{reference} takes its vocabulary from the data", fix="add --data.")
+        raise SettingsError(f"{reference} takes its vocabulary from the data", fix=f"add {opt('data')}.")
     return build(reference, data)
 
 

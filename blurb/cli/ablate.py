@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from blurb.api.ablation import ablate
-from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, goes_on
-from blurb.cli._options import WithSettings, all_of
+from blurb.cli._made import WithSettings, click_command
+from blurb.options import Argument
 from blurb.planning import ablation_tables
-from blurb.planning.ablate_options import AblateOptions
+from blurb.planning.options import AblateOptions
 from blurb.terminal.output import Picture, show
 
 
-@click.command(name="ablate", cls=WithSettings)
-@click.argument("model", shell_complete=_complete.models)
-@all_of(AblateOptions, but=("track", "keep_model", "resume_trials"))
-def command(plot: Picture | None = None, **given: Any) -> None:
+@click_command("ablate", AblateOptions, but=("track", "keep_model", "resume_trials"), cls=WithSettings)
+def command(model: Annotated[str, Argument(complete="models")], *, plot: Picture | None = None, **given: Any) -> None:
     """Run Table 12, 13 or 14 of the paper with your encoder.
 
     The result is compared with the published table.
@@ -28,7 +26,7 @@ def command(plot: Picture | None = None, **given: Any) -> None:
     --plot to plot finished results. Exit codes are those of blurb run.
     """
     goes_on()
-    options = AblateOptions(**given)
+    options = AblateOptions(model=model, **given)
     done = ablate(options, plot)
     if done is None:
         return

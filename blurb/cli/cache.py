@@ -6,9 +6,10 @@ from typing import Annotated, TypedDict
 
 import click
 
-from blurb.cli._formats import formats
 from blurb.cli._group import Group
+from blurb.cli._made import click_command
 from blurb.messages.errors import UnknownName
+from blurb.options import Argument, Option
 from blurb.records import Count, columns
 from blurb.system import cache
 from blurb.terminal.output import show
@@ -23,16 +24,15 @@ class Cache(TypedDict):
     bytes: Annotated[Count, "size"]
 
 
-@click.group(name="cache", cls=Group)
+@click_command("cache", cls=Group)
 def command() -> None:
     """Show or clear the cache.
 
     It has tokenised data, vectors, the demo suite, scratch encoders and downloads."""
 
 
-@command.command()
-@formats(list[Cache])
-def info(form: str) -> None:
+@click_command("info", prints=list[Cache], within=command)
+def info(*, form: str) -> None:
     """Show the cache folder and its size.
 
     The folder is $BLURB_HOME or the user's cache folder. It never contains results.
@@ -46,10 +46,12 @@ def info(form: str) -> None:
     click.echo(f"{_megabytes(sum(size for *_, size in usage))} MB in {cache.home()}")
 
 
-@command.command()
-@click.argument("kinds", nargs=-1)
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-def clear(kinds: tuple[str, ...], yes: bool) -> None:
+@click_command("clear", within=command)
+def clear(
+    kinds: Annotated[tuple[str, ...], Argument()] = (),
+    *,
+    yes: Annotated[bool, Option(help="Do not ask for confirmation.")] = False,
+) -> None:
     """Delete the cache, or only the given KINDS (see info).
 
     blurb recreates what it needs.

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from blurb.cli import _complete
+from blurb.api.comparing import check
 from blurb.cli._exit import gate
-from blurb.cli._formats import formats
-from blurb.cli._options import ACROSS, POINTS, STORE
+from blurb.cli._made import click_command
 from blurb.messages.text import grouped, signed
+from blurb.options import Option
 from blurb.system.files import write_whole
-from blurb.tasks import SCORED
 from blurb.terminal.output import json_text, show
 
 if TYPE_CHECKING:
@@ -28,73 +27,15 @@ def _printed() -> object:
     return Check
 
 
-@click.command(name="check")
-@click.argument("candidate", shell_complete=_complete.rows_anywhere)
-@click.option(
-    "--baseline",
-    shell_complete=_complete.rows_anywhere,
-    required=True,
-    help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].",
-)
-@click.option(
-    "--rules",
-    type=click.Path(path_type=Path),
-    help="TOML file of the rules.  [default: blurb-check.toml, if it exists]",
-)
-@click.option("--split", type=click.Choice(SCORED), help="Split to compare, overrides the rules.  [default: dev]")
-@click.option(
-    "--rule",
-    type=click.Choice(("or", "and", "noise")),
-    help="A drop is a regression if it is beyond the tolerance or noise, beyond both (and), or beyond noise alone, "
-    "overrides the rules.  [default: or]",
-)
-@click.option("--max-drop", type=POINTS, help="Points that a dataset may drop, overrides the rules.")
-@click.option(
-    "--tasks",
-    shell_complete=_complete.tasks,
-    help="Datasets to judge (names or types).  [default: all of the baseline]",
-)
-@ACROSS
-@click.option(
-    "--state",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Count this check as one of a series against the baseline, all of which share the level: FILE remembers them.",
-)
-@click.option(
-    "--looks",
-    type=int,
-    metavar="N",
-    help="Checkpoints that the series of --state will check.  [default: as the file says, or any number]",
-)
-@click.option(
-    "--sd",
-    type=float,
-    metavar="POINTS",
-    help="Standard deviation between runs of one checkpoint, where no checkpoint has several.",
-)
-@STORE
-@click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit XML.")
-@click.option(
-    "--summary", type=click.Path(path_type=Path), help="Append the result as Markdown.  [default: $GITHUB_STEP_SUMMARY]"
-)
-@formats(_printed, has_csv=False)
+@click_command("check", check, prints=_printed, csv=False)
 def command(
-    candidate: str,
-    baseline: str,
-    rules: Path | None,
-    split: str | None,
-    rule: str | None,
-    max_drop: float | None,
-    tasks: str | None,
-    across: tuple[str, ...],
-    state: Path | None,
-    looks: int | None,
-    sd: float | None,
-    output: Path,
-    junit: Path | None,
-    summary: Path | None,
+    *,
+    junit: Annotated[Path | None, Option(help="Write the result as JUnit XML.")] = None,
+    summary: Annotated[
+        Path | None, Option(help="Append the result as Markdown.  [default: $GITHUB_STEP_SUMMARY]")
+    ] = None,
     form: str,
+    **given: Any,
 ) -> None:
     """Fail if CANDIDATE is worse than a baseline (for CI).
 
@@ -105,24 +46,9 @@ def command(
     metrics differ or are unknown, no variance between runs and no max_drop, nothing to compare), so a check never
     passes because nothing ran. See docs/ci.md, and docs/extensions/series-gate.md for --state.
     """
-    from blurb import api
-
     gate()
-    decision = api.check(
-        candidate,
-        baseline,
-        rules,
-        split=split,  # type: ignore[arg-type]
-        max_drop=max_drop,
-        output=output,
-        tasks=tasks,
-        across=across,
-        rule=rule,
-        state=state,
-        looks=looks,
-        sd=sd,
-    )
-    report(decision, junit, summary, form, (candidate, baseline, output))
+    decision = check(**given)
+    report(decision, junit, summary, form, (given["candidate"], given["baseline"], given["output"]))
     raise SystemExit(int(decision.outcome))
 
 

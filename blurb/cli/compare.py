@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from blurb import api
-from blurb.cli import _complete
-from blurb.cli._formats import formats
-from blurb.cli._options import POINTS, STORE
+from blurb.cli._made import click_command
 from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.messages.text import grouped, probability, signed
+from blurb.options import Argument, Option
+from blurb.planning.options import OUTPUT
 from blurb.records import columns
 from blurb.results import comparison
 from blurb.results.comparison import Compared
@@ -33,18 +33,20 @@ def _printed() -> object:
     return list[Compared]
 
 
-@click.command(name="compare")
-@click.argument("rows", nargs=-1, shell_complete=_complete.rows_anywhere, required=True)
-@click.option("--split", type=click.Choice(SCORED), default="test", show_default=True, help="Split to compare.")
-@STORE
-@click.option("--level", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Significance level.")
-@click.option("--runs-only", is_flag=True, help="Ignore the variance from the choice of test examples.")
-@click.option("--max-drop", type=POINTS, help="Also report means that dropped by more points than this.")
-@formats(_printed)
+@click_command("compare", prints=_printed)
 def command(
-    rows: tuple[str, ...], split: str, output: Path, level: float, runs_only: bool, max_drop: float | None, form: str,
+    rows: Annotated[tuple[str, ...], Argument(complete="rows_anywhere")],
+    *,
+    split: Annotated[str, Option(help="Split to compare.", choices=SCORED)] = "test",
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    level: Annotated[float, Option(help="Significance level.", low=0, most=1)] = 0.05,
+    runs_only: Annotated[bool, Option(help="Ignore the variance from the choice of test examples.")] = False,
+    max_drop: Annotated[
+        float | None, Option(help="Also report means that dropped by more points than this.", low=0, unit=" points")
+    ] = None,
+    form: str,
     plot: Picture | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Compare the first row with each of the others.
 
     A row is MODEL, FOLDER[:ROW], FILE.csv[:ROW] or published:MODEL.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from blurb.cli._exit import PARTLY
-from blurb.cli._formats import formats
+from blurb.cli._made import click_command
 from blurb.doctor import Report, examine
 from blurb.messages.text import plural
+from blurb.options import Argument
 from blurb.terminal.output import json_text
 
 if TYPE_CHECKING:
@@ -22,10 +23,8 @@ def _printed() -> object:
     return Report
 
 
-@click.command(name="doctor")
-@click.argument("what", type=click.Path(path_type=Path), required=False)
-@formats(_printed, has_csv=False)
-def command(what: Path | None, form: str) -> None:
+@click_command("doctor", prints=_printed, csv=False)
+def command(what: Annotated[Path | None, Argument()] = None, *, form: str) -> None:
     """List what is wrong with WHAT, and how to fix it.
 
     Nothing is run or written.

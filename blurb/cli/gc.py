@@ -7,12 +7,13 @@ from typing import Annotated, TypedDict
 
 import click
 
-from blurb.cli._formats import formats
-from blurb.cli._options import STORE
+from blurb.cli._made import click_command
 from blurb.cli.runs import megabytes
 from blurb.execution import stale_files
 from blurb.messages.errors import DataError, StoreError
 from blurb.messages.text import plural
+from blurb.options import Option
+from blurb.planning.options import OUTPUT
 from blurb.records import Count, columns
 from blurb.store.store import Store
 from blurb.terminal.output import show
@@ -26,12 +27,14 @@ class Removed(TypedDict):
     bytes: Annotated[Count, "its size"]
 
 
-@click.command(name="gc")
-@STORE
-@click.option("--data", type=click.Path(path_type=Path), help="Look into this data folder instead of a store.")
-@click.option("--dry-run", is_flag=True, help="Only list the files that would be removed.")
-@formats(list[Removed])
-def command(output: Path, data: Path | None, dry_run: bool, form: str) -> None:
+@click_command("gc", prints=list[Removed])
+def command(
+    *,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    data: Annotated[Path | None, Option(help="Look into this data folder instead of a store.")] = None,
+    dry_run: Annotated[bool, Option(help="Only list the files that would be removed.")] = False,
+    form: str,
+) -> None:
     """Remove temporary files of interrupted runs from a store.
 
     Also finished sweeps and checkpoints of finished trials.

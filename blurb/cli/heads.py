@@ -10,10 +10,11 @@ import click
 
 import blurb
 from blurb import heads
-from blurb.cli._formats import formats
 from blurb.cli._group import Group
+from blurb.cli._made import click_command
 from blurb.inputs import words
 from blurb.messages.errors import SettingsError, UnknownName
+from blurb.options import Argument
 from blurb.records import columns
 from blurb.terminal.output import show
 
@@ -28,10 +29,8 @@ class Head(TypedDict):
     origin: Annotated[str, "file and line, or why it cannot be loaded"]
 
 
-@click.group(name="heads", cls=Group, invoke_without_command=True)
-@formats(list[Head])
-@click.pass_context
-def command(context: click.Context, form: str) -> None:
+@click_command("heads", prints=list[Head], cls=Group)
+def command(*, form: str) -> None:
     """List heads and poolings with their options and defaults.
 
     Says in which file and line each is defined.
@@ -39,8 +38,6 @@ def command(context: click.Context, form: str) -> None:
     Options follow the name: --head bilstm,hidden=128,layers=2. A word pooling chooses the sub-tokens that represent a
     word in NER and PICO: --set word_pooling=mean
     """
-    if context.invoked_subcommand:
-        return
     from blurb.heads._spec import options, written
 
     rows: list[tuple[Any, ...]] = []
@@ -61,9 +58,8 @@ def command(context: click.Context, form: str) -> None:
     show(columns(Head), rows, form)
 
 
-@command.command(name="show")
-@click.argument("name")
-def show_head(name: str) -> None:
+@click_command("show", within=command)
+def show_head(name: Annotated[str, Argument()]) -> None:
     """Show what a head or pooling does, its options and defaults."""
     from blurb.heads._spec import options, written
 

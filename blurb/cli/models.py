@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
 import click
 
 from blurb.api.model_check import ModelCheck, check_model
-from blurb.cli import _complete
 from blurb.cli._exit import PARTLY
-from blurb.cli._formats import formats
 from blurb.cli._group import Group
-from blurb.cli._options import CASING
+from blurb.cli._made import click_command
 from blurb.learners.model_names import NamedModel, named_models
+from blurb.options import Argument, Option
+from blurb.planning.options import CASING
 from blurb.records import columns as keys
 from blurb.terminal.output import json_text, show
 
@@ -25,10 +26,8 @@ def _checked() -> object:
     return ModelCheck
 
 
-@click.group(name="models", cls=Group, invoke_without_command=True)
-@formats(_named)
-@click.pass_context
-def command(context: click.Context, form: str) -> None:
+@click_command("models", prints=_named, cls=Group)
+def command(*, form: str) -> None:
     """List or check models that blurb knows by name.
 
     Presets of the Hub, encoders from scratch, baselines.
@@ -38,9 +37,6 @@ def command(context: click.Context, form: str) -> None:
     checkpoint's files are wrong (see --casing of blurb run), the origin of its vocabulary, its published row, and a
     revision (which pins nothing) and licence, which are empty where no source states them.
     """
-    if context.invoked_subcommand:
-        return
-
     columns: tuple[str, ...] = ("name", "size", "text", "model")
     if form != "table":
         columns = keys(NamedModel)
@@ -48,12 +44,14 @@ def command(context: click.Context, form: str) -> None:
     show(columns, rows, form)
 
 
-@command.command(name="check")
-@click.argument("model", shell_complete=_complete.models)
-@CASING
-@click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
-@formats(_checked, has_csv=False)
-def check(model: str, casing: str | None, trust_remote_code: bool, form: str) -> None:
+@click_command("check", prints=_checked, csv=False, within=command)
+def check(
+    model: Annotated[str, Argument(complete="models")],
+    *,
+    casing: Annotated[str | None, CASING] = None,
+    trust_remote_code: Annotated[bool, Option(help="Allow the checkpoint to run its own code.")] = False,
+    form: str,
+) -> None:
     """Show known problems of MODEL.
 
     And try a training step and a prediction for each kind of task.

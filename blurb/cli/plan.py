@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from typing import Any
 
 import click
 
-from blurb import api
-from blurb.cli import _complete
-from blurb.cli._formats import formats
-from blurb.cli._options import STORE
+from blurb.api.seed_plans import plan
+from blurb.cli._made import click_command
 from blurb.messages.text import duration, grouped, plural
 from blurb.planning.seeds import SeedLine
 from blurb.records import columns
-from blurb.tasks import SCORED
 from blurb.terminal.output import show
 
 FEW = 4
@@ -26,31 +23,8 @@ def _printed() -> object:
     return list[SeedLine]
 
 
-@click.command(name="plan")
-@click.option(
-    "--against",
-    multiple=True,
-    required=True,
-    shell_complete=_complete.rows_anywhere,
-    metavar="ROW",
-    help="Row to compare with; of others, repeated, the runs tell of the variance, too.",
-)
-@click.option("--detect", type=float, metavar="POINTS", help="True difference to find.")
-@click.option("--power", type=float, default=0.8, show_default=True, help="Chance to find it.")
-@click.option("--level", type=float, default=0.05, show_default=True, help="Significance level of a comparison.")
-@click.option(
-    "--sd", type=float, metavar="POINTS", help="Standard deviation between runs, where no row has several runs."
-)
-@click.option("--seeds", type=int, metavar="N", help="Also say what so many seeds of each row can find.")
-@click.option("--hours", type=float, help="Also say what the seeds can find that a new row has in this time.")
-@click.option("--tasks", shell_complete=_complete.tasks, help="Datasets (names or types).  [default: all of the row]")
-@click.option("--split", type=click.Choice(SCORED), default="test", show_default=True, help="Split to plan for.")
-@STORE
-@formats(_printed)
-def command(
-    against: tuple[str, ...], detect: float | None, power: float, level: float, sd: float | None, seeds: int | None,
-    hours: float | None, tasks: str | None, split: str, output: Path, form: str,
-) -> None:  # fmt: skip
+@click_command("plan", plan, prints=_printed)
+def command(*, form: str, **given: Any) -> None:
     """Say how many seeds tell a difference from chance.
 
     For each dataset, and for the score of a row of all thirteen: the runs that each of two rows needs, so that a true
@@ -58,25 +32,20 @@ def command(
     variance is that of the runs of --against, whose few runs ask for more seeds than a known deviation would; the time
     is what its runs took. See docs/seeds.md.
     """
-    planned = api.plan(
-        list(against), detect=detect, power=power, level=level, sd=sd, seeds=seeds, hours=hours, tasks=tasks,
-        split=split, output=output,  # type: ignore[arg-type]
-    )  # fmt: skip
+    planned = plan(**given)
     if form != "table":
-        from blurb.planning.seeds import SeedLine
-
         show(columns(SeedLine), [tuple(line.values()) for line in planned.lines], form)
         return
-    click.echo(f"Seeds on each side, against {planned.against}, {split}")
+    click.echo(f"Seeds on each side, against {planned.against}, {given['split']}")
     cells = [_cells(line) for line in planned.lines]
     known = [place for place in range(len(TITLES)) if place < 3 or any(line[place] for line in cells)]
     titles = [TITLES[place] for place in known]
     show(titles, [tuple(line[place] for place in known) for line in cells], "table", numbers=titles[1:])
     for text in grouped((line["name"], line["reason"]) for line in planned.lines):
         click.echo(text)
-    for text in _of_deviations(planned.lines, detect, sd):
+    for text in _of_deviations(planned.lines, given["detect"], given["sd"]):
         click.echo(text)
-    _explain(planned.lines, detect, power)
+    _explain(planned.lines, given["detect"], given["power"])
 
 
 def _cells(line: SeedLine) -> tuple[str, ...]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from blurb import api, tasks
-from blurb.cli import _complete
-from blurb.cli._options import HEAD, POOLING, STORE, TRUST
+from blurb.cli._made import click_command
+from blurb.cli._options import HEAD, POOLING
 from blurb.data import raw
 from blurb.learners import saved_models
 from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.options import Argument, Option
+from blurb.planning.options import OUTPUT, TRUST
 from blurb.results import references
 from blurb.system.files import write_whole
 
@@ -25,37 +27,29 @@ DIGITS = 4
 """Of a score that is read by people."""
 
 
-@click.command(name="predict")
-@click.argument("trial", shell_complete=_complete.rows_anywhere)
-@click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--text", "texts", multiple=True, help="Text, instead of FILE; repeatable.")
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    help="Data folder, instead of FILE: predict its test set. If the model was trained on the original "
-    "releases (--raw of blurb run), the folder of these.",
-)
-@click.option("--task", shell_complete=_complete.one_task, help="Dataset; not needed if TRIAL is a trial folder.")
-@click.option("--seed", type=int, help="Seed of the run.  [default: the first]")
-@STORE
-@click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, cuda:N or mps.")
-@HEAD
-@POOLING
-@TRUST
-@click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: print]")
+@click_command("predict")
 def command(
-    trial: str,
-    file: Path | None,
-    texts: tuple[str, ...],
-    data: Path | None,
-    task: str | None,
-    seed: int | None,
-    output: Path,
-    device: str,
-    head: str | None,
-    pooling: str | None,
-    trust_remote_code: bool,
-    out: Path | None,
+    trial: Annotated[str, Argument(complete="rows_anywhere")],
+    file: Annotated[Path | None, Argument()] = None,
+    *,
+    texts: Annotated[tuple[str, ...], Option(help="Text, instead of FILE; repeatable.", flag="--text")] = (),
+    data: Annotated[
+        Path | None,
+        Option(
+            help="Data folder, instead of FILE: predict its test set. If "
+            "the model was trained on the original releases (--raw of blurb run), the folder of these."
+        ),
+    ] = None,
+    task: Annotated[
+        str | None, Option(help="Dataset; not needed if TRIAL is a trial folder.", complete="one_task")
+    ] = None,
+    seed: Annotated[int | None, Option(help="Seed of the run.  [default: the first]")] = None,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    device: Annotated[str, Option(help="Device: auto, cpu, cuda, cuda:N or mps.")] = "auto",
+    head: Annotated[str | None, HEAD] = None,
+    pooling: Annotated[str | None, POOLING] = None,
+    trust_remote_code: Annotated[bool, TRUST] = False,
+    out: Annotated[Path | None, Option(help="File to write.  [default: print]")] = None,
 ) -> None:
     """Predict with a trained model that was kept.
 

@@ -10,10 +10,10 @@ import click
 from blurb import tasks
 from blurb.api import protocols
 from blurb.api.protocols import SettingValue, seed_counts
-from blurb.cli import _complete
-from blurb.cli._formats import formats
 from blurb.cli._group import Group
+from blurb.cli._made import click_command
 from blurb.learners import of_protocol
+from blurb.options import Argument, Option
 from blurb.protocols.protocol import load, names
 from blurb.records import Rule, columns
 from blurb.terminal.output import show
@@ -32,14 +32,9 @@ def _values() -> object:
     return list[SettingValue]
 
 
-@click.group(name="protocols", cls=Group, invoke_without_command=True)
-@formats(list[Listed])
-@click.pass_context
-def command(context: click.Context, form: str) -> None:
+@click_command("protocols", prints=list[Listed], cls=Group)
+def command(*, form: str) -> None:
     """List the protocols, or show the settings of one."""
-    if context.invoked_subcommand:
-        return
-
     thirteen = tasks.select("all")
     rows: list[tuple[Any, ...]] = [
         (one.name, of_protocol.kind_of(one).name, seed_counts(one, thirteen), one.description)
@@ -50,18 +45,13 @@ def command(context: click.Context, form: str) -> None:
     show(columns(Listed), rows, form, numbers=("seeds",))
 
 
-@command.command(name="show")
-@click.argument("name", shell_complete=_complete.protocols)
-@click.option(
-    "--tasks",
-    "selection",
-    shell_complete=_complete.tasks,
-    default="all",
-    show_default=True,
-    help="Task names, types or files.",
-)
-@formats(_values)
-def show_protocol(name: str, selection: str, form: str) -> None:
+@click_command("show", prints=_values, within=command)
+def show_protocol(
+    name: Annotated[str, Argument(complete="protocols")],
+    *,
+    selection: Annotated[str, Option(help="Task names, types or files.", flag="--tasks", complete="tasks")] = "all",
+    form: str,
+) -> None:
     """Show the settings that a protocol gives to each task.
 
     NAME is a protocol or a TOML file. Says where each value stands.

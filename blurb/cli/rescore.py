@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
-from blurb.cli._options import LEADERBOARD, STORE
+from blurb.cli._made import click_command
+from blurb.cli._options import LEADERBOARD
 from blurb.messages.errors import StoreError
 from blurb.messages.text import plural
+from blurb.planning.options import OUTPUT
 from blurb.results import tables
 from blurb.store.rescore import rescore
 from blurb.store.store import Store
 
 
-@click.command(name="rescore")
-@STORE
-@LEADERBOARD
-def command(output: Path, leaderboard: Path | None) -> None:
+@click_command("rescore")
+def command(
+    *, output: Annotated[Path, OUTPUT] = Path("runs"), leaderboard: Annotated[Path | None, LEADERBOARD] = None
+) -> None:
     """Recompute all metrics and tables, without training.
 
     Metrics are computed from the stored predictions."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 from click.core import ParameterSource
 
-from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
-from blurb.cli._options import WithSettings, all_of
+from blurb.cli._made import WithSettings, click_command
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import option, plural
+from blurb.options import Argument, Option
 from blurb.planning import run_file
 from blurb.planning.options import RunOptions
 from blurb.terminal.output import console
@@ -21,17 +21,20 @@ if TYPE_CHECKING:
     from blurb.api import Results
 
 
-@click.command(name="run", cls=WithSettings)
-@click.argument("model", nargs=-1, shell_complete=_complete.models, metavar="[MODEL]...")
-@all_of(RunOptions)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("table", "toml")),
-    default="table",
-    help="With --dry-run: toml writes the run as a file for --config.",
-)
-def command(form: str, **given: Any) -> None:
+@click_command("run", RunOptions, cls=WithSettings)
+def command(
+    model: Annotated[tuple[str, ...], Argument(metavar="[MODEL]...", complete="models")] = (),
+    *,
+    form: Annotated[
+        str,
+        Option(
+            help="With --dry-run: toml writes the run as a file for --config.",
+            flag="--format",
+            choices=("table", "toml"),
+        ),
+    ] = "table",
+    **given: Any,
+) -> None:
     """Fine-tune encoders on the tasks and write their rows.
 
     MODEL is a checkpoint folder, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert, ...),
@@ -44,8 +47,7 @@ def command(form: str, **given: Any) -> None:
 
     source = click.get_current_context().get_parameter_source
     typed = {name: value for name, value in given.items() if source(name) is not ParameterSource.DEFAULT}
-    if not given["model"]:
-        typed.pop("model", None)
+    typed |= {"model": model} if model else {}
     options = RunOptions(**run_file.with_file(typed))
     goes_on(unfinished=options.resume_trials)
     if options.check:

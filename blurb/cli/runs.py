@@ -10,14 +10,15 @@ import click
 from blurb.api.runs import find, finish, stored_rows, verified
 from blurb.api.runs import remove as remove_row
 from blurb.api.runs import rename as rename_row
-from blurb.cli import _complete
 from blurb.cli._exit import PARTLY
-from blurb.cli._formats import formats
 from blurb.cli._group import Group
-from blurb.cli._options import STORE
+from blurb.cli._made import click_command
+from blurb.cli._options import LEADERBOARD_AFTER
 from blurb.execution import row_edits
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.messages.text import plural
+from blurb.options import Argument, Option
+from blurb.planning.options import OUTPUT
 from blurb.records import Count, columns
 from blurb.results import tables
 from blurb.store import row_contents
@@ -71,18 +72,12 @@ class Damaged(TypedDict):
     damaged: Annotated[str, "its damaged or missing files, comma-separated"]
 
 
-@click.group(name="runs", cls=Group, invoke_without_command=True)
-@STORE
-@formats(list[Row])
-@click.pass_context
-def command(context: click.Context, output: Path, form: str) -> None:
+@click_command("runs", prints=list[Row], cls=Group)
+def command(*, output: Annotated[Path, OUTPUT] = Path("runs"), form: str) -> None:
     """List, show, rename or remove the rows of a store.
 
     The list has finished and planned trials, size on disk and when the last finished trial began (UTC).
     """
-    if context.invoked_subcommand:
-        return
-
     store = Store(output)
     rows = stored_rows(store)
     row_contents.learn(store, [row.planned for row in rows])
@@ -120,11 +115,10 @@ def command(context: click.Context, output: Path, form: str) -> None:
         click.echo(f"In no row: {plural(len(others), 'trial')} of searches and earlier seeds, {size} MB.")
 
 
-@command.command(name="show")
-@click.argument("row", shell_complete=_complete.rows)
-@STORE
-@formats(list[Trial])
-def show_row(row: str, output: Path, form: str) -> None:
+@click_command("show", prints=list[Trial], within=command)
+def show_row(
+    row: Annotated[str, Argument(complete="rows")], *, output: Annotated[Path, OUTPUT] = Path("runs"), form: str
+) -> None:
     """Show the trials of ROW.
 
     State, scores times 100, seconds of training and prediction, folder.
@@ -155,11 +149,13 @@ def show_row(row: str, output: Path, form: str) -> None:
             click.echo(f"{trial.task}, seed {trial.seed}, {trial.state}: {trial.message}")
 
 
-@command.command()
-@click.argument("row", shell_complete=_complete.rows, required=False)
-@STORE
-@formats(list[Damaged])
-def verify(row: str | None, output: Path, form: str) -> None:
+@click_command("verify", prints=list[Damaged], within=command)
+def verify(
+    row: Annotated[str | None, Argument(complete="rows")] = None,
+    *,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    form: str,
+) -> None:
     """Check the files of finished trials by their hashes.
 
     With ROW those of one row, else all trials of the store. blurb run and the tables look at sizes and times of files
@@ -178,12 +174,14 @@ def verify(row: str | None, output: Path, form: str) -> None:
         raise SystemExit(PARTLY)
 
 
-@command.command()
-@click.argument("row", shell_complete=_complete.rows)
-@click.argument("name", metavar="NEWNAME")
-@STORE
-@TABLES
-def rename(row: str, name: str, output: Path, leaderboard: Path | None) -> None:
+@click_command("rename", within=command)
+def rename(
+    row: Annotated[str, Argument(complete="rows")],
+    name: Annotated[str, Argument(metavar="NEWNAME")],
+    *,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    leaderboard: Annotated[Path | None, LEADERBOARD_AFTER] = None,
+) -> None:
     """Give ROW the model name NEWNAME.
 
     Its trials are copied under the new name; then those that no other row has are deleted under the old one. Refused
@@ -202,12 +200,14 @@ def rename(row: str, name: str, output: Path, leaderboard: Path | None) -> None:
     click.echo(message)
 
 
-@command.command(name="rm")
-@click.argument("row", shell_complete=_complete.rows)
-@STORE
-@TABLES
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-def remove(row: str, output: Path, leaderboard: Path | None, yes: bool) -> None:
+@click_command("rm", within=command)
+def remove(
+    row: Annotated[str, Argument(complete="rows")],
+    *,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    leaderboard: Annotated[Path | None, LEADERBOARD_AFTER] = None,
+    yes: Annotated[bool, Option(help="Do not ask for confirmation.")] = False,
+) -> None:
     """Delete ROW and those of its trials that no other row has.
 
     Lists the trials and their size, and asks. Refused while a trial of the model is running. If it is interrupted, run

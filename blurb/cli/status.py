@@ -15,11 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb.cli._exit import PARTLY
-from blurb.cli._formats import formats
-from blurb.cli._options import STORE
+from blurb.cli._made import click_command
 from blurb.execution import trial_states
 from blurb.messages.errors import StoreError
 from blurb.messages.text import duration, option
+from blurb.options import Option
+from blurb.planning.options import OUTPUT
 from blurb.records import Count, Rule
 from blurb.store.store import Store
 from blurb.terminal.output import console, json_text
@@ -91,11 +92,13 @@ class Status(TypedDict):
     open: Annotated[list[Open], "all trials that are not done"]
 
 
-@click.command(name="status")
-@STORE
-@click.option("--watch", is_flag=True, help="Repeat until nothing is left to run.")
-@formats(Status, has_csv=False)
-def command(output: Path, watch: bool, form: str) -> None:
+@click_command("status", prints=Status, csv=False)
+def command(
+    *,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    watch: Annotated[bool, Option(help="Repeat until nothing is left to run.")] = False,
+    form: str,
+) -> None:
     """Show which trials are done, running or failed.
 
     On all machines that share the store.

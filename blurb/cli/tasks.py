@@ -10,11 +10,11 @@ from typing import Annotated, TypedDict
 import click
 
 from blurb import tasks
-from blurb.cli import _complete
-from blurb.cli._formats import formats
 from blurb.cli._group import Group
+from blurb.cli._made import click_command
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.messages.text import option
+from blurb.options import Argument, Option
 from blurb.records import Count
 from blurb.records import columns as keys
 from blurb.tasks import Task
@@ -47,14 +47,9 @@ class Declaration(Task):
     declared_in: str = ""
 
 
-@click.group(name="tasks", cls=Group, invoke_without_command=True)
-@formats(list[Listed])
-@click.pass_context
-def command(context: click.Context, form: str) -> None:
+@click_command("tasks", prints=list[Listed], cls=Group)
+def command(*, form: str) -> None:
     """List the tasks, show one, or create a task file."""
-    if context.invoked_subcommand:
-        return
-
     columns = keys(Listed)
     rows = [
         (
@@ -74,10 +69,8 @@ def command(context: click.Context, form: str) -> None:
     show(columns[:width], [row[:width] for row in rows], form, numbers=columns[3:7])
 
 
-@command.command(name="show")
-@click.argument("name", shell_complete=_complete.one_task)
-@formats(Declaration)
-def show_task(name: str, form: str) -> None:
+@click_command("show", prints=Declaration, within=command)
+def show_task(name: Annotated[str, Argument(complete="one_task")], *, form: str) -> None:
     """Show the declaration of a task.
 
     Including its citation. NAME may be a task file.
@@ -90,17 +83,22 @@ def show_task(name: str, form: str) -> None:
         show(("field", "value"), [(field, text) for field, value in fields.items() if (text := _text(value))], form)
 
 
-@command.command()
-@click.argument("name")
-@click.option(
-    "--type", "kind", required=True, help="Task type: ner, pico, relation, similarity, document, qa or classification."
-)
-@click.option("--train", type=click.Path(path_type=Path), required=True, help="File of the train split.")
-@click.option("--dev", type=click.Path(path_type=Path), required=True, help="File of the dev split.")
-@click.option("--test", type=click.Path(path_type=Path), required=True, help="File of the test split.")
-@click.option("--format", "form", help="File format: conll, tsv or jsonl.  [default: by the suffix of the train file]")
-@click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: NAME.toml]")
-def new(name: str, kind: str, train: Path, dev: Path, test: Path, form: str | None, out: Path | None) -> None:
+@click_command("new", within=command)
+def new(
+    name: Annotated[str, Argument()],
+    *,
+    kind: Annotated[
+        str, Option(help="Task type: ner, pico, relation, similarity, document, qa or classification.", flag="--type")
+    ],
+    train: Annotated[Path, Option(help="File of the train split.")],
+    dev: Annotated[Path, Option(help="File of the dev split.")],
+    test: Annotated[Path, Option(help="File of the test split.")],
+    form: Annotated[
+        str | None,
+        Option(help="File format: conll, tsv or jsonl.  [default: by the suffix of the train file]", flag="--format"),
+    ] = None,
+    out: Annotated[Path | None, Option(help="File to write.  [default: NAME.toml]")] = None,
+) -> None:
     """Create the task file of your own corpus.
 
     The corpus is in CoNLL, TSV or JSON Lines.

@@ -11,6 +11,7 @@ from blurb.cost import model
 from blurb.cost.inputs import Inputs
 from blurb.cost.model import Estimate
 from blurb.messages.errors import BlurbError, DataError, ErrorGroup, SettingsError, safe_message
+from blurb.messages.spelling import opt
 from blurb.messages.text import duration
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Choice:
     whole: bool
 
 
-def budget_seconds(text: str, option: str = "--budget") -> float:
+def budget_seconds(text: str, option: str = opt("budget")) -> float:
     """Parses `90s`, `10m`, `2h` or `1h30m` into seconds; SettingsError for anything else, including 0."""
     parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([hms])", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
@@ -83,7 +84,8 @@ def choose(estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] 
         chosen.append(name)
     if not chosen:
         raise SettingsError(
-            f"--budget: nothing fits into {duration(budget)}. The cheapest, {ladder[0].name} on {cheapest[0]}, is "
+            f"{opt('budget')}: nothing fits into {duration(budget)}. The cheapest, {ladder[0].name} on "
+            f"{cheapest[0]}, is "
             f"predicted to take {duration(by_task[cheapest[0]].seconds)}."
         )
     return Choice(0, chosen, False)
@@ -120,13 +122,15 @@ def choose_protocol(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepar
         raise
     except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly
         raise SettingsError(
-            f"--budget: cannot predict the time ({safe_message(error)})", fix="use --protocol instead."
+            f"{opt('budget')}: cannot predict the time ({safe_message(error)})", fix=f"use {opt('protocol')} instead."
         ) from error
     if unforeseen := {
         trial.job.source.name for found in rungs.values() for trial in found.trials if not trial.foreseen
     }:
         names = ", ".join(sorted(unforeseen))
-        raise SettingsError(f"--budget: the time of {names} is not predicted", fix="use --protocol instead.")
+        raise SettingsError(
+            f"{opt('budget')}: the time of {names} is not predicted", fix=f"use {opt('protocol')} instead."
+        )
     choice = choose(list(rungs.values()), seconds, list(rungs))
     rung = list(rungs)[choice.rung]
     if choice.whole:

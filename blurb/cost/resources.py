@@ -12,6 +12,7 @@ import torch
 
 from blurb.cost.model import Estimate
 from blurb.execution.environment import gpus_for
+from blurb.messages.spelling import opt
 from blurb.messages.text import size
 from blurb.training.hardware import choose_device
 
@@ -24,7 +25,7 @@ def memory(expected: Estimate) -> Iterator[str]:
     with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         if elsewhere.memory > there:
-            yield f"This machine has only {size(there)} of memory; reduce --jobs or the batch size."
+            yield f"This machine has only {size(there)} of memory; reduce {opt('jobs')} or the batch size."
     if on_gpu:
         yield from _of_gpus(replace(expected, trials=on_gpu))
 
@@ -36,6 +37,7 @@ def _of_gpus(found: Estimate) -> Iterator[str]:
     there = min(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
     if needed > there:
         yield (
-            f"The largest trials need {size(needed)} of a GPU at a time, which has {size(there)}; reduce --jobs or "
+            f"The largest trials need {size(needed)} of a GPU at a time, which has {size(there)}; reduce "
+            f"{opt('jobs')} or "
             "the batch size."
         )

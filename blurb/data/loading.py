@@ -13,6 +13,7 @@ from blurb.data.schema import Example, hash_rows, hash_splits, to_dataset
 from blurb.data.splits import read_split
 from blurb.data.verify import Verdict, verdict
 from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.tasks import SPLITS, Split, Task
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class TaskData:
 def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
     """Loads, hashes and verifies the splits of a task."""
     if not folder.is_dir():
-        raise DataError("the data folder does not exist", folder, fix="check the path given with --data.")
+        raise DataError("the data folder does not exist", folder, fix=f"check the path given with {opt('data')}.")
     return identified(task, {split: read_split(task, folder, split) for split in splits})
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from blurb.checkpoints.source import CHECKPOINT
 from blurb.messages.errors import BlurbError
+from blurb.messages.spelling import opt
 from blurb.system import cache
 
 FOLDER = "allowed"
@@ -53,7 +54,7 @@ def check(folder: Path, content: Mapping[str, Any], given: Collection[str] = ())
     elif not _is_remembered(digest) and (named := list(_named(content, folder.parent.parent))):
         raise NotAllowed(
             f"The sweep {folder} was planned by another user, or on a machine with another home. It names "
-            f"{'; '.join(named)}. To run it, and not to be asked again: --allow-code {digest}"
+            f"{'; '.join(named)}. To run it, and not to be asked again: {opt('allow-code', digest)}"
         )
 
 

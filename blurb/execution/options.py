@@ -6,54 +6,13 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from blurb import fields
-from blurb.fields import Field, declared
+from blurb.options import option
 from blurb.protocols.settings import MOST_SEEDS
 
 Keep: TypeAlias = Literal["none", "best", "replace"]
 KEEP: tuple[Keep, ...] = ("none", "best", "replace")
-GROUPS = ("Tasks and data", "Protocol", "Model", "Trials", "Machine", "Results")
-"""In the order of help, of the signature of `blurb.run` and of docs/reference.md."""
-
-
 MOST_JOBS = 4_096
 """Trials at a time on one machine: a larger number is a typo."""
-
-
-@dataclass(frozen=True)
-class Option(Field):
-    """What a command line has to know of a field beside what its value may be; `bool` is a flag.
-
-    :param flag: if that is not the name with hyphens
-    :param metavar: what help calls the value
-    :param path: "dir" or "file" if a path that is there can be nothing else
-    :param complete: function of `blurb.cli._complete` that completes values
-    :param page: of docs/ that says more
-    """
-
-    flag: str = ""
-    metavar: str | None = None
-    path: Literal["", "dir", "file"] = ""
-    complete: str = ""
-    page: str = ""
-
-
-def option(default: Any, group: str, help: str, **more: Any) -> Any:
-    """A field of a frozen data class that commands offer as an option; fields of others are for Python alone.
-
-    :param default: `dataclasses.MISSING` for one that must be given
-    :param group: of `GROUPS`
-    :param help: one or two sentences
-    :param more: of `Option`
-    """
-    return declared(default, Option(group=group, help=help, **more))
-
-
-def options_of(kind: type) -> dict[str, tuple[dataclasses.Field[Any], Option]]:
-    """The options of a class by name, in the order of their groups."""
-    declarations = fields.of(kind)
-    found = {each.name: (each, declarations[each.name]) for each in dataclasses.fields(kind) if each.metadata}
-    return dict(sorted(found.items(), key=lambda item: GROUPS.index(item[1][1].group)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,7 @@ from blurb.learners import building, saved_models
 from blurb.learners.base import Subset
 from blurb.messages.errors import BlurbError, DataError, SettingsError, TrainingError, safe_message
 from blurb.messages.redaction import redacted
+from blurb.messages.spelling import opt
 from blurb.protocols.settings import limits
 from blurb.store import plugins, provenance, rescore, row_contents
 from blurb.store import trial_checkpoints as checkpoints
@@ -216,7 +217,9 @@ def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool
     path = job.path
     before, now = store.read(path).provenance.environment, environment(job.device)
     changed = [f"{name} {before.get(name)}, now {now[name]}" for name in ALIKE if before.get(name) != now[name]]
-    cure = "Replace the trial with --keep-model replace, or keep its model in another --output folder."
+    cure = (
+        f"Replace the trial with {opt('keep-model', 'replace')}, or keep its model in another {opt('output')} folder."
+    )
     if changed and job.keep != "replace":
         raise SettingsError(
             f"The trial is finished without its model, in another environment ({'; '.join(changed)}), where it may "

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 
 STRATEGIES = ("dummify", "dummy-tokens", "original", "markers", "typed-markers")
 DUMMIES = STRATEGIES[:2]
@@ -59,7 +60,7 @@ def mark(row: Mapping[str, Any], strategy: str) -> Marked:
     match strategy:
         case "original" if dummies:
             raise SettingsError(
-                "the text has dummies instead of the entity names", fix="use the original release (--raw)."
+                "the text has dummies instead of the entity names", fix=f"use the original release ({opt('raw')})."
             )
         case "original":
             return Marked(text, head, tail)

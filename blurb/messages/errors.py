@@ -36,7 +36,7 @@ class BlurbError(Exception):
         for name, value in names.items():
             what = what.replace(f"{{{name}}}", value)
         self.what = what
-        self.where = None if where is None else str(where)
+        self.where = None if where in (None, "") else str(where)
         self.fix = fix
 
     def __str__(self) -> str:

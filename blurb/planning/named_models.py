@@ -5,14 +5,32 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from blurb.messages.errors import DataError, ErrorCollector
 from blurb.results import csv_files
 
-if TYPE_CHECKING:
-    from blurb.planning.options import Model
 
+@runtime_checkable
+class LoadedModel(Protocol):
+    """A `PreTrainedModel`, as far as one is told from other objects without transformers."""
+
+    parameters: Any
+
+
+@runtime_checkable
+class LoadedTokenizer(Protocol):
+    """A `PreTrainedTokenizerBase`, likewise."""
+
+    save_pretrained: Any
+
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+else:
+    PreTrainedModel, PreTrainedTokenizerBase = LoadedModel, LoadedTokenizer
+Model: TypeAlias = str | Path | PreTrainedModel
+Tokenizer: TypeAlias = str | Path | PreTrainedTokenizerBase
 COLUMNS = ("model", "name", "tags")
 
 

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.execution.engines import DEFAULT
-from blurb.execution.options import KEEP, TrialOptions, option
+from blurb.execution.options import KEEP, Keep, TrialOptions
 from blurb.inputs.relations import DUMMIES
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.names import checkpoints_by_number
-from blurb.planning.named_models import NamedModel, read
+from blurb.options import Option, option, parameters
+from blurb.planning.named_models import Model, NamedModel, Tokenizer, read
 from blurb.protocols.settings import MOST_SEEDS
-from blurb.results import ACROSS
+from blurb.results import ACROSS as DIFFERENCES
+from blurb.results.references import Row
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-    from blurb.execution.options import Keep
     from blurb.regression import Rules
 
-    Model: TypeAlias = str | Path | PreTrainedModel
-    from blurb.results.references import Row
-
-    Given: TypeAlias = Model | NamedModel
-    Tokenizer: TypeAlias = str | Path | PreTrainedTokenizerBase
-
 __all__ = ["KEEP", "Given", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
+Given: TypeAlias = Model | NamedModel
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
 LIMITED = ("max_train", "max_eval")
@@ -137,16 +132,18 @@ class TrainOptions(TrialOptions):
     @property
     def shorthands(self) -> dict[str, str]:
         """The settings that are given by an option of their own: setting -> option."""
-        given = {name: f"--{name.replace('_', '-')}" for name in SHORTHANDS if getattr(self, name, None) is not None}
-        return given if self.limit is None else {**given, **dict.fromkeys(LIMITED, "--limit")}
+        given = {name: opt(name.replace("_", "-")) for name in SHORTHANDS if getattr(self, name, None) is not None}
+        return given if self.limit is None else {**given, **dict.fromkeys(LIMITED, opt("limit"))}
 
     @property
     def overrides(self) -> dict[str, Any]:
         """All settings that are given; SettingsError if one is given twice."""
         shorthands = self.shorthands
         for setting in shorthands.keys() & self.settings.keys():
-            raise SettingsError(f"{setting} is given twice, by {shorthands[setting]} and by --set", fix="remove one.")
-        own = {name: self.limit if option == "--limit" else getattr(self, name) for name, option in shorthands.items()}
+            raise SettingsError(
+                f"{setting} is given twice, by {shorthands[setting]} and by {opt('set')}", fix="remove one."
+            )
+        own = {name: self.limit if name in LIMITED else getattr(self, name) for name in shorthands}
         return {**self.settings, **own}
 
 
@@ -223,7 +220,7 @@ class RunOptions(TrainOptions):
         (),
         "Results",
         "Compare rows in spite of a different (or, with unknown, a missing) value; repeatable.",
-        choices=ACROSS,
+        choices=DIFFERENCES,
         noun="value of across",
         page="ci.md",
     )
@@ -258,10 +255,46 @@ class RunOptions(TrainOptions):
         """What cannot be, whatever there is on the machine."""
         errors = []
         if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
-            errors.append(f"--dummy-tokens cannot be combined with --relation-input {self.relation_input}; remove one.")
+            errors.append(
+                f"{opt('dummy-tokens')} cannot be combined with {opt('relation-input', self.relation_input)}; "
+                "remove one."
+            )
         return [SettingsError(text) for text in errors]
 
     @property
     def shorthands(self) -> dict[str, str]:
         """The settings that are given by an option of their own: setting -> option."""
-        return {**super().shorthands, **({"relation_input": "--dummy-tokens"} if self.dummy_tokens else {})}
+        return {**super().shorthands, **({"relation_input": opt("dummy-tokens")} if self.dummy_tokens else {})}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateOptions(TrainOptions):
+    """The options of `blurb ablate`."""
+
+    axis: str = option(
+        MISSING,
+        "Tasks and data",
+        "Setting to vary: head (Table 12), tagging (13), relation (14: input x pooling), "
+        "pooling (cells of Table 14 with entity markers).",
+        choices=("head", "tagging", "relation", "pooling"),
+    )
+    tasks: str | Sequence[str] | None = option(
+        None, "Tasks and data", "Task names or types, comma-separated.  [default: those of the table]", complete="tasks"
+    )
+    name: str | None = option(None, "Model", "Model name in the tables.  [default: last part of MODEL]")
+    out: Path | str = option("ablations", "Results", "Folder for the tables.", path="dir")
+    dry_run: bool = option(False, "Trials", "List the trials of all cells and stop.")
+
+
+TRAIN, RUN = parameters(TrainOptions), parameters(RunOptions)
+OUTPUT, JOBS, DEVICE, SUITE = (TRAIN[name].about for name in ("output", "jobs", "device", "suite"))
+CASING, TRUST = TRAIN["casing"].about, TRAIN["trust_remote_code"].about
+ACROSS = RUN["across"].about
+CHECKPOINTS = ("data", "raw", "suite", "seeds", "tokenizer", "device", "precision", "jobs", "output")
+"""Options of the trials of commands that fine-tune many checkpoints."""
+TRIALS = {name: TRAIN[name] for name in CHECKPOINTS}
+ALLOW = Option(
+    help="Run the sweep of this hash, which another user planned, with the code and files that it names; repeatable.",
+    flag="--allow-code",
+    metavar="HASH",
+)

@@ -16,6 +16,7 @@ from blurb.execution.job_queue import OnFinished, OnProgress
 from blurb.execution.options import TrialOptions
 from blurb.learners import LearnerKind, building, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
+from blurb.messages.spelling import opt
 from blurb.planning.hashed_settings import relevant
 from blurb.planning.planning_errors import deduplicated
 from blurb.protocols import settings as settings_
@@ -69,7 +70,7 @@ class Request(TrialOptions):
     def where(self, task: Task, setting: str, baseline: str = "") -> str:
         """The origin of a setting's value, for messages: a command-line option or the protocol."""
         if setting in self.overrides:
-            return self.options.get(setting, settings_.SET)
+            return self.options.get(setting, opt("set"))
         return self.protocol.where(task, setting, baseline)
 
     def learner(self, source: Source) -> LearnerKind:
@@ -117,7 +118,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
             raise SettingsError(
                 "BLURB's files of {task} have dummies instead of entity names; the relation input "
                 f"{settings_.shown(settings, 'relation_input', where)} needs the names",
-                fix="add --raw with the folder of the original release.",
+                fix=f"add {opt('raw')} with the folder of the original release.",
                 task=task.name,
             )
         origin = DataSource(task.name, request.raw, original=True)
@@ -149,7 +150,7 @@ def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
         noun = kind.rows.noun
         raise SettingsError(
             f"{noun[0].upper()}{noun[1:]} is deterministic: {count} seeds would give the same number {count} times.",
-            fix="Remove --seeds.",
+            fix=f"Remove {opt('seeds')}.",
         )
     seeds = request.protocol.seeds(task, count)
     return seeds[:1] if kind.deterministic else seeds
@@ -205,7 +206,7 @@ def _check_overrides(request: Request) -> None:
             continue
         fit = [f"{learners.PREFIX}{name}" for name, kind in learners.named().items() if setting in kind.settings]
         alone = f"{fit[0]} alone, which is" if len(fit) == 1 else f"{', '.join(fit)} alone, which are"
-        raise SettingsError(f"{settings_.SET} {setting} applies to {alone} not among the models.")
+        raise SettingsError(f"{opt('set', setting)} applies to {alone} not among the models.")
 
 
 def _search_jobs(request: Request, source: Source, task: Task) -> list[Job]:

@@ -20,6 +20,7 @@ from blurb.execution import engines, sweeps
 from blurb.execution.engine import Launch
 from blurb.learners import DEFAULT, is_named, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
+from blurb.messages.spelling import opt
 from blurb.planning import plan, quick_checks, sources
 from blurb.planning.options import RunOptions
 from blurb.planning.request import (
@@ -125,25 +126,34 @@ def resolve(options: RunOptions, errors: ErrorCollector) -> Asked:
 def _contradictions(options: RunOptions, asked: Asked) -> Iterator[BlurbError]:
     """What of the options does not go together."""
     if asked.models is not None and not asked.models:
-        yield SettingsError("There is no model to run", fix="name a MODEL, or a table of them with --models FILE.")
+        yield SettingsError(
+            "There is no model to run", fix=f"name a MODEL, or a table of them with {opt('models', 'FILE')}."
+        )
     if options.name and len(asked.models or ()) > 1:
-        yield SettingsError("--name needs exactly one MODEL.")
-    given = [f"--{name}" for name in ("protocol", "seeds") if getattr(options, name) is not None]
+        yield SettingsError(f"{opt('name')} needs exactly one MODEL.")
+    given = [opt(name) for name in ("protocol", "seeds") if getattr(options, name) is not None]
     if options.budget is not None and given:
-        yield SettingsError("--budget chooses the protocol and its seeds", fix=f"remove {given[0]} or --budget.")
+        yield SettingsError(
+            f"{opt('budget')} chooses the protocol and its seeds", fix=f"remove {given[0]} or {opt('budget')}."
+        )
     for name in ("rules", "across"):
         if getattr(options, name) and options.check is None:
-            yield SettingsError(f"--{name} needs --check with the row to compare with.")
+            yield SettingsError(f"{opt(name)} needs {opt('check')} with the row to compare with.")
     if asked.engine is None:
         return
     if options.print_script and not asked.engine.hands_over:
         others = " or ".join(name for name, kind in engines.engines.usable().items() if kind.hands_over)
-        yield SettingsError(f"--print shows the script of an engine that submits one: add --engine {others}.")
+        yield SettingsError(
+            f"{opt('print')} shows the script of an engine that submits one: add {opt('engine', others)}."
+        )
     if options.check is not None and asked.engine.hands_over:
-        yield SettingsError("--check needs the results, which submitted jobs bring later: then run blurb check.")
+        yield SettingsError(
+            f"{opt('check')} needs the results, which submitted jobs bring later: then run blurb check."
+        )
     if options.precision == "auto" and asked.engine.elsewhere:
         yield SettingsError(
-            "The trials run on other machines, whose hardware is not known here: say --precision bf16, fp32 or fp16."
+            f"The trials run on other machines, whose hardware is not known here: say {opt('precision', 'bf16')}, "
+            "fp32 or fp16."
         )
 
 
@@ -249,16 +259,18 @@ def _check_together(request: Request, options: RunOptions, engine: Engine) -> No
     asked = of_protocol.kind_of(request.protocol)
     if options.keep_model != "none" and not asked.save:
         raise SettingsError(
-            f"--keep-model keeps fine-tuned encoders; {asked.rows.noun} trains none.",
-            fix="Remove it, or change --protocol.",
+            f"{opt('keep-model')} keeps fine-tuned encoders; {asked.rows.noun} trains none.",
+            fix=f"Remove it, or change {opt('protocol')}.",
         )
     if options.keep_model != "none" and not any(kind.save for kind in kinds) and len(kinds) == len(options.models):
-        raise SettingsError("--keep-model keeps networks, and there are only baselines that are none", fix="remove it.")
+        raise SettingsError(
+            f"{opt('keep-model')} keeps networks, and there are only baselines that are none", fix="remove it."
+        )
     searched = any(kind.searches for kind in kinds) and bool(request.protocol.grid(request.overrides))
     if searched and not options.dry_run and engine.hands_over:
         raise SettingsError(
             f"The protocol {request.protocol.name} has a search, and its final trials are planned when the search is "
-            "over: run it on this machine, without --engine, and let blurb worker on the cluster join it."
+            f"over: run it on this machine, without {opt('engine')}, and let blurb worker on the cluster join it."
         )
 
 

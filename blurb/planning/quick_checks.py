@@ -12,8 +12,8 @@ from blurb.doctor import checkpoint as doctor
 from blurb.heads import heads
 from blurb.learners import is_named, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, ErrorGroup, ModelError, SettingsError
+from blurb.messages.spelling import opt
 from blurb.planning.request import check_reference
-from blurb.protocols.settings import SET
 from blurb.training import devices, tracking
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
         errors.tried(devices.check_here, options.device, options.precision)
     if options.track and not tracking.seems_installed(options.track):
         errors.add(
-            SettingsError(f"--track {options.track} needs the package {options.track}: pip install {options.track}")
+            SettingsError(
+                f"{opt('track', options.track)} needs the package {options.track}: pip install {options.track}"
+            )
         )
     # In a store that is there, all may be done, which needs no engine.
     if asked.engine is not None and not options.dry_run and not Path(options.output).exists():
@@ -58,7 +60,8 @@ def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mappi
     if not any(name in formulations.of(task).own_settings for task in chosen):
         names = ", ".join(task.name for task in chosen)
         raise SettingsError(
-            f"{name}={value} ({shorthands.get(name, SET)}) concerns none of the tasks ({names})", fix="leave it out."
+            f"{name}={value} ({shorthands.get(name, opt('set'))}) concerns none of the tasks ({names})",
+            fix="leave it out.",
         )
 
 
@@ -70,7 +73,7 @@ def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], sho
     _ = formulation.needs_original
     kinds = heads.declared(formulation.settings.head.partition(",")[0], "kinds")
     if "head" in settings and of_protocol.kind_of(protocol).searches:  # others say themselves which heads they fit
-        formulation.check_head(kinds, lambda setting: shorthands.get(setting, SET))
+        formulation.check_head(kinds, lambda setting: shorthands.get(setting, opt("set")))
 
 
 def look_at(model: Model, options: RunOptions) -> None:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb import names, tasks
-from blurb.checkpoints import scratch
+from blurb.checkpoints import lengths, scratch
 from blurb.data import home
 from blurb.data.splits import path_of
 from blurb.heads._spec import canonical
 from blurb.learners import is_named, of_protocol
 from blurb.learners.building import resolve
 from blurb.messages.errors import DataError, ErrorCollector, SettingsError
+from blurb.messages.spelling import opt
 from blurb.names import known_as
 from blurb.protocols import settings
 from blurb.store import plugins
@@ -24,6 +25,7 @@ from blurb.tasks import SPLITS, TWELVE, select
 
 if TYPE_CHECKING:
     from blurb.checkpoints import Source
+    from blurb.inputs.tokenized_split import Read
     from blurb.planning.options import Model, Tokenizer, TrainOptions
     from blurb.protocols.protocol import Protocol
     from blurb.tasks import Task
@@ -42,19 +44,21 @@ def folders(
         from blurb.corpora import demo
 
         if data is not None:
-            raise SettingsError("--suite demo generates its own data", fix="remove --data.")
+            raise SettingsError(f"{opt('suite', 'demo')} generates its own data", fix=f"remove {opt('data')}.")
         if raw is not None:
-            raise SettingsError("--suite demo generates its own originals", fix="remove --raw.")
+            raise SettingsError(f"{opt('suite', 'demo')} generates its own originals", fix=f"remove {opt('raw')}.")
         if any(task.file for task in chosen):
-            raise SettingsError("--suite demo has its own tasks", fix="remove --suite to run a task file.")
+            raise SettingsError(
+                f"{opt('suite', 'demo')} has its own tasks", fix=f"remove {opt('suite')} to run a task file."
+            )
         folder = demo.prepare()
         return folder, folder
     if data is None and all(task.file for task in chosen):
         return Path(chosen[0].file).parent, raw
     data = data or home.at_hand()
     if data is None:
-        hint = " (or use --suite demo, which needs no data)" if has_suite else ""
-        raise SettingsError(f"Give the folder of the datasets with --data{hint}. To get them: blurb data get")
+        hint = f" (or use {opt('suite', 'demo')}, which needs no data)" if has_suite else ""
+        raise SettingsError(f"Give the folder of the datasets with {opt('data')}{hint}. To get them: blurb data get")
     return data, raw
 
 
@@ -91,7 +95,7 @@ def check_files(chosen: list[Task], folder: Path) -> None:
         others = [task for task in chosen if task.name not in missing]
         there = TWELVE if others == select(TWELVE) else ",".join(task.name for task in others)
         lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
-        hint = f" To run the others: --tasks {there}" if there else elsewhere(chosen, folder)
+        hint = f" To run the others: {opt('tasks', there)}" if there else elsewhere(chosen, folder)
         raise DataError(f"missing files: {lost}.{hint}", folder)
 
 
@@ -106,7 +110,7 @@ def check_writable(**places: Path) -> None:
             with tempfile.TemporaryDirectory(dir=place):
                 pass
         except OSError as error:
-            raise SettingsError(f"--{option}: cannot write to {folder}: {error.strerror}.") from error
+            raise SettingsError(f"{opt(option)}: cannot write to {folder}: {error.strerror}.") from error
 
 
 def check_reference(reference: str) -> None:
@@ -114,7 +118,7 @@ def check_reference(reference: str) -> None:
     selections = tasks.selections()
     if known_as(reference, selections) in selections and not Path(reference).is_dir():
         raise SettingsError(
-            f"MODEL '{reference}' is a task", fix="separate tasks by commas without blanks: --tasks gad,hoc."
+            f"MODEL '{reference}' is a task", fix=f"separate tasks by commas without blanks: {opt('tasks', 'gad,hoc')}."
         )
     if reference != reference.encode(errors="replace").decode():
         shown = reference.encode("ascii", "backslashreplace").decode()
@@ -143,7 +147,7 @@ def source(
     reference = str(model)
     check_reference(reference)
     if tokenizer is not None and (is_named(reference) or reference.startswith(scratch.PREFIX)):
-        raise SettingsError(f"{reference} has no use for another tokenizer", fix="remove --tokenizer.")
+        raise SettingsError(f"{reference} has no use for another tokenizer", fix=f"remove {opt('tokenizer')}.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
     return resolve(reference, name, revision=revision, remote_code=remote_code, casing=casing, tokenizer=tokenizer)
@@ -184,7 +188,12 @@ def check_names(sources: Sequence[Source]) -> None:
         if count > 1:
             errors.add(
                 SettingsError(
-                    f"Two models have the name '{name}'", fix="run them separately, each with its own --name."
+                    f"Two models have the name '{name}'", fix=f"run them separately, each with its own {opt('name')}."
                 )
             )
     errors.tell()
+
+
+def reader(model: str, folder: Path, casing: str | None = None) -> Read:
+    """The function that tokenizes a split as a model does."""
+    return lengths.reader(source(model, None, None, False, folder, casing))

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from blurb import fields
-from blurb.execution.options import options_of
 from blurb.fields import TEXTS, Field
 from blurb.messages.errors import ErrorCollector, SettingsError
-from blurb.planning.options import LIMITED, RunOptions
+from blurb.planning.options import LIMITED, RUN, RunOptions
 from blurb.protocols.settings import TABLE, parse_overrides
 from blurb.system import toml
 
@@ -20,11 +19,7 @@ CODE = ("head", "pooling", "engine")
 """Keys whose value may be code, `FILE.py:CLASS` or `package.module:Class`."""
 NO_KEYS = ("config", "dry_run")
 """Options that say what to do with the file."""
-KEY = {
-    name: about.flag.removeprefix("--") or name
-    for name, (_, about) in options_of(RunOptions).items()
-    if name not in NO_KEYS
-}
+KEY = {name: about.flag.removeprefix("--") or name for name, _, _, about in RUN.values() if name not in NO_KEYS}
 """Option -> its key in the file."""
 
 
@@ -63,7 +58,7 @@ def _refuse_code(values: Mapping[str, Any], path: Path) -> None:
 
 def _table() -> Field:
     """What the keys may hold; what Python takes beside texts is none of a file."""
-    kinds = {name: about for name, (_, about) in options_of(RunOptions).items() if name in KEY}
+    kinds = {name: about for name, _, _, about in RUN.values() if name in KEY}
     keys = {KEY[name]: replace(about, kind=str) if about.kind is object else about for name, about in kinds.items()}
     return Field(dict, keys={"model": TEXTS, **keys, "tasks": TEXTS, "set": TABLE}, noun="option")
 

@@ -11,6 +11,7 @@ from typing import Annotated, TypedDict
 from blurb import fields
 from blurb.fields import SPREAD, Field, declared
 from blurb.messages.errors import ErrorCollector, SettingsError, StoreError
+from blurb.messages.spelling import opt
 from blurb.records import Count, Rule
 from blurb.results.dataset_scores import in_order
 from blurb.results.row_scores import RowScores
@@ -63,9 +64,11 @@ class Aim:
         if not errors.errors and self.power <= self.level:
             errors.add(SettingsError(f"power must be above the level (got {self.power:g})."))
         if self.seeds is not None and self.hours is not None:
-            errors.add(SettingsError("--seeds and --hours are two answers to one question", fix="remove one."))
+            errors.add(
+                SettingsError(f"{opt('seeds')} and {opt('hours')} are two answers to one question", fix="remove one.")
+            )
         if self.detect is self.seeds is self.hours is None:
-            fix = "Give --detect POINTS, or what you can afford: --seeds, --hours."
+            fix = f"Give {opt('detect', 'POINTS')}, or what you can afford: {opt('seeds')}, {opt('hours')}."
             errors.add(SettingsError("There is nothing to plan.", fix=fix))
         errors.tell()
 
@@ -123,8 +126,8 @@ def _affordable(aim: Aim, seconds: Mapping[str, float | None]) -> int | None:
     unknown = [name for name, time in seconds.items() if not time]
     if unknown:
         raise SettingsError(
-            f"--hours: how long a run takes is not known of {', '.join(unknown)}",
-            fix="name a row of a store, with its trials, or give --seeds.",
+            f"{opt('hours')}: how long a run takes is not known of {', '.join(unknown)}",
+            fix=f"name a row of a store, with its trials, or give {opt('seeds')}.",
         )
     return int(aim.hours * 3600 / math.fsum(time for time in seconds.values() if time))
 

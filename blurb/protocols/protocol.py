@@ -21,6 +21,7 @@ from blurb import fields, tasks
 from blurb import names as name_rules
 from blurb.fields import Field
 from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
+from blurb.messages.spelling import opt
 from blurb.protocols import baselines
 from blurb.protocols.settings import DEFAULTS, ELSEWHERE, FIELDS, MOST_SEEDS, TABLE, Settings, in_groups
 from blurb.system import toml
@@ -135,8 +136,8 @@ def read(name: str, errors: ErrorCollector) -> Protocol:
     if name.endswith(".toml"):
         path = Path(name)
         if not path.is_file():
-            raise SettingsError(f"The protocol file {path} does not exist", fix="check --protocol.")
-        name_rules.check(path.stem, "The name of the protocol file", "--protocol")
+            raise SettingsError(f"The protocol file {path} does not exist", fix=f"check {opt('protocol')}.")
+        name_rules.check(path.stem, "The name of the protocol file", opt("protocol"))
         content = toml.read(path)
         if "rank" in content:  # rows have the name of a protocol, and tables nothing else of a user's file
             errors.add(SettingsError("rank is for the protocols of blurb", where=path, fix="remove it."))
@@ -149,7 +150,8 @@ def read(name: str, errors: ErrorCollector) -> Protocol:
     parsed = parse(plain, f"{plain}.toml", _shipped(plain), errors, shipped=True)
     if at and plain + at + version != parsed.name and (version, parsed.name) != ("1", plain):
         raise SettingsError(
-            f"--protocol {name}: this version of blurb has '{parsed.name}'. For another version use the release of "
+            f"{opt('protocol', name)}: this version of blurb has '{parsed.name}'. For another version use the "
+            "release of "
             "blurb that has it, or a TOML file with its settings."
         )
     return parsed

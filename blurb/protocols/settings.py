@@ -13,6 +13,7 @@ from typing import Any
 from blurb import fields
 from blurb.fields import Field, declared
 from blurb.messages.errors import UnknownName
+from blurb.messages.spelling import opt, place
 from blurb.registry import load_object
 
 MOST_SEEDS = 10_000
@@ -171,8 +172,6 @@ DEFAULTS: Mapping[str, Any] = {
 }
 Where = Callable[[str], str]
 """A function from a setting to the origin of its value (an option or a protocol); "" if unknown."""
-SET = "--set"
-"""The option for settings without their own option."""
 ELSEWHERE = {
     "learning_rate": "lr",
     "num_train_epochs": "epochs",
@@ -243,5 +242,5 @@ def parse_overrides(given: Mapping[str, Any], options: Mapping[str, str] | None 
         if isinstance(value, str):
             with contextlib.suppress(ValueError, RecursionError):  # no TOML; or thousands of digits, of brackets
                 value = tomllib.loads(f"value = {value}")["value"]
-        values[name] = typed(name, value, (options or {}).get(name, SET))
+        values[name] = typed(name, value, place((options or {}).get(name, opt("set"))))
     return values

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.regression import looks
 from blurb.regression.decision import Decision
 from blurb.regression.judging import compared_of, decide
@@ -47,8 +48,12 @@ def decide_in_series(candidate: RowScores, baseline: RowScores, rules: Rules, st
 
 def _check(state: Path, rules: Rules) -> None:
     if not rules.level:
-        raise SettingsError("level 0 turns the test off, and a state file divides a level", fix="remove --state.")
+        raise SettingsError(
+            "level 0 turns the test off, and a state file divides a level", fix=f"remove {opt('state')}."
+        )
     if state.is_dir():
-        raise SettingsError("is a folder", where=state, fix="give a file to --state.")
+        raise SettingsError("is a folder", where=state, fix=f"give a file to {opt('state')}.")
     if not state.parent.is_dir():
-        raise SettingsError("its folder does not exist", where=state, fix="make it, or give another path to --state.")
+        raise SettingsError(
+            "its folder does not exist", where=state, fix=f"make it, or give another path to {opt('state')}."
+        )

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages.errors import SettingsError, StoreError
+from blurb.messages.spelling import opt
 from blurb.regression.decision import Decision
 from blurb.regression.rules import Rules
 from blurb.regression.turn import Turn
@@ -198,7 +199,7 @@ def read(path: Path) -> Series:
     """Reads a state file; StoreError, by its name, if it is no such file, or not as it was written."""
     content = read_json(path)
     if "plan" not in content or "digest" not in content:
-        raise StoreError("is no state file of blurb check", where=path, fix="give another name to --state.")
+        raise StoreError("is no state file of blurb check", where=path, fix=f"give another name to {opt('state')}.")
     version = content.get("version")
     if version != VERSION:
         raise StoreError(f"has version {version!r:.60}, only {VERSION} is known here", where=path, fix="update blurb.")

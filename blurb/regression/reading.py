@@ -11,12 +11,12 @@ from blurb import fields, regression
 from blurb import tasks as known
 from blurb.fields import Field
 from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.messages.spelling import opt
 from blurb.regression import Rules
 from blurb.regression.rules import Limit
 from blurb.tasks import Split
 
 NEEDS_STATE = "need a file that counts them"
-GIVE_STATE = "name it with --state of blurb check."
 
 
 def read_rules(
@@ -38,7 +38,7 @@ def read_rules(
         rules = regression.rules.NAME
         if os.path.exists(rules) and not os.path.isfile(rules) and not os.path.isdir(rules):
             raise SettingsError("this is a pipe or a device and no file", where=rules, fix="remove it.")
-    wrong = ErrorCollector()
+    wrong, give = ErrorCollector(), f"name it with {opt('state')} of blurb check."
     combined = wrong.tried(regression.load, Path(rules)) if isinstance(rules, str | Path) else rules
     named = None if tasks is None else wrong.tried(known.select, tasks)
     options = {"split": split, "rule": rule, "looks": looks, "sd": sd, "across": tuple(across)}
@@ -46,11 +46,11 @@ def read_rules(
     given = fields.read(typed, Field(dict, keys=fields.of(Rules)), None, wrong)
     limit = None if max_drop is None else wrong.tried(Limit, max_drop)
     if looks is not None and not in_series:
-        wrong.add(SettingsError(f"--looks {looks} {NEEDS_STATE}", fix=GIVE_STATE))
+        wrong.add(SettingsError(f"{opt('looks', looks)} {NEEDS_STATE}", fix=give))
     wrong.tell()
     combined = combined or Rules()
     if combined.looks is not None and looks is None and not in_series:
-        raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=GIVE_STATE)
+        raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=give)
     if limit is not None:
         given["default"] = limit
     if named is not None:

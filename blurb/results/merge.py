@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from blurb.messages.errors import DataError, StoreError
+from blurb.messages.spelling import opt
 from blurb.results import leaderboard_csv, plans, results_csv, table_owners, tables
 from blurb.results.results_csv import ALIKE, COLUMNS, RUN, Place, check_alike
 from blurb.results.schema import KEY
@@ -22,13 +23,15 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
     :raises StoreError: if the folder is a store, or has tables of another schema
     """
     if (folder / schema.FILE).exists():
-        raise StoreError("is a store, whose tables are its own", where=folder, fix="choose another --out folder.")
+        raise StoreError(
+            "is a store, whose tables are its own", where=folder, fix=f"choose another {opt('out')} folder."
+        )
     places, merged = lines_of(paths)
     folder.mkdir(parents=True, exist_ok=True)
     results, leaderboard = folder / "results.csv", folder / tables.DEFAULT
     with tables.writing(folder):
-        tables.check_schema(results, results_csv.COLUMNS, "--out folder")
-        tables.check_schema(leaderboard, leaderboard_csv.COLUMNS, "--out folder")
+        tables.check_schema(results, results_csv.COLUMNS, f"{opt('out')} folder")
+        tables.check_schema(leaderboard, leaderboard_csv.COLUMNS, f"{opt('out')} folder")
         _check_nothing_lost(results, merged)
         external = tables.external(leaderboard)
         # Of all places: a machine may have been asked for fewer seeds than another.
@@ -89,5 +92,5 @@ def _check_nothing_lost(target: Path, merged: Mapping[tuple[str, ...], Place]) -
                 "given files and would be lost",
                 target,
                 number,
-                fix="add this table to the files, or choose another --out folder.",
+                fix=f"add this table to the files, or choose another {opt('out')} folder.",
             )

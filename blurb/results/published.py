@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.results import csv_files, schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.row_scores import Origin, RowScores
@@ -165,7 +166,7 @@ def add(path: Path, numbers: Printed) -> None:
     with leases.held(path.with_name(f".{path.name}.lease")):
         if path.exists() and any((row.source, row.version, row.model) == key for row in read(path)):
             edition = f"{numbers.source} ({numbers.version})" if numbers.version else numbers.source
-            fix = "Use another --version, or remove its lines from the file first."
+            fix = f"Use another {opt('version')}, or remove its lines from the file first."
             raise DataError(f"already has {numbers.model} of {edition}.", path, fix=fix)
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from blurb import names, tasks
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError, Tell, UnknownName, tell_damage
+from blurb.messages.spelling import opt
 from blurb.names import known_as
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row_scores import RowScores, labelled
@@ -20,6 +21,7 @@ from blurb.store.store import Store
 PUBLISHED = "published"
 
 
+@runtime_checkable
 class HasRows(Protocol):
     """Results of a run (`blurb.Results`)."""
 
@@ -220,7 +222,7 @@ def trial_of(row: RowScores, task: str | None = None, seed: int | None = None) -
     if not trials:
         raise SettingsError(f"{row.name} has no predictions", fix="name a row of a store.")
     if task is None and len(trials) > 1:
-        raise SettingsError(f"Choose a dataset: --task {' or '.join(trials)}.")
+        raise SettingsError(f"Choose a dataset: {opt('task', ' or '.join(trials))}.")
     name = next(iter(trials)) if task is None else known_as(_typed(task), trials)
     if name not in trials:
         raise UnknownName(f"dataset of {row.name}", name, trials)

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from blurb.messages.errors import DataError, StoreError
+from blurb.messages.spelling import opt
 from blurb.results import csv_files
 from blurb.store import planned_rows as row_files
 from blurb.store.store import Store
@@ -36,7 +37,7 @@ def check(store: Store, leaderboard: Path, results: Path) -> None:
         return
     raise StoreError(
         f"{leaderboard} and {results.name} do not belong to the store {store.root}: {reason}. They were not changed",
-        fix="choose another --leaderboard, or move them away.",
+        fix=f"choose another {opt('leaderboard')}, or move them away.",
     )
 
 

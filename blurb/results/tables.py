@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from blurb.messages.errors import DataError, StoreError, Tell, tell_damage
+from blurb.messages.spelling import opt
 from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, table_owners
 from blurb.results.row_scores import RowScores
 from blurb.results.schema import SCHEMA, remedy
@@ -79,7 +80,7 @@ def check(store: Store, leaderboard: Path) -> list[RowScores]:
     """
     if leaderboard.name in ("results.csv", "external.csv"):
         raise StoreError(
-            f"--leaderboard cannot be {leaderboard.name}, a name that blurb uses itself", fix="choose another."
+            f"{opt('leaderboard')} cannot be {leaderboard.name}, a name that blurb uses itself", fix="choose another."
         )
     results = results_beside(leaderboard)
     check_schema(leaderboard, leaderboard_csv.COLUMNS)
@@ -94,7 +95,7 @@ def external(leaderboard: Path) -> list[RowScores]:
     return published.read(path) if path.exists() else []
 
 
-def check_schema(path: Path, columns: Sequence[str], option: str = "--leaderboard") -> None:
+def check_schema(path: Path, columns: Sequence[str], option: str = opt("leaderboard")) -> None:
     """Raises a StoreError if the file exists but has another schema version, or is the other of the two tables.
 
     :param option: option to choose another place, for the message

@@ -21,7 +21,7 @@ from blurb.scoring import gold, matching, values
 from blurb.scoring.columns import Answer, AnswerFile
 from blurb.scoring.values import Reading
 from blurb.store.trial import Configuration
-from blurb.tasks import SCORED, Scored
+from blurb.tasks import SCORED, ScoredSplit
 
 
 def scores(row: Row) -> RowScores:
@@ -76,7 +76,9 @@ def _run(run: RunFile, unscaled: frozenset[str]) -> Run:
     )
 
 
-def figures_of(row: Row, run: RunFile, split: Scored, data: Path, without: Collection[str] = ()) -> dict[str, float]:
+def figures_of(
+    row: Row, run: RunFile, split: ScoredSplit, data: Path, without: Collection[str] = ()
+) -> dict[str, float]:
     """The figures of a run on a split, from its predictions; fractions.
 
     :param without: ids of examples that are left out
@@ -89,7 +91,7 @@ def figures_of(row: Row, run: RunFile, split: Scored, data: Path, without: Colle
     return _figures(formulation, [kept[place][0] for place in left], [given[place] for place in left], known)
 
 
-def examples_of(row: Row, run: RunFile, split: Scored, data: Path) -> tuple[Formulation, dict[str, list[Any]]]:
+def examples_of(row: Row, run: RunFile, split: ScoredSplit, data: Path) -> tuple[Formulation, dict[str, list[Any]]]:
     """The examples of a run on a split: `id`, `doc_id`, `gold` and `prediction`, in the order of the data.
 
     :raises DataError: if its predictions are not those of the examples, or are no answers
@@ -101,7 +103,7 @@ def examples_of(row: Row, run: RunFile, split: Scored, data: Path) -> tuple[Form
 
 
 def _answered(
-    row: Row, run: RunFile, split: Scored, data: Path
+    row: Row, run: RunFile, split: ScoredSplit, data: Path
 ) -> tuple[Formulation, list[tuple[Mapping[str, Any], int]], list[Any]]:
     """The formulation, the scored units with the place of the answer of each, and these answers."""
     formulation = formulations.bind(tasks.get(run["task"]), run["settings"])

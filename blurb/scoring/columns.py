@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages.errors import BlurbError, DataError, UnknownName
+from blurb.messages.spelling import opt
 from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task
 
@@ -113,7 +114,7 @@ def answer_column(names: Sequence[str], path: Path, column: str = "", inputs: It
     raise DataError(
         f"no column is surely that of the predictions; present: {', '.join(map(_shown, names)) or 'nothing'}.",
         path,
-        fix=f"Call it '{PREDICTION}', or choose a column: --column NAME.",
+        fix=f"Call it '{PREDICTION}', or choose a column: {opt('column', 'NAME')}.",
     )
 
 

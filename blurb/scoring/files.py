@@ -12,6 +12,7 @@ from typing import Any
 
 from blurb.data.readers._files import conll, json_lines, json_object, numbered, read_text
 from blurb.messages.errors import DataError, UnknownName
+from blurb.messages.spelling import opt
 from blurb.messages.text import plural
 from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, is_header, of_records
 from blurb.system import parquet
@@ -137,7 +138,9 @@ def _has_header(path: Path, task: Task, column: str) -> bool:
 def _conll(path: Path, column: str) -> Iterator[Answer]:
     """A word and its tag a line, in the first and the last column; a blank line ends a sentence."""
     if column and not re.fullmatch(r"-?\d{1,4}", column):
-        raise DataError("the columns of CoNLL have no names.", path, fix="Give its number, from 0: --column 1.")
+        raise DataError(
+            "the columns of CoNLL have no names.", path, fix=f"Give its number, from 0: {opt('column', '1')}."
+        )
     place = int(column or -1)
     for sentence in conll(path):
         first, width = sentence.numbers[0], len(sentence.rows[0])

@@ -12,6 +12,7 @@ from blurb import __version__, learners
 from blurb.formulations._base import Formulation
 from blurb.learners import EXTERNAL
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.scoring.scores import MatchedAnswers, Score, fingerprint
 from blurb.store import planned_rows, provenance, rescore
 from blurb.store.planned_rows import PlannedRow
@@ -90,7 +91,7 @@ def _check(model: str, predictions: Sequence[MatchedAnswers]) -> None:
             lost = " and ".join(answers.facts.missing)
             raise SettingsError(
                 f"The data of {answers.formulation.task.name} lacks {lost}; a trial is identified by all its splits",
-                fix="score without --add, or get the rest of the data.",
+                fix=f"score without {opt('add')}, or get the rest of the data.",
             )
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from blurb.data.readers._files import label_text, telling_cuts, trimmed
 from blurb.inputs import tagging
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.messages.text import option
 from blurb.scoring import probabilities
 from blurb.scoring.columns import Answer, AnswerFile, reading
@@ -64,7 +65,7 @@ def read(task: Task, file: AnswerFile, written: Reading) -> list[Any]:
     unknown = sorted(set(written.names.values()) - {*task.labels, "O"})
     if unknown and task.task_type.has_labels:
         raise SettingsError(
-            f"--map leads to {', '.join(unknown)}, but the labels of {task.name} are {', '.join(task.labels)}."
+            f"{opt('map')} leads to {', '.join(unknown)}, but the labels of {task.name} are {', '.join(task.labels)}."
         )
     return _form(task).read(task, file, written)
 
@@ -228,7 +229,7 @@ def _no_tag(task: Task, file: AnswerFile, answer: Answer, place: int, tag: str, 
     kind = tag.partition("-")[2]
     fix = _mapping(kind or tag, task)
     if given.names.get(kind, kind) in task.labels:
-        fix = "Leave out --scheme, or give that of the file."
+        fix = f"Leave out {opt('scheme')}, or give that of the file."
     raise file.error(
         f"{_quoted(tag)} is no {scheme.upper()} tag of {task.name}, whose types are {', '.join(task.labels)}.",
         Answer(line, answer.id, None),

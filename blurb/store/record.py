@@ -26,7 +26,7 @@ from blurb.store.provenance import Provenance
 from blurb.store.trial import Trial
 from blurb.system import parquet
 from blurb.system.files import check_types, ordinary, read_json
-from blurb.tasks import SCORED, Scored, Split, Task
+from blurb.tasks import SCORED, ScoredSplit, Split, Task
 
 
 def check(task: Task, columns: Mapping[str, Sequence[Any]], path: Path) -> None:
@@ -219,7 +219,7 @@ class Record:
             check(self.task, columns, self.path)
         return columns
 
-    def score(self, split: Scored, baseline: bool = False) -> float:
+    def score(self, split: ScoredSplit, baseline: bool = False) -> float:
         """The main metric as a fraction; with `baseline` that of the majority answer."""
         figures = self.metrics["majority"] if baseline else self.metrics
         return float(figures[split][self.metrics["metric"]])

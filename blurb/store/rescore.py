@@ -16,7 +16,7 @@ from blurb.store.record import LOSS, Figures, Scores, read_predictions
 from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.system import leases
 from blurb.system.files import read_json, write_json
-from blurb.tasks import Scored
+from blurb.tasks import ScoredSplit
 
 ROUNDING = 1e-12
 """Metrics that differ by less than this are equal; tables show a millionth of a fraction."""
@@ -28,7 +28,7 @@ TICK = 2_000_000_000
 def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> Figures:
     """The content of `metrics.json`: all scores on dev and test, and those of the majority answer."""
 
-    def scores(split: Scored, answers: str) -> dict[str, float]:
+    def scores(split: ScoredSplit, answers: str) -> dict[str, float]:
         rows = [i for i, name in enumerate(columns["split"]) if name == split]
         if not rows:  # predictions of another tool may be of test alone
             return {}

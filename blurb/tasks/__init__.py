@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages.errors import SettingsError, UnknownName, notify
+from blurb.messages.spelling import opt
 from blurb.messages.text import folded
 from blurb.names import file_beside, known_as
 from blurb.registry import Registry
 from blurb.tasks import _file, types
 from blurb.tasks._declared import of_fields
-from blurb.tasks._task import SCORED, SPLITS, Download, Scored, Source, Split, Task, tsv_files
+from blurb.tasks._task import SCORED, SPLITS, Download, ScoredSplit, Source, Split, Task, tsv_files
 from blurb.tasks.types import TYPES, TaskType
 
 __all__ = [
@@ -25,7 +26,7 @@ __all__ = [
     "TYPES",
     "UNREGISTERED",
     "Download",
-    "Scored",
+    "ScoredSplit",
     "Source",
     "Split",
     "Task",
@@ -173,7 +174,7 @@ def to_read(task: Task) -> Task:
     if task.file and task.name not in _files:
         raise SettingsError(
             f"The examples are those of the task file {task.file}. A file that a store or model names is not opened",
-            fix=f"type it: --task {shlex.quote(task.file)}",
+            fix=f"type it: {opt('task', shlex.quote(task.file))}",
         )
     return _files[task.name] if task.file else task
 

@@ -12,8 +12,8 @@ from blurb.tasks.types import TaskType
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
-Scored = Literal["dev", "test"]
-SCORED: tuple[Scored, ...] = ("dev", "test")
+ScoredSplit = Literal["dev", "test"]
+SCORED: tuple[ScoredSplit, ...] = ("dev", "test")
 """The splits that are predicted and scored."""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.training import devices
 
 Precision = Literal["fp32", "bf16", "fp16"]
@@ -29,7 +30,7 @@ def choose_device(wanted: str) -> torch.device:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
-        raise SettingsError(f"--device {wanted} cannot be used: {reason}") from error
+        raise SettingsError(f"{opt('device', wanted)} cannot be used: {reason}") from error
     return device
 
 

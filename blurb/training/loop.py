@@ -17,6 +17,7 @@ from accelerate.state import AcceleratorState
 
 from blurb.inputs.features import Features, Ragged
 from blurb.messages.errors import TrainingError
+from blurb.messages.spelling import opt
 from blurb.protocols.settings import Settings
 from blurb.system.launchers import one_process
 from blurb.training.batches import Batch, collate, prediction_batches, training_batches
@@ -37,7 +38,6 @@ CHECK_EVERY = 10
 """Steps between checks of the loss, as reading it makes a GPU wait."""
 SUBTOKENS = {"cpu": 4_096, "cuda": 65_536}
 """Maximum sub-tokens in a batch of predictions."""
-TOO_LONG = "Out of memory for a single input; reduce max_length (--set max_length=...) or use another --device."
 
 
 @dataclass
@@ -155,7 +155,7 @@ class Trainer:
                     raise
                 optimizer.zero_grad()
                 if size <= 1:
-                    raise TrainingError(TOO_LONG) from error
+                    raise _too_long() from error
                 self.micro_batch = math.ceil(min(size, len(rows)) / 2)
                 if self.device.type == "cuda":
                     torch.cuda.empty_cache()
@@ -227,7 +227,7 @@ def asked(
             if not out_of_memory(error):
                 raise
             if len(rows) == 1:
-                raise TrainingError(TOO_LONG) from error
+                raise _too_long() from error
             batches += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
             continue
         yield rows, answers
@@ -246,5 +246,12 @@ def _check(losses: list[torch.Tensor], epoch: int, step: int, settings: Settings
     if not torch.isfinite(torch.stack(losses[-CHECK_EVERY:])).all():
         raise TrainingError(
             f"The loss is not finite (epoch {epoch}, by step {step}, learning rate {settings.lr:g}).",
-            fix="Try a lower learning rate (--set lr=1e-5) or --precision fp32.",
+            fix=f"Try a lower learning rate ({opt('set', 'lr=1e-5')}) or {opt('precision', 'fp32')}.",
         )
+
+
+def _too_long() -> TrainingError:
+    return TrainingError(
+        f"Out of memory for a single input; reduce max_length ({opt('set', 'max_length=...')}) or use another "
+        f"{opt('device')}."
+    )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -42,7 +43,7 @@ def check(tracker: str) -> None:
     from accelerate.tracking import get_available_trackers
 
     if tracker not in map(str, get_available_trackers()):
-        raise SettingsError(f"--track {tracker} needs the package {tracker}: pip install {tracker}")
+        raise SettingsError(f"{opt('track', tracker)} needs the package {tracker}: pip install {tracker}")
 
 
 @dataclass

@@ -101,7 +101,7 @@ def test_single_runs_are_judged_by_a_stated_deviation(check: Callable[..., Print
         ("equal --baseline old --state looks.json --looks 0", "looks must be"),
         ("equal --baseline old --state looks.json --sd 0", "sd must be above 0"),
         ("equal --baseline old --state looks.json --sd -1", "sd must be above 0"),
-        ("equal --baseline old --state looks.json --sd nan", "sd must be"),
+        ("equal --baseline old --state looks.json --sd nan", "must be a number"),
         ("equal --baseline old --state none/looks.json", "its folder does not exist"),
         ("equal --baseline old --state .", "is a folder"),
         ("equal --baseline none --state looks.json", "none"),

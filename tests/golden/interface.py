@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
-from blurb.execution.options import options_of
-from blurb.planning.options import RunOptions
+from blurb.fields import types_of
+from blurb.planning.options import RUN
 
 
 def commands() -> list[tuple[str, click.Command]]:
@@ -53,7 +53,7 @@ def interface() -> str:
 
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference.md"
-VALUES = {"Path": "PATH", "int": "N", "float": "X", "bool": ""}
+VALUES = {Path: "PATH", int: "N", float: "X", bool: ""}
 """How values are written, by the type of a field."""
 BEGIN = "<!-- made by python -m tests.golden.render of blurb/planning/options.py -->"
 END = "<!-- to here -->"
@@ -66,14 +66,13 @@ def reference() -> str:
         "| `MODEL...` | | folder, Hub id (`org/model@revision`), preset, `scratch:tiny`, `baseline:majority` |"
     )
     group = ""
-    for name, (field, about) in options_of(RunOptions).items():
+    for name, hint, given, about in RUN.values():
         if about.group != group:
             group = about.group
             lines.append(f"| **{group}** | | |")
-        word = str(field.type).partition(" ")[0]
-        value = about.metavar or "\\|".join(about.choices) or VALUES.get(word, "TEXT")
+        value = about.metavar or "\\|".join(about.choices) or VALUES.get(types_of(hint)[0], "TEXT")
         flag = about.flag or f"--{name.replace('_', '-')}"
-        default = f" `{field.default}`" if isinstance(field.default, str | int) and word != "bool" else ""
+        default = f" `{given}`" if isinstance(given, str | int) and about.kind is not bool else ""
         page = f" ([{Path(about.page).stem.replace('-', ' ')}]({about.page}))" if about.page else ""
         text = about.help.replace(" (docs/long-runs.md)", "").replace("are listed below", "are in `blurb run --help`")
         lines.append(f"| `{flag}{' ' + value if value else ''}` |{default} | {text}{page} |")

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 import click
 
 import blurb
-from blurb.cli._formats import Format
+from blurb.cli._made import Format
 from blurb.records import Rule
 from blurb.terminal.output import json_text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from collections.abc import Sequence
@@ -14,12 +15,11 @@ from click.testing import CliRunner
 
 import blurb
 from blurb.cli import cli
-from blurb.cli._options import WithSettings, all_of
-from blurb.execution.options import option, options_of
+from blurb.cli._made import WithSettings, click_command
 from blurb.messages.errors import SettingsError
+from blurb.options import option, parameters
 from blurb.planning import plan, preflight
-from blurb.planning.ablate_options import AblateOptions
-from blurb.planning.options import LIMITED, SHORTHANDS, RunOptions
+from blurb.planning.options import LIMITED, SHORTHANDS, AblateOptions, RunOptions
 from blurb.protocols.settings import FIELDS
 
 RUN = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--precision", "fp32"]
@@ -88,12 +88,13 @@ def test_what_is_wrong_is_said_of_the_option(given: list[str], told: str) -> Non
 
 def test_the_signature_is_the_list() -> None:
     """Names, order, types and defaults; the order of a command line is the same."""
-    _, *parameters, progress, settings = inspect.signature(blurb.run).parameters.values()
-    listed = {name: field for name, (field, _) in options_of(RunOptions).items() if name != "settings"}
+    _, *taken, progress, settings = inspect.signature(blurb.run).parameters.values()
+    fields = {field.name: field for field in dataclasses.fields(RunOptions)}
+    listed = {name: fields[name] for name in parameters(RunOptions) if name != "settings"}
     tasks = listed.pop("tasks")
     expected = {"tasks": tasks, **listed}
-    assert [parameter.name for parameter in parameters] == list(expected)
-    for parameter in parameters:
+    assert [parameter.name for parameter in taken] == list(expected)
+    for parameter in taken:
         field = expected[parameter.name]
         assert (parameter.annotation, parameter.default) == (field.type, field.default), parameter.name
     assert (progress.name, progress.default, settings.kind) == ("progress", True, inspect.Parameter.VAR_KEYWORD)
@@ -109,8 +110,7 @@ def test_an_option_is_two_files(tmp_path: Path) -> None:
         verbose: bool = option(False, "Trials", "Say more.")
         words: Sequence[str] = option((), "Model", "Words; repeatable.", choices=("a", "b"))
 
-    @click.command(cls=WithSettings)
-    @all_of(More, but=("rules",))
+    @click_command("more", More, but=("rules",), cls=WithSettings)
     def command(**given: object) -> None:
         found = More(model="m", **given)  # type: ignore[arg-type]
         click.echo(f"{found.patience} {found.notes!r} {found.verbose} {found.words} {found.output!r} {found.settings}")

@@ -270,7 +270,7 @@ def test_a_budget_says_what_no_rung_can_do_beside_what_else_is_wrong(
 
 def test_an_ablation_has_the_same_list(broken: Callable[..., Path]) -> None:
     from blurb.api.ablation import ablate
-    from blurb.planning.ablate_options import AblateOptions
+    from blurb.planning.options import AblateOptions
 
     given = {name: value for name, value in DEMO.items() if name != "tasks"}
     with pytest.raises(ErrorGroup) as found:

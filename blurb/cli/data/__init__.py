@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import click
-
 from blurb.cli._group import Group
+from blurb.cli._made import click_command
 from blurb.cli.data.download import download
 from blurb.cli.data.export import export
 from blurb.cli.data.get import get
@@ -12,13 +11,10 @@ from blurb.cli.data.prepare import prepare
 from blurb.cli.data.verify import verify
 
 
-@click.group(name="data", cls=Group)
+@click_command("data", cls=Group)
 def command() -> None:
     """Get, verify, inspect and export the data."""
 
 
-command.add_command(get)
-command.add_command(download)
-command.add_command(prepare)
-command.add_command(verify)
-command.add_command(export)
+for each in (get, download, prepare, verify, export):
+    command.add_command(each)

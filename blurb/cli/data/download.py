@@ -6,17 +6,19 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from blurb import tasks
-from blurb.cli import _complete
+from blurb.cli._made import click_command
+from blurb.cli._options import TASKS
 from blurb.corpora.build import MissingRelease, prepare
 from blurb.corpora.download import fetch
 from blurb.messages.errors import DataError
 from blurb.messages.text import option
+from blurb.options import Option
 from blurb.terminal.output import console, show
 
 if TYPE_CHECKING:
@@ -25,19 +27,14 @@ if TYPE_CHECKING:
     from blurb.tasks import Task
 
 
-@click.command()
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the original releases.")
-@click.option(
-    "--tasks",
-    "selection",
-    shell_complete=_complete.tasks,
-    default="all",
-    show_default=True,
-    help="Task names or types, comma-separated.",
-)
-@click.option("--accept-licences", is_flag=True, help="Accept the licences shown without being asked.")
-@click.option("--again", is_flag=True, help="Download files without a pinned hash again even if they exist.")
-def download(out: Path, selection: str, accept_licences: bool, again: bool) -> None:
+@click_command("download")
+def download(
+    *,
+    out: Annotated[Path, Option(help="Folder for the original releases.")],
+    selection: Annotated[str, TASKS] = "all",
+    accept_licences: Annotated[bool, Option(help="Accept the licences shown without being asked.")] = False,
+    again: Annotated[bool, Option(help="Download files without a pinned hash again even if they exist.")] = False,
+) -> None:
     """Download the original releases that need no registration.
 
     Checks that BLURB's data can be prepared from them.

@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from blurb import tasks
-from blurb.cli import _complete
 from blurb.cli._exit import PARTLY
+from blurb.cli._made import click_command
+from blurb.cli._options import DATA, TASKS_OR_FILES
 from blurb.data.export import export as write
 from blurb.messages.errors import DataError
+from blurb.options import Option
+from blurb.planning.options import SUITE
 from blurb.planning.request import check_files, folders
 
 
-@click.command()
-@click.option("--data", type=click.Path(path_type=Path), help="Data folder in BLURB's layout.")
-@click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True, help="Data suite.")
-@click.option(
-    "--tasks",
-    "selection",
-    shell_complete=_complete.tasks,
-    default="all",
-    show_default=True,
-    help="Task names, types or files, comma-separated.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["jsonl", "parquet", "conll"]),
-    default="jsonl",
-    show_default=True,
-    help="Format of the files; conll is for NER and PICO.",
-)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write.")
-def export(data: Path | None, suite: str, selection: str, form: str, out: Path) -> None:
+@click_command("export")
+def export(
+    *,
+    data: Annotated[Path | None, DATA] = None,
+    suite: Annotated[str, SUITE] = "blurb",
+    selection: Annotated[str, TASKS_OR_FILES] = "all",
+    form: Annotated[
+        str,
+        Option(
+            help="Format of the files; conll is for NER and PICO.",
+            flag="--format",
+            choices=("jsonl", "parquet", "conll"),
+        ),
+    ] = "jsonl",
+    out: Annotated[Path, Option(help="Folder to write.", path="dir")],
+) -> None:
     """Write the splits with ids, for a tool that reads no BLURB layout.
 
     With --tasks all, splits that the data lacks are left out, and the exit code is 1; a named task must be whole.

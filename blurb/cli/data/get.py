@@ -5,18 +5,20 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from blurb import tasks
-from blurb.cli import _complete
+from blurb.cli._made import click_command
+from blurb.cli._options import TASKS
 from blurb.cli.data.download import bars, moved
 from blurb.corpora.download import fetch
 from blurb.corpora.get import get as bring
 from blurb.data import home
 from blurb.messages.errors import DataError
 from blurb.messages.text import option
+from blurb.options import Option
 from blurb.terminal.output import show
 
 if TYPE_CHECKING:
@@ -25,19 +27,14 @@ if TYPE_CHECKING:
     from blurb.tasks import Download
 
 
-@click.command()
-@click.option(
-    "--tasks",
-    "selection",
-    shell_complete=_complete.tasks,
-    default="all",
-    show_default=True,
-    help="Task names or types, comma-separated.",
-)
-@click.option("--data", type=click.Path(path_type=Path), help="Data folder; BLURB_DATA, or by default the user's own.")
-@click.option("--raw", type=click.Path(path_type=Path), help="Folder of the original releases.  [default: beside it]")
-@click.option("--accept-licences", is_flag=True, help="Accept the licences shown without being asked.")
-def get(selection: str, data: Path | None, raw: Path | None, accept_licences: bool) -> None:
+@click_command("get")
+def get(
+    *,
+    selection: Annotated[str, TASKS] = "all",
+    data: Annotated[Path | None, Option(help="Data folder; BLURB_DATA, or by default the user's own.")] = None,
+    raw: Annotated[Path | None, Option(help="Folder of the original releases.  [default: beside it]")] = None,
+    accept_licences: Annotated[bool, Option(help="Accept the licences shown without being asked.")] = False,
+) -> None:
     """Get the datasets: download, prepare and verify them.
 
     Three datasets cannot be downloaded (ChemProt and BioASQ need a registration, BIOSSES is a RAR archive): the table

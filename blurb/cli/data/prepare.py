@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 import click
 
 from blurb import tasks
-from blurb.cli import _complete
-from blurb.cli._formats import formats
+from blurb.cli._made import click_command
+from blurb.cli._options import TASKS
 from blurb.corpora.build import MissingRelease
 from blurb.corpora.build import prepare as make
 from blurb.messages.errors import DataError
+from blurb.options import Option
 from blurb.records import Count
 from blurb.records import columns as keys
 from blurb.terminal.output import show
@@ -36,19 +37,14 @@ class Prepared(TypedDict):
     seconds: Annotated[float, "time that it took"]
 
 
-@click.command()
-@click.option("--raw", type=click.Path(path_type=Path), required=True, help="Folder with the original releases.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the files in BLURB's layout.")
-@click.option(
-    "--tasks",
-    "selection",
-    shell_complete=_complete.tasks,
-    default="all",
-    show_default=True,
-    help="Task names or types, comma-separated.",
-)
-@formats(list[Prepared])
-def prepare(raw: Path, out: Path, selection: str, form: str) -> None:
+@click_command("prepare", prints=list[Prepared])
+def prepare(
+    *,
+    raw: Annotated[Path, Option(help="Folder with the original releases.")],
+    out: Annotated[Path, Option(help="Folder for the files in BLURB's layout.")],
+    selection: Annotated[str, TASKS] = "all",
+    form: str,
+) -> None:
     """Convert the original releases to BLURB's files.
 
     They may be anywhere below --raw, unpacked or as archives.

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 import click
 
 from blurb import tasks
-from blurb.cli import _complete
-from blurb.cli._formats import formats
+from blurb.cli._made import click_command
+from blurb.cli._options import TASKS
 from blurb.data import home
 from blurb.data.splits import elsewhere
 from blurb.data.verify import examine
 from blurb.messages.errors import DataError
+from blurb.options import Option
 from blurb.records import Count, columns
 from blurb.tasks import SPLITS, Split
 from blurb.terminal.output import show
@@ -40,20 +41,15 @@ class Verified(TypedDict):
     missing: Annotated[list[Split], "splits without a file"]
 
 
-@click.command()
-@click.option("--data", "given", type=click.Path(path_type=Path), help="Data folder in BLURB's layout.")
-@click.option(
-    "--tasks",
-    "selection",
-    shell_complete=_complete.tasks,
-    default="all",
-    show_default=True,
-    help="Task names or types, comma-separated.",
-)
-@click.option("--allow-missing", is_flag=True, help="Do not fail because of missing files.")
-@click.option("--full", is_flag=True, help="Read every file, even if it matches the manifest.")
-@formats(list[Verified])
-def verify(given: Path | None, selection: str, allow_missing: bool, full: bool, form: str) -> None:
+@click_command("verify", prints=list[Verified])
+def verify(
+    *,
+    given: Annotated[Path | None, Option(help="Data folder in BLURB's layout.", flag="--data")] = None,
+    selection: Annotated[str, TASKS] = "all",
+    allow_missing: Annotated[bool, Option(help="Do not fail because of missing files.")] = False,
+    full: Annotated[bool, Option(help="Read every file, even if it matches the manifest.")] = False,
+    form: str,
+) -> None:
     """Check by counts and hashes that the data is BLURB's.
 
     The size of every split is compared with the paper's Table 3, the hash of its examples with the release.

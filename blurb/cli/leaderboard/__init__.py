@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import click
-
 from blurb.cli._group import Group
+from blurb.cli._made import click_command
 from blurb.cli.leaderboard.files import add, merge, validate
 from blurb.cli.leaderboard.show import command as show
 from blurb.cli.leaderboard.show import published_rows
 
 
-@click.group(name="leaderboard", cls=Group)
+@click_command("leaderboard", cls=Group)
 def command() -> None:
     """Show, merge, validate and publish rows."""
 
 
-command.add_command(show)
-command.add_command(published_rows)
-command.add_command(merge)
-command.add_command(add)
-command.add_command(validate)
+for each in (show, published_rows, merge, add, validate):
+    command.add_command(each)

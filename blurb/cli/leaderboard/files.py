@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from blurb import names
-from blurb.cli._options import STORE
+from blurb.cli._made import click_command
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.messages.text import plural
+from blurb.options import Argument, Option
+from blurb.planning.options import OUTPUT
 from blurb.results import csv_files, published, results_csv, tables
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.references import of_file
 
 
-@click.command(name="merge")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the tables.")
-def merge(files: tuple[Path, ...], out: Path) -> None:
+@click_command("merge")
+def merge(
+    files: Annotated[tuple[Path, ...], Argument()],
+    *,
+    out: Annotated[Path, Option(help="Folder for the tables.", path="dir")],
+) -> None:
     """Merge the results.csv of several machines into one.
 
     Also writes its leaderboard.csv.
@@ -33,37 +38,27 @@ def merge(files: tuple[Path, ...], out: Path) -> None:
     )
 
 
-@click.command(name="add")
-@click.option("--model", required=True, help="Model name.")
-@click.option("--source", required=True, help="Short name of the publication, such as gu2021.")
-@click.option("--version", default="", help="Edition, table or date of the publication.")
-@click.option(
-    "--score",
-    "scores",
-    multiple=True,
-    required=True,
-    metavar="DATASET=NUMBER",
-    help="Score times 100; repeatable. Use 'score' as DATASET for the printed mean.",
-)
-@click.option("--times-100", is_flag=True, help="Confirms that scores of 1 or less are also times 100.")
-@click.option("--runs", type=click.IntRange(min=1), help="Number of runs that each score is a mean of.")
-@click.option("--recalled", is_flag=True, help="The numbers were not read in the publication itself.")
-@STORE
-@click.option(
-    "--leaderboard",
-    type=click.Path(path_type=Path),
-    help="Table, if it is not in the store; the numbers go into external.csv in its folder.",
-)
+@click_command("add")
 def add(
-    model: str,
-    source: str,
-    version: str,
-    scores: tuple[str, ...],
-    times_100: bool,
-    runs: int | None,
-    recalled: bool,
-    output: Path,
-    leaderboard: Path | None,
+    *,
+    model: Annotated[str, Option(help="Model name.")],
+    source: Annotated[str, Option(help="Short name of the publication, such as gu2021.")],
+    version: Annotated[str, Option(help="Edition, table or date of the publication.")] = "",
+    scores: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Score times 100; repeatable. Use 'score' as DATASET for the printed mean.",
+            flag="--score",
+            metavar="DATASET=NUMBER",
+        ),
+    ],
+    times_100: Annotated[bool, Option(help="Confirms that scores of 1 or less are also times 100.")] = False,
+    runs: Annotated[int | None, Option(help="Number of runs that each score is a mean of.", low=1)] = None,
+    recalled: Annotated[bool, Option(help="The numbers were not read in the publication itself.")] = False,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    leaderboard: Annotated[
+        Path | None, Option(help="Table, if it is not in the store; the numbers go into external.csv in its folder.")
+    ] = None,
 ) -> None:
     """Add published numbers of others.
 
@@ -99,9 +94,8 @@ def add(
     )
 
 
-@click.command(name="validate")
-@click.argument("file", type=click.Path(path_type=Path))
-def validate(file: Path) -> None:
+@click_command("validate")
+def validate(file: Annotated[Path, Argument()]) -> None:
     """Check that blurb can read a table.
 
     FILE is a results.csv, leaderboard.csv or external.csv.

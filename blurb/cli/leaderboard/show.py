@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 import click
 
 from blurb import tasks
-from blurb.cli._formats import formats
-from blurb.cli._options import RESULTS, STORE, TOGETHER
+from blurb.cli._made import click_command
+from blurb.cli._options import RESULTS, TOGETHER
 from blurb.data.examples import leaks
 from blurb.leaderboard import kept_intervals, overview, ranking, sources
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.messages.text import grouped
+from blurb.options import Option
+from blurb.planning.options import OUTPUT
 from blurb.records import Count, Rule
 from blurb.records import columns as keys
 from blurb.results import groups
@@ -75,35 +77,38 @@ class Published(TypedDict):
     numbers: Annotated[Literal["printed", "quoted", "recalled"], "how the numbers were come by"]
 
 
-@click.command(name="show")
-@STORE
-@RESULTS
-@TOGETHER
-@click.option(
-    "--sort",
-    "column",
-    help="Column to sort by: a dataset, a task type, score or blurb-12.  [default: score, or blurb-12 "
-    "if no row of the store has a score]",
-)
-@click.option("--model", default="*", help="Show only models that match a pattern, such as 'bert*'.")
-@click.option("--protocol", default="*", help="Show only protocols that match a pattern.")
-@click.option("--head", default="*", help="Show only heads that match a pattern.")
-@click.option(
-    "--suite", type=click.Choice(["blurb", "demo"]), help="Real or synthetic data.  [default: blurb, if it has rows]"
-)
-@click.option(
-    "--datasets", is_flag=True, help="Show the datasets, too, with the skill of each row; in csv and json only them."
-)
-@click.option("--no-published", is_flag=True, help="Leave out the published rows.")
-@click.option("--no-intervals", is_flag=True, help="Leave out the intervals (faster).")
-@click.option("--without", type=click.Choice(["leaks"]), help="Score without the test examples that occur in train.")
-@click.option("--data", type=click.Path(path_type=Path), help="Data folder, for --without.")
-@formats(list[Annotated[Row, SCORES]])
+@click_command("show", prints=list[Annotated[Row, SCORES]])
 def command(
-    output: Path, results: tuple[Path, ...], together: bool, column: str | None, model: str, protocol: str, head: str,
-    suite: str | None, datasets: bool, no_published: bool, no_intervals: bool, without: str | None, data: Path | None,
-    form: str, board: Board | None = None,
-) -> None:  # fmt: skip
+    *,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    results: Annotated[tuple[Path, ...], RESULTS] = (),
+    together: Annotated[bool, TOGETHER] = False,
+    column: Annotated[
+        str | None,
+        Option(
+            help="Column to sort by: a dataset, a task type, score or blurb-12.  [default: score, or blurb-12 "
+            "if no row of the store has a score]",
+            flag="--sort",
+        ),
+    ] = None,
+    model: Annotated[str, Option(help="Show only models that match a pattern, such as 'bert*'.")] = "*",
+    protocol: Annotated[str, Option(help="Show only protocols that match a pattern.")] = "*",
+    head: Annotated[str, Option(help="Show only heads that match a pattern.")] = "*",
+    suite: Annotated[
+        str | None, Option(help="Real or synthetic data.  [default: blurb, if it has rows]", choices=("blurb", "demo"))
+    ] = None,
+    datasets: Annotated[
+        bool, Option(help="Show the datasets, too, with the skill of each row; in csv and json only them.")
+    ] = False,
+    no_published: Annotated[bool, Option(help="Leave out the published rows.")] = False,
+    no_intervals: Annotated[bool, Option(help="Leave out the intervals (faster).")] = False,
+    without: Annotated[
+        str | None, Option(help="Score without the test examples that occur in train.", choices=("leaks",))
+    ] = None,
+    data: Annotated[Path | None, Option(help="Data folder, for --without.")] = None,
+    form: str,
+    board: Board | None = None,
+) -> None:
     """Show the rows of the store, best first.
 
     With 95 % intervals over runs and test examples.
@@ -244,12 +249,14 @@ def _leaks(rows: list[RowScores], without: str | None, folder: Path | None) -> d
 LEAKING: tuple[Split, ...] = ("train", "test")
 
 
-@click.command(name="published")
-@click.option(
-    "--ablations", is_flag=True, help="The variants of PubMedBERT that the paper prints, which are not ranked."
-)
-@formats(list[Published])
-def published_rows(ablations: bool, form: str) -> None:
+@click_command("published", prints=list[Published])
+def published_rows(
+    *,
+    ablations: Annotated[
+        bool, Option(help="The variants of PubMedBERT that the paper prints, which are not ranked.")
+    ] = False,
+    form: str,
+) -> None:
     """Show the published rows that come with blurb.
 
     The printed score, and the score recomputed from the datasets.

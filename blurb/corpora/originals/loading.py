@@ -10,6 +10,7 @@ from blurb.corpora.originals import rows as prepared
 from blurb.data.loading import TaskData, identified
 from blurb.inputs.relations import dummified
 from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
 
@@ -23,7 +24,7 @@ def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) ->
     """
     if not folder.is_dir():
         raise DataError(
-            "the folder of the original releases does not exist", folder, fix="check the path given with --raw."
+            "the folder of the original releases does not exist", folder, fix=f"check the path given with {opt('raw')}."
         )
     is_prepared = prepared.are_there(folder, task)
     read = prepared.read if is_prepared else load_object(task.original, f"reader of the originals of {task.name}")

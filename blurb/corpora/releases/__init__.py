@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
 from blurb.data.readers._files import decode, numbered
 from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.system.files import file_hash
 
 
@@ -59,7 +60,9 @@ class Release:
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise DataError(
-                "the folder of the original releases does not exist", folder, fix="check the path given with --raw."
+                "the folder of the original releases does not exist",
+                folder,
+                fix=f"check the path given with {opt('raw')}.",
             )
         self.folder = folder
         self._root = folder.resolve()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.registry import Registry
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def parse(text: str, launch: Launch) -> Engine:
         raise SettingsError(f"The engine '{text}' is no subclass of blurb.execution.engine.Engine.")
     if launch.workers > 1 and kind.without_jobs:
         raise SettingsError(
-            f"--jobs is of trials on this machine, and says nothing to --engine {text}",
+            f"{opt('jobs')} is of trials on this machine, and says nothing to {opt('engine', text)}",
             fix=f"leave it out; {kind.without_jobs}.",
         )
     engine: Engine = kind(launch, **options)

@@ -23,7 +23,7 @@ from blurb.row_files.reading import Row, read, rows_in
 from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import RunFile
 from blurb.scoring import gold
-from blurb.tasks import SCORED, SPLITS, Scored
+from blurb.tasks import SCORED, SPLITS, ScoredSplit
 
 SAME = 1e-9
 """Difference of two fractions that come from one computation on two machines."""
@@ -157,7 +157,7 @@ def _of_data(row: Row, run: RunFile, data: Path) -> Iterator[Signal]:
         yield Signal(SignalKind.METRICS, _name(run), version)
 
 
-def _of_split(row: Row, run: RunFile, split: Scored, data: Path) -> tuple[CheckedFigure, list[Signal]]:
+def _of_split(row: Row, run: RunFile, split: ScoredSplit, data: Path) -> tuple[CheckedFigure, list[Signal]]:
     """The score of a run on a split, and every figure of it that is not what the predictions give."""
     claimed = run[split]
     checked = CheckedFigure(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blurb.messages.errors import BlurbError
+from blurb.messages.spelling import opt
 from blurb.messages.text import plural
 
 SCRIPT = "slurm.sh"
@@ -139,7 +140,7 @@ def check_path(folder: Path) -> None:
         raise SlurmError(
             f"The path of the store has {', '.join(map(repr, bad))} in it, which Slurm or the shell would read as "
             f"something else ({str(folder)!r})",
-            fix="choose another --output folder.",
+            fix=f"choose another {opt('output')} folder.",
         )
 
 

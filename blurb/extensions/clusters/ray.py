@@ -23,6 +23,7 @@ from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.job_queue import JobQueue
 from blurb.execution.worker import execute, note_death
 from blurb.messages.errors import SettingsError, StoreError, safe_message
+from blurb.messages.spelling import opt
 from blurb.system import gc_control, signals
 
 LOOK = 1.0
@@ -56,7 +57,7 @@ class RayEngine(Engine):
         ):
             if wrong:
                 shown = f"{number:g}" if isinstance(number, float) else number
-                raise SettingsError(f"--engine ray: {name} must be {must_be} (got {shown}).")
+                raise SettingsError(f"{opt('engine', 'ray')}: {name} must be {must_be} (got {shown}).")
         self.address, self.cpus, self.retries = address, cpus, retries
         self.gpus = None if gpus == "" else _number(gpus)
 
@@ -66,7 +67,7 @@ class RayEngine(Engine):
 
     def check_there(self) -> None:
         if importlib.util.find_spec("ray") is None:
-            raise SettingsError("--engine ray needs Ray: pip install ray")
+            raise SettingsError(f"{opt('engine', 'ray')} needs Ray: pip install ray")
 
     @classmethod
     def started_this(cls) -> bool:
@@ -170,7 +171,9 @@ def _cluster(address: str) -> Iterator[Any]:
                 for number, handler in handlers.items():  # Ray has its own for some, which end the process at once
                     signal.signal(number, handler)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise SettingsError(f"--engine ray: there is no cluster at {given} ({safe_message(error)}).") from error
+        raise SettingsError(
+            f"{opt('engine', 'ray')}: there is no cluster at {given} ({safe_message(error)})."
+        ) from error
     try:
         yield ray
     finally:

@@ -22,6 +22,7 @@ from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.job_queue import OnFinished, OnProgress, pack
 from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path, offsets
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.store.row_contents import failure_of
 from blurb.system.files import write_whole
 
@@ -71,18 +72,21 @@ class SlurmEngine(Engine):
             ("failures", failures, 1),
         ):
             if number < lowest:
-                raise SettingsError(f"--engine slurm: {name} must be a whole number from {lowest} (got {number}).")
+                raise SettingsError(
+                    f"{opt('engine', 'slurm')}: {name} must be a whole number from {lowest} (got {number})."
+                )
         self.minutes, self.trials, self.parts_at_once = minutes, trials, at_once
         self.start_within, self.failures, self.setup = start_within, failures, setup
         self.sbatch = {name.replace("_", "-"): value for name, value in sbatch.items()}
         for name, value in self.sbatch.items():
             if name in TAKEN or not re.fullmatch(r"[a-z][a-z-]*", name) or re.search(r"[\s\x00-\x1f]", value):
                 raise SettingsError(
-                    f"--engine slurm: '{name}={value}' cannot be passed on to sbatch: blurb sets {', '.join(TAKEN)} "
-                    "itself, and values have no blanks. With --print the script can be changed by hand."
+                    f"{opt('engine', 'slurm')}: '{name}={value}' cannot be passed on to sbatch: blurb sets "
+                    f"{', '.join(TAKEN)} "
+                    f"itself, and values have no blanks. With {opt('print')} the script can be changed by hand."
                 )
         if setup and not Path(setup).is_file():
-            raise SettingsError(f"--engine slurm: setup={setup} is not a file.")
+            raise SettingsError(f"{opt('engine', 'slurm')}: setup={setup} is not a file.")
 
     def check_there(self) -> None:
         if not self.launch.shown:
@@ -175,7 +179,7 @@ def _check_sbatch() -> None:
     if shutil.which("sbatch") is None:
         raise SlurmError(
             "sbatch is not here, so nothing was submitted. On a machine of the cluster it works; to see the script, "
-            "add --print."
+            f"add {opt('print')}."
         )
 
 

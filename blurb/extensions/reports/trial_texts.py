@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from blurb import data, tasks
 from blurb.corpora.originals.loading import load_original
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.store.record import Record
 from blurb.tasks import Split
 
@@ -36,9 +37,9 @@ def read(record: Record, folder: Path | None, raw: Path | None, split: Split) ->
         original = load_original(task, raw)
         content = original if content is None or original.hash == record.trial.data else content
     if content is None:
-        raise SettingsError(f"{task.name} has no originals to read", fix="add --data with its data folder.")
+        raise SettingsError(f"{task.name} has no originals to read", fix=f"add {opt('data')} with its data folder.")
     doubt = ""
     if content.hash != record.trial.data:
-        hint = " If it used the original releases, add --raw." if task.original and not raw else ""
+        hint = f" If it used the original releases, add {opt('raw')}." if task.original and not raw else ""
         doubt = f"The trial used other data than this; the text shown may belong to other examples.{hint}"
     return TrialTexts({str(one["id"]): one for one in content.splits[split]}, list(content.splits["train"]), doubt)

@@ -19,6 +19,7 @@ from blurb.checkpoints.references import default_name
 from blurb.extensions.series import steps
 from blurb.extensions.series.steps import Step
 from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
+from blurb.messages.spelling import opt
 from blurb.system.files import SEAL, damage
 
 INSIDE = "checkpoints"
@@ -54,7 +55,7 @@ def find(places: Sequence[str | Path], pattern: str | None = None, with_tokenize
         why = f" {' '.join(checkpoints.left_out)}" if checkpoints.left_out else ""
         raise DataError(
             f"No checkpoint in {', '.join(map(str, places))}.{why}",
-            fix="Name the folder that has checkpoint-N folders, or their pattern with --pattern.",
+            fix=f"Name the folder that has checkpoint-N folders, or their pattern with {opt('pattern')}.",
         )
     return checkpoints
 
@@ -131,7 +132,9 @@ def _of_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool
     for step, paths in list(whole.items()):
         if len(paths) > 1:
             names = " and ".join(path.name for path in paths)
-            left_out.append(f"{folder}: {names} are both of step {step}; both are left out, --pattern chooses one.")
+            left_out.append(
+                f"{folder}: {names} are both of step {step}; both are left out, {opt('pattern')} chooses one."
+            )
             del whole[step]
     states = {step: steps.state_of(paths[0]) for step, paths in whole.items()}
     left_out += _of_another_attempt(whole, states)
@@ -145,7 +148,7 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
     except (ValueError, NotImplementedError) as error:
         raise SettingsError(
             f"'{pattern}' is no pattern of names: {error}",
-            fix="write --pattern such as 'step-*', below the run's folder.",
+            fix=f"write {opt('pattern')} such as 'step-*', below the run's folder.",
         ) from error
 
 

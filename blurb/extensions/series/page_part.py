@@ -7,6 +7,7 @@ from pathlib import Path
 
 from blurb.extensions.reports.html.model import SeriesChart, SeriesPoint
 from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.results import csv_files
 from blurb.statistics.smoothing import logarithmic
 from blurb.store.record import within
@@ -35,7 +36,7 @@ def read(folder: Path) -> list[SeriesChart]:
     :raises DataError: with file and line for what is no such table
     """
     if not (paths := sorted(folder.rglob("series.csv"))):
-        raise DataError("no series.csv here; --series needs the --out folder of blurb series.", folder)
+        raise DataError(f"no series.csv here; {opt('series')} needs the {opt('out')} folder of blurb series.", folder)
     return [chart for path in paths for chart in _charts(path)]
 
 

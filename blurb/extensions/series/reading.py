@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from blurb.extensions.series.curves import Curve, Family, Scored
+from blurb.messages.spelling import opt
 from blurb.messages.text import plural
 from blurb.results.constants import SAME
 from blurb.results.dataset_scores import Measure
@@ -28,7 +29,7 @@ def sentences(
     if leading is None:
         yield (
             f"No checkpoint has all {len(datasets)} datasets, so there is no mean and no best step; there are scores "
-            f"of {', '.join(there)} (--tasks chooses)."
+            f"of {', '.join(there)} ({opt('tasks')} chooses)."
         )
     yield from _seen(families)
     yield from _falls(families)

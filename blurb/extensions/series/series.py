@@ -13,6 +13,7 @@ from blurb.extensions.series import curves, page, reading, tables
 from blurb.extensions.series import picture as series
 from blurb.extensions.series.curves import Family, Scored
 from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.results import schema
 from blurb.results.dataset_scores import Measure
 from blurb.results.row_scores import RowScores
@@ -131,7 +132,8 @@ class Series:
         if not self.families:
             raise DataError(
                 f"No checkpoint has a score by '{self.protocol}'",
-                fix="check --protocol, --tasks, --suite and --output; without --read blurb series scores it.",
+                fix=f"check {opt('protocol')}, {opt('tasks')}, {opt('suite')} and {opt('output')}; without "
+                f"{opt('read')} blurb series scores it.",
             )
         folder.mkdir(parents=True, exist_ok=True)
         schema.write(folder / TABLE, tables.COLUMNS, [tables.written(line) for line in self.lines()])

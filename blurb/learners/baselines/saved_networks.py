@@ -17,6 +17,7 @@ from blurb.learners.baselines import networks
 from blurb.learners.finetuning.saved_models import whole_embedding
 from blurb.learners.saved_models import ABOUT
 from blurb.messages.errors import ModelError
+from blurb.messages.spelling import opt
 from blurb.system.files import damage, read_json, seal, write_json
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
         raise ModelError(
             f"{', '.join(lost)} missing or damaged",
             where=folder,
-            fix="remove the folder and run the trial again with --keep-model best.",
+            fix=f"remove the folder and run the trial again with {opt('keep-model', 'best')}.",
         )
     about = read_json(folder / ABOUT)
     wrong = [name for name, kind in FIELDS.items() if type(about.get(name)) is not kind]

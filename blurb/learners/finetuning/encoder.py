@@ -18,6 +18,7 @@ from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.base import History, Progress, Subset
 from blurb.learners.finetuning.network import NetworkLearner
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.protocols.settings import Where, shown, unknown_origin
 from blurb.training import layerwise
 from blurb.training.hardware import Precision
@@ -37,7 +38,7 @@ def check(source: Source, formulation: Formulation, where: Where = unknown_origi
     if settings.head_init == "linear" and head is not heads.get("linear"):
         raise SettingsError(
             f"The head_init {shown(settings, 'head_init', where)} supports only the head 'linear', not {named}.",
-            fix="Use a random start: --set head_init=random",
+            fix=f"Use a random start: {opt('set', 'head_init=random')}",
         )
     if layerwise.asked_for(settings):
         if not source.is_checkpoint:

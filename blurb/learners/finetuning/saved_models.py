@@ -33,6 +33,7 @@ from blurb.heads import heads
 from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.learners.saved_models import ABOUT
 from blurb.messages.errors import ModelError
+from blurb.messages.spelling import opt
 from blurb.system.files import NO_FILE, damage, read_json, seal, write_json
 from blurb.training.embedding import UsedRows
 
@@ -98,18 +99,18 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     """
 
     if not folder.is_dir():
-        raise ModelError("no model here", where=folder, fix="run the trial again with --keep-model best.")
+        raise ModelError("no model here", where=folder, fix=f"run the trial again with {opt('keep-model', 'best')}.")
     if lost := damage(folder):
         raise ModelError(
             f"{', '.join(lost)} missing or damaged",
             where=folder,
-            fix="remove the folder and run the trial again with --keep-model best.",
+            fix=f"remove the folder and run the trial again with {opt('keep-model', 'best')}.",
         )
     about = _about(folder)
     if about["remote_code"] and not remote_code:
         raise ModelError(
             "this model needs the Python files of its checkpoint, which are in its folder. If you trust who "
-            "made it: --trust-remote-code",
+            f"made it: {opt('trust-remote-code')}",
             where=folder,
         )
     task = tasks.of_declaration(about["task"], str(folder / ABOUT))
@@ -117,7 +118,9 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     learner = EncoderLearner(source, formulations.bind(task, about["settings"]), device, about["precision"])
     encoder, _ = source.checkpoint.load_encoder()
     if not (folder / HEAD).is_file():
-        raise ModelError(f"{folder / HEAD}: missing, or {NO_FILE}", fix="run the trial again with --keep-model best.")
+        raise ModelError(
+            f"{folder / HEAD}: missing, or {NO_FILE}", fix=f"run the trial again with {opt('keep-model', 'best')}."
+        )
     state = {f"encoder.{name}": value for name, value in encoder.state_dict().items()}
     try:
         learner.restore({**state, **load_file(folder / HEAD)}, about["max_length"], about["use_pooler"])
@@ -175,7 +178,7 @@ def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:
         raise ModelError(
             f"The tokenizer of {learner.source.name} cannot be saved as it is used in this trial, so its model is not "
             "kept",
-            fix="run without --keep-model.",
+            fix=f"run without {opt('keep-model')}.",
         )
 
 

@@ -16,6 +16,7 @@ from blurb.heads.pooling.mention_mean import MentionMean
 from blurb.inputs.features import RAGGED, Features, Ragged
 from blurb.learners.frozen.vectors import Half
 from blurb.messages.errors import ModelError
+from blurb.messages.spelling import opt
 from blurb.training.batches import Batch
 from blurb.training.bf16 import bf16_products
 from blurb.training.loop import asked
@@ -83,14 +84,14 @@ class Frozen:
         if not states or len(states) < 2:
             raise ModelError(
                 f"This encoder ({type(self.encoder).__name__}) does not return the hidden states of its layers, which "
-                "a probe needs; fine-tune it with another protocol, such as --protocol quick."
+                f"a probe needs; fine-tune it with another protocol, such as {opt('protocol', 'quick')}."
             )
         layers = {"last": output.last_hidden_state, "middle": states[middle(len(states) - 1)]}
         if layers["middle"].shape != layers["last"].shape:
             raise ModelError(
                 f"The layers of this encoder ({type(self.encoder).__name__}) differ in length or size "
                 f"({tuple(layers['middle'].shape[1:])} and {tuple(layers['last'].shape[1:])}), but a probe needs both; "
-                "fine-tune it with another protocol, such as --protocol quick."
+                f"fine-tune it with another protocol, such as {opt('protocol', 'quick')}."
             )
         return [self._read(layers[name].float(), batch, names) for name in LAYERS]
 

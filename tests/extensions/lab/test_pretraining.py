@@ -185,7 +185,7 @@ def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(stream: 
         ({"mask_rate": 0.0}, "mask_rate must be above 0 and below 1"),
         ({"mask_rate": 1.0}, "mask_rate must be above 0 and below 1"),
         ({"lr": float("nan")}, "lr must be a number, above 0"),
-        ({"size": "huge"}, "no size called 'huge'"),
+        ({"size": "huge"}, "size must be one of tiny, mini, small (got 'huge')"),
         ({"length": 4}, "length must be at least 8 and at most 512"),
         ({"vocabulary": 10}, "A vocabulary needs at least 100 entries"),
         ({"words": -1}, "must be at least 0"),

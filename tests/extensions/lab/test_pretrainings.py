@@ -151,7 +151,7 @@ def test_a_pretraining_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
         (["--text", "train"], "add --data"),
         (["--text", "nowhere.txt"], "nowhere.txt"),
         (["--text", "empty.txt"], "it is empty"),
-        (["--text", "a.txt", "--mask-rate", "1"], "mask_rate must be above 0 and below 1"),
+        (["--text", "a.txt", "--mask-rate", "1"], "must be above 0 and below 1"),
         (["--text", "a.txt", "--words", "many"], "is no number of words"),
         (["--text", "a.txt", "--from", "nowhere"], "nowhere"),
     ],

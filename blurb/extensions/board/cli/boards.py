@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from blurb import tasks
+from blurb.cli._made import click_command
 from blurb.extensions.board import boards, founding, ledger, rescoring
+from blurb.options import Argument, Option
+from blurb.planning.options import SUITE
 from blurb.planning.request import folders
 
-BOARD = click.argument("board", type=click.Path(path_type=Path))
-BY = click.option("--by", required=True, metavar="NAME", help="Who does it, for the ledger.")
+BY = Option(help="Who does it, for the ledger.", metavar="NAME")
 
 
-@click.command()
-@BOARD
-@click.option("--title", default="BLURB board", show_default=True, help="Name of the board.")
-@click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True, help="Data suite.")
-@click.option("--blurb", "requirement", metavar="WHAT", help="What pip installs there.  [default: this version]")
-def init(board: Path, title: str, suite: str, requirement: str | None) -> None:
+@click_command("init")
+def init(
+    board: Annotated[Path, Argument()],
+    *,
+    title: Annotated[str, Option(help="Name of the board.")] = "BLURB board",
+    suite: Annotated[str, SUITE] = "blurb",
+    requirement: Annotated[
+        str | None, Option(help="What pip installs there.  [default: this version]", flag="--blurb", metavar="WHAT")
+    ] = None,
+) -> None:
     """Write the files of a new board.
 
     Rules, an empty ledger, and workflows for a repository that look at what strangers send. They are safe to run on
@@ -29,12 +36,14 @@ def init(board: Path, title: str, suite: str, requirement: str | None) -> None:
         click.echo(f"Written: {path}")
 
 
-@click.command()
-@BOARD
-@click.argument("row", type=click.Path(path_type=Path))
-@click.option("--as", "name", required=True, metavar="FOLDER", help="Name of its folder on the board.")
-@BY
-def submit(board: Path, row: Path, name: str, by: str) -> None:
+@click_command("submit")
+def submit(
+    board: Annotated[Path, Argument()],
+    row: Annotated[Path, Argument()],
+    *,
+    name: Annotated[str, Option(help="Name of its folder on the board.", flag="--as", metavar="FOLDER")],
+    by: Annotated[str, BY],
+) -> None:
     """Put a row on a board.
 
     ROW is what blurb export row wrote. Its files are copied to the rows of BOARD, and the ledger says so. Nothing is
@@ -43,12 +52,14 @@ def submit(board: Path, row: Path, name: str, by: str) -> None:
     click.echo(f"Added: {boards.submit(board, row, name, by, ledger.today())}")
 
 
-@click.command()
-@BOARD
-@click.argument("name")
-@click.option("--reason", required=True, help="Why, for the ledger.")
-@BY
-def withdraw(board: Path, name: str, reason: str, by: str) -> None:
+@click_command("withdraw")
+def withdraw(
+    board: Annotated[Path, Argument()],
+    name: Annotated[str, Argument()],
+    *,
+    reason: Annotated[str, Option(help="Why, for the ledger.")],
+    by: Annotated[str, BY],
+) -> None:
     """Take a row from a board.
 
     NAME is that of its folder. Its files go; the ledger keeps who took it away, and why.
@@ -57,13 +68,15 @@ def withdraw(board: Path, name: str, reason: str, by: str) -> None:
     click.echo(f"Withdrawn: {name}")
 
 
-@click.command()
-@BOARD
-@click.argument("name")
-@click.option("--data", type=click.Path(path_type=Path), help="Your own data folder, which has the gold answers.")
-@click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True, help="Data suite.")
-@BY
-def rescore(board: Path, name: str, data: Path | None, suite: str, by: str) -> None:
+@click_command("rescore")
+def rescore(
+    board: Annotated[Path, Argument()],
+    name: Annotated[str, Argument()],
+    *,
+    data: Annotated[Path | None, Option(help="Your own data folder, which has the gold answers.")] = None,
+    suite: Annotated[str, SUITE] = "blurb",
+    by: Annotated[str, BY],
+) -> None:
     """Score a row of a board again, by newer metrics.
 
     Its figures are computed from its predictions. The ledger keeps the score before and after.

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from blurb import tasks
-from blurb.cli._formats import formats
+from blurb.cli._made import click_command
 from blurb.extensions.board import boards, ledger, reproduction
 from blurb.extensions.board.boards import VerifiedBoard
 from blurb.extensions.board.reproduction import VerifiedRow
 from blurb.extensions.board.verification import Level
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import grouped
+from blurb.options import Argument, Option
+from blurb.planning.options import SUITE
 from blurb.planning.request import folders
 from blurb.terminal.output import json_text, say, show
 
@@ -27,34 +29,23 @@ def _printed() -> object:
     return VerifiedRow | VerifiedBoard
 
 
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--data", type=click.Path(path_type=Path), help="Your own data folder, which has the gold answers.")
-@click.option("--suite", type=click.Choice(["blurb", "demo"]), default="blurb", show_default=True, help="Data suite.")
-@click.option("--beside", type=click.Path(path_type=Path), help="A folder of rows to look at it beside.")
-@click.option("--rerun", type=click.Path(path_type=Path), help="Another party's row of the same recipe, as a folder.")
-@click.option("--margin", type=click.FloatRange(0, min_open=True), help="--rerun: points of the score.  [default: 1]")
-@click.option("--since", type=click.Path(path_type=Path), help="A board: the ledger of an earlier release.")
-@click.option("--submitted", is_flag=True, help="--since: strangers wrote the new entries, and may only add rows.")
-@click.option(
-    "--reproduced",
-    multiple=True,
-    metavar="ROW=ROW",
-    help="A board: a row, and the row of another party that reruns it.",
-)
-@click.option("--record", metavar="NAME", help="A board: write new levels into its ledger, under this name.")
-@formats(_printed, has_csv=False)
+@click_command("verify", prints=_printed, csv=False)
 def verify(
-    folder: Path,
-    data: Path | None,
-    suite: str,
-    beside: Path | None,
-    rerun: Path | None,
-    margin: float | None,
-    since: Path | None,
-    submitted: bool,
-    reproduced: tuple[str, ...],
-    record: str | None,
+    folder: Annotated[Path, Argument()],
+    *,
+    data: Annotated[Path | None, Option(help="Your own data folder, which has the gold answers.")] = None,
+    suite: Annotated[str, SUITE] = "blurb",
+    beside: Annotated[Path | None, Option(help="A folder of rows to look at it beside.")] = None,
+    rerun: Annotated[Path | None, Option(help="Another party's row of the same recipe, as a folder.")] = None,
+    margin: Annotated[float | None, Option(help="--rerun: points of the score.  [default: 1]", above=0)] = None,
+    since: Annotated[Path | None, Option(help="A board: the ledger of an earlier release.")] = None,
+    submitted: Annotated[bool, Option(help="--since: strangers wrote the new entries, and may only add rows.")] = False,
+    reproduced: Annotated[
+        tuple[str, ...], Option(help="A board: a row, and the row of another party that reruns it.", metavar="ROW=ROW")
+    ] = (),
+    record: Annotated[
+        str | None, Option(help="A board: write new levels into its ledger, under this name.", metavar="NAME")
+    ] = None,
     form: str,
 ) -> None:
     """Recompute the figures of a row, or of a board, from predictions.

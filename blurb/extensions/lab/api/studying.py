@@ -6,14 +6,16 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from blurb.corpora import demo
 from blurb.cost import model
 from blurb.extensions.lab.study import conduct, findings, parts, spec
 from blurb.extensions.lab.study.hours import Forecast, how_many_fit
 from blurb.messages.errors import DataError, SettingsError
+from blurb.messages.spelling import opt
 from blurb.messages.text import duration
+from blurb.options import Argument, Option
 from blurb.planning import plan, preflight
 from blurb.planning.options import RunOptions
 
@@ -28,13 +30,17 @@ if TYPE_CHECKING:
 
 
 def study(
-    file: Path | str,
-    output: Path | str = "study",
+    file: Annotated[Path | str, Argument()],
+    output: Annotated[
+        Path | str, Option(help="Folder of the parts; a study goes on from them alone.", path="dir")
+    ] = "study",
     *,
-    data: Path | str | None = None,
-    raw: Path | str | None = None,
-    suite: str = "blurb",
-    hours: float | None = None,
+    data: Annotated[
+        Path | str | None, Option(help="Data folder; what its dev and test sets have is not learnt.")
+    ] = None,
+    raw: Annotated[Path | str | None, Option(help="Folder of the original releases, for more text.")] = None,
+    suite: Annotated[str, Option(help="demo: synthetic data, for a try.", choices=("blurb", "demo"))] = "blurb",
+    hours: Annotated[float | None, Option(help="Begin only parts that end within this time.", above=0)] = None,
     run: bool = True,
     progress: bool = True,
     told: Told | None = None,
@@ -56,9 +62,11 @@ def study(
     say = told or (lambda sentence: None)
     if run:
         if place is None:
-            raise DataError("A study needs the data folder", fix="add --data, or --suite demo to try it.")
+            raise DataError(
+                "A study needs the data folder", fix=f"add {opt('data')}, or {opt('suite', 'demo')} to try it."
+            )
         if hours is not None and not hours > 0:
-            raise SettingsError(f"--hours must be above 0 (got {hours:g}).")
+            raise SettingsError(f"{opt('hours')} must be above 0 (got {hours:g}).")
         end = math.inf if hours is None else time.monotonic() + 3600 * hours
         originals = None if raw is None else Path(raw)
         options = _options(wanted, folder, place, originals, suite)
@@ -96,7 +104,7 @@ def missing_parts(
         if coming and hours is not None:
             text += f"; {how_many_fit(coming, 3600 * hours)} fit into {duration(3600 * hours)}"
     elif hours is not None:
-        raise DataError("What fits into --hours is found by a trial on the text", fix="add --data.")
+        raise DataError(f"What fits into {opt('hours')} is found by a trial on the text", fix=f"add {opt('data')}.")
     return coming, f"{text}."
 
 

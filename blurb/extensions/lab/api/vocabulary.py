@@ -17,6 +17,7 @@ from blurb.data.splits import elsewhere, path_of, read_split
 from blurb.extensions.lab.vocabulary import count, report
 from blurb.learners import is_named
 from blurb.messages.errors import DataError, SettingsError
+from blurb.messages.spelling import opt
 from blurb.system.gc_control import gc_disabled
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def vocabulary(
     listed = list(published()) if terms is None else read(terms)
     chosen = tasks_.load_selection(tasks)
     if data is not None and not data.is_dir():
-        raise DataError("the data folder does not exist", data, fix="check --data.")
+        raise DataError("the data folder does not exist", data, fix=f"check {opt('data')}.")
     loaded = [_load(reference, data, remote_code) for reference in models]
     names = _distinct([name for name, *_ in loaded], models)
     reports = [report(name, tokenizer, listed) for name, (_, tokenizer, _) in zip(names, loaded, strict=True)]

@@ -23,6 +23,7 @@ from blurb.extensions.lab.attention.words import Floats
 from blurb.learners import is_named, saved_models
 from blurb.learners.finetuning.network import NetworkLearner
 from blurb.messages.errors import ModelError, SettingsError
+from blurb.messages.spelling import opt
 
 if TYPE_CHECKING:
     from blurb.inputs.tokenizer import Subtokens, Tokenizer
@@ -58,7 +59,7 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
         raise ModelError(
             "a baseline has no weights before it is trained",
             where=reference,
-            fix="run it with --keep-model best, and name the folder of the trial.",
+            fix=f"run it with {opt('keep-model', 'best')}, and name the folder of the trial.",
         )
     folder = Path(reference).expanduser()
     for place in (folder, folder / saved_models.FOLDER):
@@ -180,7 +181,7 @@ def of_pooling(model: Opened, batch: dict[str, Any]) -> Floats:
         raise ModelError(
             f"{model.name} has no weights over words: neither layers nor a pooling of attention",
             where=model.where,
-            fix="train one with --set pooling=attention, on a task of whole texts.",
+            fix=f"train one with {opt('set', 'pooling=attention')}, on a task of whole texts.",
         )
     with torch.inference_mode():
         hidden = model.encoder(**batch).last_hidden_state.float()  # (1, pieces, size)

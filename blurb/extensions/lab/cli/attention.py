@@ -3,48 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
-from blurb.cli import _complete
+from blurb.cli._made import click_command
+from blurb.options import Argument, Option
 
 
-@click.command(name="attention")
-@click.argument("models", nargs=-1, required=True, metavar="MODEL [MODEL]", shell_complete=_complete.models)
-@click.option("--text", required=True, help="The text: a sentence or two.")
-@click.option("--entity", metavar="WORDS", help="A part of the text to mark, whose mean row can be shown.")
-@click.option("--word", help="Also show queries, keys and scores of this word of the text.")
-@click.option(
-    "--head",
-    metavar="LAYER.HEAD",
-    help="The head to show first, as 5.3, from 1.  [default: the one that looks least at special tokens]",
-)
-@click.option("--data", type=click.Path(path_type=Path), help="Data folder, for the vocabulary of scratch:tiny.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    default="attention.html",
-    show_default=True,
-    help="The page.",
-)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also draw a picture: .png, .svg or .pdf (needs the extra 'plots').",
-)
-@click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
+@click_command("attention")
 def command(
-    models: tuple[str, ...],
-    text: str,
-    entity: str | None,
-    word: str | None,
-    head: str | None,
-    data: Path | None,
-    out: Path,
-    plot: Path | None,
-    trust_remote_code: bool,
+    models: Annotated[tuple[str, ...], Argument(metavar="MODEL [MODEL]", complete="models")],
+    *,
+    text: Annotated[str, Option(help="The text: a sentence or two.")],
+    entity: Annotated[
+        str | None, Option(help="A part of the text to mark, whose mean row can be shown.", metavar="WORDS")
+    ] = None,
+    word: Annotated[str | None, Option(help="Also show queries, keys and scores of this word of the text.")] = None,
+    head: Annotated[
+        str | None,
+        Option(
+            help="The head to show first, as 5.3, from 1.  [default: the one that looks least at special tokens]",
+            metavar="LAYER.HEAD",
+        ),
+    ] = None,
+    data: Annotated[Path | None, Option(help="Data folder, for the vocabulary of scratch:tiny.")] = None,
+    out: Annotated[Path, Option(help="The page.", path="file", metavar="FILE")] = Path("attention.html"),
+    plot: Annotated[
+        Path | None,
+        Option(help="Also draw a picture: .png, .svg or .pdf (needs the extra 'plots').", path="file", metavar="FILE"),
+    ] = None,
+    trust_remote_code: Annotated[bool, Option(help="Allow the checkpoint to run its own code.")] = False,
 ) -> None:
     """Show the attention of an encoder on a text.
 

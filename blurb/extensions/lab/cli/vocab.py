@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
-from blurb.cli import _complete
-from blurb.cli._formats import formats
+from blurb.cli._made import click_command
+from blurb.cli._options import TASKS_OR_FILES
 from blurb.extensions.lab.vocabulary import picture
 from blurb.extensions.reports.stats import TABLE_8
 from blurb.messages.errors import SettingsError
+from blurb.options import Argument, Option
 from blurb.records import Rule
 from blurb.terminal.output import json_text, show
 
@@ -71,38 +72,25 @@ class Vocabularies(TypedDict):
     tasks: Annotated[list[Dataset], "a line for each model and dataset, all splits together"]
 
 
-@click.command(name="vocab")
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=_complete.models)
-@click.option("--data", type=click.Path(path_type=Path), help="Data folder; without it only the terms are shown.")
-@click.option(
-    "--tasks",
-    "selection",
-    shell_complete=_complete.tasks,
-    default="all",
-    show_default=True,
-    help="Task names, types or files, comma-separated.",
-)
-@click.option(
-    "--terms",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Terms to split, one a line.  [default: those of Gu et al., Table 1]",
-)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also plot the datasets to a .png, .svg or .pdf (needs the extra 'plots').",
-)
-@click.option("--trust-remote-code", is_flag=True, help="Allow the checkpoint to run its own code.")
-@formats(Vocabularies)
+@click_command("vocab", prints=Vocabularies)
 def command(
-    models: tuple[str, ...],
-    data: Path | None,
-    selection: str,
-    terms: Path | None,
-    plot: Path | None,
-    trust_remote_code: bool,
+    models: Annotated[tuple[str, ...], Argument(metavar="MODEL...", complete="models")],
+    *,
+    data: Annotated[Path | None, Option(help="Data folder; without it only the terms are shown.")] = None,
+    selection: Annotated[str, TASKS_OR_FILES] = "all",
+    terms: Annotated[
+        Path | None,
+        Option(help="Terms to split, one a line.  [default: those of Gu et al., Table 1]", path="file", metavar="FILE"),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        Option(
+            help="Also plot the datasets to a .png, .svg or .pdf (needs the extra 'plots').",
+            path="file",
+            metavar="FILE",
+        ),
+    ] = None,
+    trust_remote_code: Annotated[bool, Option(help="Allow the checkpoint to run its own code.")] = False,
     form: str,
 ) -> None:
     """Show how tokenizers split biomedical terms.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from blurb.extensions.lab.pretraining import vocabulary
 from blurb.extensions.lab.pretraining.recipe import HEAD, SIZES, Recipe
 from blurb.messages.errors import ModelError
+from blurb.messages.spelling import opt
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -79,7 +80,7 @@ def continued(folder: str, recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase
     set_seed(recipe.seed)
     config = AutoConfig.from_pretrained(folder)
     if recipe.next_sentence and config.model_type != "bert":
-        fix = "remove --next-sentence."
+        fix = f"remove {opt('next-sentence')}."
         raise ModelError(f"is of type {config.model_type}, and only BERT learns pairs of texts", where=folder, fix=fix)
     for name in DROPOUTS:
         if hasattr(config, name):

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from blurb import fields
 from blurb.fields import Field, declared
 from blurb.messages.errors import SettingsError, UnknownName
+from blurb.options import option
 
 SIZES: Mapping[str, Mapping[str, int]] = {
     "tiny": {"num_hidden_layers": 2, "hidden_size": 128},
@@ -52,24 +53,30 @@ class Recipe:
     :param version: of what these settings mean: `VERSION`, or that with which a pretraining began
     """
 
-    size: str = declared("tiny", Field())
-    start: str = declared("", Field())
-    vocabulary: int = declared(8_000, Field(low=0))
-    vocabulary_of: str = declared("", Field())
-    kind: VocabularyKind = declared("wordpiece", Field(choices=get_args(VocabularyKind), noun="kind of vocabulary"))
-    cased: bool = declared(False, Field())
+    size: str = option(
+        "tiny", "", "tiny (2 layers of 128), mini (4 of 256) or small (6 of 384).", choices=tuple(SIZES), words=("",)
+    )
+    start: str = option("", "", "Continue from a checkpoint, with its vocabulary.", flag="--from", metavar="FOLDER")
+    vocabulary: int = option(8_000, "", "Entries of the vocabulary that is learnt.", low=0)
+    vocabulary_of: str = option(
+        "", "", "Take the entries from the WordPiece vocabulary of a checkpoint, the first ones.", metavar="FOLDER"
+    )
+    kind: VocabularyKind = option(
+        "wordpiece", "", "Kind of vocabulary.", choices=get_args(VocabularyKind), noun="kind of vocabulary"
+    )
+    cased: bool = option(False, "", "Keep upper case.")
     words: int = declared(1_000_000, Field(low=0))
-    mask_rate: float = declared(0.15, Field(above=0, below=1))
-    rising: bool = declared(False, Field())
-    whole_word: bool = declared(False, Field())
-    next_sentence: bool = declared(False, Field())
-    length: int = declared(64, Field(low=8, most=512))
-    batch: int = declared(32, Field(low=1))
-    lr: float = declared(3e-3, Field(above=0, below=1))
+    mask_rate: float = option(0.15, "", "Part of the sub-tokens to predict.", above=0, below=1)
+    rising: bool = option(False, "", "The mask rate grows from a fifth of it.")
+    whole_word: bool = option(False, "", "Mask all sub-tokens of a word, or none.")
+    next_sentence: bool = option(False, "", "Also learn whether one text follows another.")
+    length: int = option(64, "", "Sub-tokens of an input.", low=8, most=512)
+    batch: int = option(32, "", "Inputs of an update.", low=1)
+    lr: float = option(3e-3, "", "Learning rate; 1e-3 suits mini and small.", above=0, below=1)
     warmup: float = declared(0.06, Field(low=0, below=1))
     weight_decay: float = declared(0.01, Field(low=0, below=1))
     dropout: float = declared(0.0, Field(low=0, below=1))
-    seed: int = declared(1, Field(low=0, below=2**32))
+    seed: int = option(1, "", "Decides weights, masks and order.", low=0, below=2**32)
     version: int = VERSION
 
     def check(self) -> None:

@@ -14,6 +14,7 @@ from blurb.extensions.lab.text import documents, held_out, train_texts
 from blurb.extensions.lab.text.documents import Document
 from blurb.extensions.lab.text.train_texts import TrainTexts
 from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages.spelling import opt
 
 TRAIN = "train"
 """Name of the train texts of the data folder; in a folder that has a file of this name, `./train` is the file."""
@@ -73,9 +74,11 @@ def corpus(
     :raises DataError: if a text cannot be read or nothing of it is left
     """
     if not text:
-        raise SettingsError("There is no text", fix="add --text FILE, or --text train with --data.")
+        raise SettingsError(
+            "There is no text", fix=f"add {opt('text', 'FILE')}, or {opt('text', 'train')} with {opt('data')}."
+        )
     if TRAIN in (*text, *mix) and data is None:
-        raise SettingsError("--text train reads the train sets", fix="add --data.")
+        raise SettingsError(f"{opt('text', 'train')} reads the train sets", fix=f"add {opt('data')}.")
     known = None if data is None else held_out.read(data, version)
     train = train_texts.read(data, raw) if data is not None and TRAIN in (*text, *mix) else None
     first = collect(_documents(text, train), known)

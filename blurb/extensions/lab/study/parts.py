@@ -20,6 +20,7 @@ from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.extensions.lab.study.units import variant_row
 from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.results.row_scores import RowScores
 from blurb.row_files.reading import read
 from blurb.row_files.scores import scores
@@ -98,7 +99,7 @@ def check_text(out: Path, study: Study, variant: Variant, digest: str) -> None:
     if any(known["text"]["sha256"] != digest for name in alike for known in there.get(name, ())):
         source = request.source(variant.text, variant.mix)
         why = f"{source} has other documents now than when the parts were made."
-        raise DataError(why, out, fix="give the --data and --raw of then, or start another study.")
+        raise DataError(why, out, fix=f"give the {opt('data')} and {opt('raw')} of then, or start another study.")
 
 
 def _check_alike(out: Path, study: Study) -> None:

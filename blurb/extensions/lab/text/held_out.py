@@ -19,6 +19,7 @@ from blurb.extensions.lab.text.documents import Document
 from blurb.extensions.reports.audit import LONG
 from blurb.extensions.reports.audit.duplicates import SENTENCE_END
 from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.tasks import SCORED
 
 DUMMY = re.compile(r"@[A-Za-z-]+\$")
@@ -89,7 +90,9 @@ def read(folder: Path, version: int = VERSION) -> HeldOut:
                 windows.add(hash(window))
                 lengths.add(len(window))
     if not names:
-        raise DataError("has no dev or test set, so nothing can be kept out of the text", folder, fix="check --data.")
+        raise DataError(
+            "has no dev or test set, so nothing can be kept out of the text", folder, fix=f"check {opt('data')}."
+        )
     return HeldOut(frozenset(pmids), frozenset(windows), tuple(sorted(lengths)), tuple(names), version)
 
 

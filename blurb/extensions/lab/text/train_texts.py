@@ -16,6 +16,7 @@ from blurb.data.schema import Example
 from blurb.data.splits import path_of
 from blurb.extensions.lab.text.documents import Document
 from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.tasks import Task
 
 BLOCK = 20
@@ -57,7 +58,9 @@ def read(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = ()) -> 
             if lines:
                 there.append(Document("\n".join(lines), document.pmid))
     if not there:
-        raise DataError("has no train text that has no dummies", folder, fix="check --data, or add --raw.")
+        raise DataError(
+            "has no train text that has no dummies", folder, fix=f"check {opt('data')}, or add {opt('raw')}."
+        )
     return TrainTexts(there, missing)
 
 
@@ -67,7 +70,7 @@ def _rows(task: Task, folder: Path, raw: Path | None) -> Sequence[Example]:
     if not task.original:
         raise MissingRelease("nothing is known of its originals.")
     if raw is None:
-        raise MissingRelease("--raw was not given.")
+        raise MissingRelease(f"{opt('raw')} was not given.")
     return list(load_original(task, raw, ("train",)).splits["train"])
 
 

@@ -10,12 +10,12 @@ from blurb.extensions.reports import trial_texts
 from blurb.extensions.reports.differences import differences
 from blurb.messages.errors import notify
 from blurb.results import references
+from blurb.tasks import ScoredSplit
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from blurb.store.record import Record
-    from blurb.tasks import Split
 
 
 def errors(
@@ -23,14 +23,14 @@ def errors(
     task: str | None = None,
     *,
     seed: int | None = None,
-    split: Split = "test",
+    split: ScoredSplit = "test",
     data: Path | str | None = None,
     raw: Path | str | None = None,
     output: Path | str = "runs",
 ) -> DataFrame:
     """The mistakes of a trial, a line each: `id`, `kind`, `gold`, `prediction`, and with data `text`; worst first.
 
-    Scored predictions of any tool are trials as well (`blurb.score(..., add=...)`).
+    ScoredSplit predictions of any tool are trials as well (`blurb.score(..., add=...)`).
 
     :param row: name of a row, or the folder of a trial
     :param task: dataset; not needed for the folder of a trial
@@ -50,7 +50,12 @@ def errors(
 
 
 def confusion(
-    row: str, task: str | None = None, *, seed: int | None = None, split: Split = "test", output: Path | str = "runs"
+    row: str,
+    task: str | None = None,
+    *,
+    seed: int | None = None,
+    split: ScoredSplit = "test",
+    output: Path | str = "runs",
 ) -> DataFrame:
     """How often each gold answer (rows) got each prediction (columns): classes, words of PICO, entities.
 
@@ -73,7 +78,7 @@ def diff(
     task: str | None = None,
     *,
     seed: int | None = None,
-    split: Split = "test",
+    split: ScoredSplit = "test",
     data: Path | str | None = None,
     raw: Path | str | None = None,
     output: Path | str = "runs",
@@ -97,7 +102,7 @@ def diff(
 
 
 def _texts(
-    record: Record, data: Path | str | None, raw: Path | str | None, split: Split
+    record: Record, data: Path | str | None, raw: Path | str | None, split: ScoredSplit
 ) -> tuple[dict[str, Any] | None, list[Any]]:
     if data is None and raw is None:
         return None, []

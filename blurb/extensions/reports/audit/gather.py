@@ -12,6 +12,7 @@ from blurb.data.splits import path_of, read_split
 from blurb.extensions.reports.audit._base import Corpus, Finding
 from blurb.inputs.tokenized_split import Read
 from blurb.messages.errors import BlurbError, DataError
+from blurb.messages.spelling import opt
 from blurb.system.files import read_bytes
 from blurb.tasks import SPLITS, Split, Task
 
@@ -65,7 +66,7 @@ def gather(
         if task.name in HEADERS and not headers:
             notes.append(
                 f"{task.name}: its files do not name documents; repeated ones (8528200) only show in the original "
-                "release (--raw with NCBItrainset_corpus.txt)."
+                f"release ({opt('raw')} with NCBItrainset_corpus.txt)."
             )
         readings = {}
         if read is not None:  # the checks only need words and entities

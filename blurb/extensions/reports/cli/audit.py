@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import click
 
-from blurb import tasks
-from blurb.cli._formats import formats
-from blurb.cli.data._options import look_options, reader_of
+from blurb.cli._made import click_command
 from blurb.corpora.originals.loading import load_original
 from blurb.data.splits import elsewhere
 from blurb.extensions.reports.audit import audit as examine
 from blurb.extensions.reports.audit.gather import gather
+from blurb.extensions.reports.cli._data import chosen
 from blurb.messages.errors import DataError, SettingsError
-from blurb.planning.request import folders
+from blurb.options import Option
 from blurb.records import Count, columns
 from blurb.system.files import write_whole
 from blurb.terminal.output import render, show
@@ -44,29 +43,22 @@ class Found(TypedDict):
     others: Annotated[list[str], "for each of them the example that it copies"]
 
 
-@click.command()
-@look_options
-@formats(list[Found])
-@click.option(
-    "--raw",
-    type=click.Path(path_type=Path),
-    help="Folder of the original releases, to compare ChemProt and DDI with other tasks by their text without "
-    "dummies and NCBI-disease by document.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also write all findings with all ids to a .csv or .json file.",
-)
+@click_command("audit", chosen, prints=list[Found])
 def audit(
-    data: Path | None,
-    selection: str,
-    model: str | None,
+    *,
+    raw: Annotated[
+        Path | None,
+        Option(
+            help="Folder of the original releases, to compare ChemProt and DDI with other tasks by their text "
+            "without dummies and NCBI-disease by document."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Option(help="Also write all findings with all ids to a .csv or .json file.", path="file", metavar="FILE"),
+    ] = None,
     form: str,
-    raw: Path | None,
-    out: Path | None,
-    casing: str | None,
+    **given: Any,
 ) -> None:
     """Look for leaks, duplicates and contradictory labels.
 
@@ -79,11 +71,10 @@ def audit(
     """
     if out is not None and out.suffix not in (".csv", ".json"):
         raise SettingsError(f"--out must end in .csv or .json (got '{out.name}').")
-    chosen = tasks.load_selection(selection)
-    folder, _ = folders("blurb", data, None, chosen, has_suite=False)
-    corpora, unreadable, notes = gather(chosen, folder, raw, reader_of(model, folder, casing), load_original)
+    named, folder, read = chosen(**given)
+    corpora, unreadable, notes = gather(named, folder, raw, read, load_original)
     if not corpora and not unreadable:
-        raise DataError(f"none of the data files exists.{elsewhere(chosen, folder)}", folder)
+        raise DataError(f"none of the data files exists.{elsewhere(named, folder)}", folder)
     findings = [*unreadable, *examine(corpora)]
     if form == "table":
         for check in dict.fromkeys(finding.check for finding in findings):

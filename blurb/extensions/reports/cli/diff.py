@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 import click
 from rich.text import Text as Line
 
-from blurb.cli import _complete
-from blurb.cli._formats import formats
-from blurb.cli._options import STORE
+from blurb.cli._made import click_command
 from blurb.extensions.reports.cli import _texts
 from blurb.extensions.reports.cli.errors import GOLD, TABLE_LIMIT
 from blurb.extensions.reports.differences import differences, grouped
 from blurb.extensions.reports.differences._base import shortened
 from blurb.messages.errors import UnknownName
 from blurb.messages.text import plural
+from blurb.options import Argument, Option
+from blurb.planning.options import OUTPUT
 from blurb.records import columns
 from blurb.results.references import trials
-from blurb.tasks import SCORED, Scored
+from blurb.tasks import SCORED, ScoredSplit
 from blurb.terminal.output import console, show
 
 if TYPE_CHECKING:
@@ -45,37 +45,27 @@ class Different(TypedDict):
     text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
 
 
-@click.command(name="diff")
-@click.argument("a", shell_complete=_complete.rows_anywhere)
-@click.argument("b", shell_complete=_complete.rows_anywhere)
-@click.option("--task", "name", shell_complete=_complete.one_task, help="Dataset; not needed if both have only one.")
-@click.option("--seed", type=int, help="Seed of both runs.  [default: the first of each]")
-@click.option("--split", type=click.Choice(SCORED), default="test", show_default=True, help="Split to compare.")
-@STORE
-@click.option("--data", type=click.Path(path_type=Path), help="Data folder, to show the text of examples.")
-@click.option(
-    "--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for trials that used them."
-)
-@click.option("--kind", help="Show only this outcome ('only A right'), or differences with this kind of mistake.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    help="Number of differences to show.  [default: 10 in the table, all in csv and json]",
-)
-@click.option("--with-text", is_flag=True, help="Print text even if the output is csv, json, a file or a pipe.")
-@formats(list[Different], text="Output format; csv and json list the differences only.")
+@click_command("diff", prints=list[Different], formats="Output format; csv and json list the differences only.")
 def command(
-    a: str,
-    b: str,
-    name: str | None,
-    seed: int | None,
-    split: Scored,
-    output: Path,
-    data: Path | None,
-    raw: Path | None,
-    kind: str | None,
-    limit: int | None,
-    with_text: bool,
+    a: Annotated[str, Argument(complete="rows_anywhere")],
+    b: Annotated[str, Argument(complete="rows_anywhere")],
+    *,
+    name: Annotated[
+        str | None, Option(help="Dataset; not needed if both have only one.", flag="--task", complete="one_task")
+    ] = None,
+    seed: Annotated[int | None, Option(help="Seed of both runs.  [default: the first of each]")] = None,
+    split: Annotated[ScoredSplit, Option(help="Split to compare.", choices=SCORED)] = "test",
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    data: Annotated[Path | None, Option(help="Data folder, to show the text of examples.")] = None,
+    raw: Annotated[Path | None, Option(help="Folder of the original releases, for trials that used them.")] = None,
+    kind: Annotated[
+        str | None, Option(help="Show only this outcome ('only A right'), or differences with this kind of mistake.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        Option(help="Number of differences to show.  [default: 10 in the table, all in csv and json]", low=0),
+    ] = None,
+    with_text: Annotated[bool, Option(help="Print text even if the output is csv, json, a file or a pipe.")] = False,
     form: str,
 ) -> None:
     """Show the examples that two rows answer differently.
@@ -110,7 +100,7 @@ def command(
         _texts.say_left_out()
 
 
-def _described(row: str, record: Record, split: Scored) -> str:
+def _described(row: str, record: Record, split: ScoredSplit) -> str:
     return f"{row}, seed {record.trial.seed}, {record.metrics['metric']} {100 * record.score(split):.2f}"
 
 

@@ -7,13 +7,13 @@ from typing import Annotated, NotRequired, TypedDict
 
 import click
 
-from blurb.cli import _complete
-from blurb.cli._formats import formats
-from blurb.cli._options import STORE
+from blurb.cli._made import click_command
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.cli import _texts
 from blurb.extensions.reports.plots import confusion
 from blurb.messages.errors import UnknownName
+from blurb.options import Argument, Option
+from blurb.planning.options import OUTPUT
 from blurb.results.references import trial
 from blurb.tasks import SCORED
 from blurb.terminal.output import show
@@ -35,37 +35,24 @@ class Listed(TypedDict):
     text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
 
 
-@click.command(name="errors")
-@click.argument("row", shell_complete=_complete.rows_anywhere)
-@click.option("--task", "name", shell_complete=_complete.one_task, help="Dataset; not needed if ROW is a trial folder.")
-@click.option("--seed", type=int, help="Seed of the run.  [default: the first]")
-@click.option("--split", type=click.Choice(SCORED), default="test", show_default=True, help="Split to analyse.")
-@STORE
-@click.option("--data", type=click.Path(path_type=Path), help="Data folder, to show the text of mistakes.")
-@click.option(
-    "--raw", type=click.Path(path_type=Path), help="Folder of the original releases, for trials that used them."
-)
-@click.option("--kind", help="Show only mistakes of this kind.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    help="Number of mistakes to show.  [default: 10 in the table, all in csv and json]",
-)
-@click.option("--plot", type=click.Path(path_type=Path), help="Picture of the confusion matrix: .png, .svg or .pdf.")
-@click.option("--with-text", is_flag=True, help="Show text even if the output is csv, json, a file or a pipe.")
-@formats(list[Listed], text="Output format; csv and json list the mistakes only.")
+@click_command("errors", prints=list[Listed], formats="Output format; csv and json list the mistakes only.")
 def command(
-    row: str,
-    name: str | None,
-    seed: int | None,
-    split: str,
-    output: Path,
-    data: Path | None,
-    raw: Path | None,
-    kind: str | None,
-    limit: int | None,
-    plot: Path | None,
-    with_text: bool,
+    row: Annotated[str, Argument(complete="rows_anywhere")],
+    *,
+    name: Annotated[
+        str | None, Option(help="Dataset; not needed if ROW is a trial folder.", flag="--task", complete="one_task")
+    ] = None,
+    seed: Annotated[int | None, Option(help="Seed of the run.  [default: the first]")] = None,
+    split: Annotated[str, Option(help="Split to analyse.", choices=SCORED)] = "test",
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    data: Annotated[Path | None, Option(help="Data folder, to show the text of mistakes.")] = None,
+    raw: Annotated[Path | None, Option(help="Folder of the original releases, for trials that used them.")] = None,
+    kind: Annotated[str | None, Option(help="Show only mistakes of this kind.")] = None,
+    limit: Annotated[
+        int | None, Option(help="Number of mistakes to show.  [default: 10 in the table, all in csv and json]", low=0)
+    ] = None,
+    plot: Annotated[Path | None, Option(help="Picture of the confusion matrix: .png, .svg or .pdf.")] = None,
+    with_text: Annotated[bool, Option(help="Show text even if the output is csv, json, a file or a pipe.")] = False,
     form: str,
 ) -> None:
     """Count the mistakes of a trial by kind and show the largest.

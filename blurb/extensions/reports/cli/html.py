@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from blurb.cli._options import RESULTS, STORE, TOGETHER
+from blurb.cli._made import click_command
+from blurb.cli._options import RESULTS, TOGETHER
 from blurb.extensions.reports import html
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import plural
+from blurb.options import Option
+from blurb.planning.options import OUTPUT
 from blurb.system.files import write_whole
 
 if TYPE_CHECKING:
     from blurb.extensions.reports.html.model import Curves, ListedBoard
 
 
-@click.command(name="html")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default="leaderboard.html",
-    show_default=True,
-    help="File to write.",
-)
-@STORE
-@RESULTS
-@TOGETHER
-@click.option(
-    "--ablations",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Also show the tables that blurb ablate wrote to this folder.",
-)
-@click.option("--title", default="BLURB leaderboard", show_default=True, help="Title of the page.")
-@click.option("--no-published", is_flag=True, help="Leave out the published rows.")
+@click_command("html")
 def command(
-    out: Path,
-    output: Path,
-    results: tuple[Path, ...],
-    together: bool,
-    ablations: Path | None,
-    title: str,
-    no_published: bool,
+    *,
+    out: Annotated[Path, Option(help="File to write.", path="file")] = Path("leaderboard.html"),
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    results: Annotated[tuple[Path, ...], RESULTS] = (),
+    together: Annotated[bool, TOGETHER] = False,
+    ablations: Annotated[
+        Path | None,
+        Option(help="Also show the tables that blurb ablate wrote to this folder.", path="dir", metavar="DIR"),
+    ] = None,
+    title: Annotated[str, Option(help="Title of the page.")] = "BLURB leaderboard",
+    no_published: Annotated[bool, Option(help="Leave out the published rows.")] = False,
     board: ListedBoard | None = None,
     series: Curves | None = None,
 ) -> None:

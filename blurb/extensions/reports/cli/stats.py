@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import click
 
-from blurb.cli._formats import formats
-from blurb.cli.data._options import look_options, reader_of
+from blurb.cli._made import click_command
 from blurb.data.splits import elsewhere, path_of, read_split
+from blurb.extensions.reports.cli._data import chosen
 from blurb.extensions.reports.plots import input_lengths
 from blurb.extensions.reports.stats import RULE, TABLE_8, measure
 from blurb.formulations._base import majority_score
 from blurb.messages.errors import DataError
-from blurb.planning.request import folders
+from blurb.options import Option
 from blurb.records import Count
 from blurb.tasks import SPLITS, Split
 from blurb.terminal.output import json_text, show
@@ -80,17 +80,17 @@ class Described(TypedDict):
     ]
 
 
-@click.command()
-@look_options
-@formats(list[Described])
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also plot the lengths to a .png, .svg or .pdf (needs the extra 'plots').",
-)
+@click_command("stats", chosen, prints=list[Described])
 def stats(
-    data: Path | None, selection: str, model: str | None, form: str, plot: Path | None, casing: str | None
+    *,
+    plot: Annotated[
+        Path | None,
+        Option(
+            help="Also plot the lengths to a .png, .svg or .pdf (needs the extra 'plots').", path="file", metavar="FILE"
+        ),
+    ] = None,
+    form: str,
+    **given: Any,
 ) -> None:
     """Show the size, lengths and labels of every split.
 
@@ -101,23 +101,19 @@ def stats(
     Lengths are in words; with --model also in sub-tokens (special tokens included), compared with Table 8 of Gu et
     al., and with how much training cuts at the task's or the encoder's maximum length.
     """
-    from blurb import tasks
-
     if plot is not None:
         input_lengths.check(plot)
-    chosen = tasks.load_selection(selection)
-    folder, _ = folders("blurb", data, None, chosen, has_suite=False)
+    named, folder, read = chosen(**given)
     if not folder.is_dir():
         raise DataError("the data folder does not exist", folder, fix="check --data.")
-    read = reader_of(model, folder, casing)
     splits, notes = [], []
-    for task in chosen:
-        there = [split for split in tasks.SPLITS if path_of(task, folder, split).is_file()]
-        notes += [f"{task.name}: the {split} file is missing." for split in tasks.SPLITS if split not in there]
+    for task in named:
+        there = [split for split in SPLITS if path_of(task, folder, split).is_file()]
+        notes += [f"{task.name}: the {split} file is missing." for split in SPLITS if split not in there]
         rows = {split: read_split(task, folder, split) for split in there}
         splits += measure(task, rows, read, majority_score)
     if not splits:
-        raise DataError(f"none of the data files exists.{elsewhere(chosen, folder)}", folder)
+        raise DataError(f"none of the data files exists.{elsewhere(named, folder)}", folder)
     if form == "table":
         _show_tables(splits)
     elif form == "json":

@@ -18,6 +18,7 @@ from blurb.extensions.reports.differences._base import (
     of_example,
 )
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.results.comparability import Reason
 from blurb.store.record import Record
 from blurb.tasks import Split
@@ -52,7 +53,9 @@ def _same_data(first: Record, other: Record) -> None:
     """Refuses trials of two datasets, of other data, or one trial twice."""
     task, seed = first.trial.task, first.trial.seed
     if task != other.trial.task:
-        raise SettingsError(f"A is a trial of {task}, B of {other.trial.task}", fix="choose one dataset with --task.")
+        raise SettingsError(
+            f"A is a trial of {task}, B of {other.trial.task}", fix=f"choose one dataset with {opt('task')}."
+        )
     if first.path.resolve() == other.path.resolve():
         raise SettingsError(f"A and B are the same trial ({task}, seed {seed})", fix="name two rows that differ.")
     if first.trial.data != other.trial.data:
@@ -72,7 +75,9 @@ def _aligned(first: Record, other: Record, split: Split) -> tuple[Columns, list[
     if both < max(len(columns["id"]), len(place)):
         seeds = first.trial.seed != other.trial.seed
         hint = (
-            "Give --seed to take the same one of both." if seeds else "Look at max_eval and document_unit of both rows."
+            f"Give {opt('seed')} to take the same one of both."
+            if seeds
+            else "Look at max_eval and document_unit of both rows."
         )
         raise SettingsError(
             f"{Reason.EXAMPLES.value} ({len(columns['id']):,} of {split} in A, {len(place):,} in B, "

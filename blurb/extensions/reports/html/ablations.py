@@ -6,6 +6,7 @@ from pathlib import Path
 
 from blurb.extensions.reports.html.model import Ablation
 from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.planning import ablation_tables
 from blurb.results import csv_files
 
@@ -15,7 +16,7 @@ Line = dict[str, str]
 def read(folder: Path) -> list[Ablation]:
     """Reads the tables that `blurb ablate` wrote to a folder."""
     if not (paths := sorted(folder.rglob("*.csv"))):
-        raise DataError("no CSV files here; --ablations needs the --out folder of blurb ablate.", folder)
+        raise DataError(f"no CSV files here; {opt('ablations')} needs the {opt('out')} folder of blurb ablate.", folder)
     ablations = []
     for path in paths:
         lines = _cells(path)

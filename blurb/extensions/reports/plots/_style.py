@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.system.files import write_whole
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ FIGURES = {".png": "Figures", ".svg": "Identifier", ".pdf": "Keywords"}
 def check(path: Path) -> None:
     """Raises a SettingsError if no plot could be written there; writes nothing."""
     if path.suffix not in FORMATS:
-        raise SettingsError(f"--plot must end in {', '.join(FORMATS)} (got '{path.name}').")
+        raise SettingsError(f"{opt('plot')} must end in {', '.join(FORMATS)} (got '{path.name}').")
     if find_spec("matplotlib") is None:
         raise SettingsError("A picture needs Matplotlib: pip install matplotlib.")
 

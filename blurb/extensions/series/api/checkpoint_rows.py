@@ -16,6 +16,7 @@ from blurb.extensions.series.curves import Scored
 from blurb.extensions.series.series import Series
 from blurb.extensions.series.steps import numbers_beside
 from blurb.messages.errors import BlurbError, ModelError, SettingsError
+from blurb.messages.spelling import opt
 from blurb.names import by_number
 from blurb.protocols import protocol as protocols
 from blurb.results import from_store
@@ -89,9 +90,8 @@ class Scoring:
                 if own:
                     own_rows[step.name] = _of_seeds(own[0], asked)
             if len(kinds) > 1:
-                note = (
-                    f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first (--precision chooses)."
-                )
+                note = f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first "
+                f"({opt('precision')} chooses)."
                 self.notes.append(note)
             return own_rows
 
@@ -153,7 +153,9 @@ class Scoring:
         weights = _weights(step) if rows else None
         own = [row for row in rows if weights in (None, row.weights)]
         if rows and not own:
-            self.told.append(f"{step.name}: the store has the scores of other weights; without --read it is scored.")
+            self.told.append(
+                f"{step.name}: the store has the scores of other weights; without {opt('read')} it is scored."
+            )
         return sorted(own, key=lambda row: len(row.configuration.overrides))
 
     def _seeds(self, protocol: str, count: int | str | None) -> Mapping[str, frozenset[int]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from blurb.api.comparing import check as gate
 from blurb.cost.budget import budget_seconds
@@ -14,35 +14,57 @@ from blurb.extensions.series import conduct, finding, watching
 from blurb.extensions.series.api.checkpoint_rows import Scoring, names_of
 from blurb.extensions.series.curves import Scored, losses
 from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.messages.spelling import opt
+from blurb.options import Argument, Option
 from blurb.protocols import protocol as protocols
 from blurb.regression.reading import read_rules
-from blurb.results.references import row_of, rows_of
+from blurb.regression.rules import Rules
+from blurb.results.references import Row, row_of, rows_of
+from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
     from blurb.extensions.series.bisecting import Bisection
     from blurb.extensions.series.finding import Found
     from blurb.extensions.series.series import Series
     from blurb.extensions.series.steps import Step
-    from blurb.regression import Decision, Rules
-    from blurb.results.references import Row
+    from blurb.regression import Decision
     from blurb.results.row_scores import RowScores
-    from blurb.tasks import Split
 
-Told = Callable[[str], None]
-Seen: TypeAlias = "Callable[[Series, RowScores | None, Decision | None], None]"
+Told: TypeAlias = Callable[[str], None]
+Seen: TypeAlias = Callable[["Series", "RowScores | None", "Decision | None"], None]
+
+
+RUNS = Argument(metavar="RUN_DIR...", many=True)
+TASKS = Option(help="Datasets to score (names or types).", complete="tasks")
+PROTOCOL = Option(help="Protocol of the fine-tuning.")
+PATTERN = Option(help="Names of the checkpoints.  [default: every folder that is one]", metavar="GLOB")
+SPLIT = Option(help="Split of the scores.", choices=SCORED)
 
 
 def series(
-    runs: Path | str | Sequence[str],
-    tasks: str | Sequence[str] = "all",
+    runs: Annotated[str | Path | Sequence[str], RUNS],
+    tasks: Annotated[str | Sequence[str], TASKS] = "all",
     *,
-    protocol: str = "sketch",
-    full: str | None = None,
-    budget: str | None = None,
-    pattern: str | None = None,
-    require: Sequence[int] = (),
-    split: Split = "dev",
-    beside: Sequence[Row] = (),
+    protocol: Annotated[str, PROTOCOL] = "sketch",
+    full: Annotated[
+        str | None, Option(help="Then score the best and the last of each run by this protocol.", metavar="PROTOCOL")
+    ] = None,
+    budget: Annotated[
+        str | None, Option(help="Time limit such as 30m: first, last, middle, then where it bends.", metavar="TIME")
+    ] = None,
+    pattern: Annotated[str | None, PATTERN] = None,
+    require: Annotated[
+        Sequence[int], Option(help="Fail if a run lacks this step; repeatable.", low=0, metavar="STEP")
+    ] = (),
+    split: Annotated[ScoredSplit, SPLIT] = "dev",
+    beside: Annotated[
+        Sequence[Row],
+        Option(
+            help="Draw a row as a line: a baseline, a published one; repeatable.",
+            metavar="ROW",
+            complete="rows_anywhere",
+        ),
+    ] = (),
     output: Path | str = "runs",
     run: bool = True,
     **trials: Any,
@@ -96,20 +118,32 @@ def _without_line(series: Series) -> list[str]:
 
 
 def watch(
-    runs: Path | str | Sequence[str],
-    tasks: str | Sequence[str] = "all",
+    runs: Annotated[str | Path | Sequence[str], RUNS],
+    tasks: Annotated[str | Sequence[str], TASKS] = "all",
     *,
-    protocol: str = "sketch",
-    pattern: str | None = None,
-    split: Split = "dev",
-    pause: float | str = 30.0,
-    idle: str = "2h",
+    protocol: Annotated[str, PROTOCOL] = "sketch",
+    pattern: Annotated[str | None, PATTERN] = None,
+    split: Annotated[ScoredSplit, SPLIT] = "dev",
+    pause: Annotated[str | float, Option(help="Time between two looks.", metavar="TIME")] = "30s",
+    idle: Annotated[str, Option(help="A run without a new checkpoint for so long has ended.", metavar="TIME")] = "2h",
     output: Path | str = "runs",
-    check: Row | None = None,
-    rules: Path | str | Rules | None = None,
-    state: Path | str | None = None,
-    looks: int | None = None,
-    sd: float | None = None,
+    check: Annotated[
+        Row | None,
+        Option(
+            help="Compare each checkpoint with this baseline, as blurb check does.",
+            metavar="ROW",
+            complete="rows_anywhere",
+        ),
+    ] = None,
+    rules: Annotated[Path | str | Rules | None, Option(help="Rules for --check.  [default: blurb-check.toml]")] = None,
+    state: Annotated[
+        Path | str | None,
+        Option(help="With --check: the checkpoints share its level; FILE remembers them.", metavar="FILE"),
+    ] = None,
+    looks: Annotated[int | None, Option(help="With --state: checkpoints that will be checked.", metavar="N")] = None,
+    sd: Annotated[
+        float | None, Option(help="With --check: standard deviation between runs, if none show it.", metavar="POINTS")
+    ] = None,
     seen: Seen | None = None,
     told: Told | None = None,
     **trials: Any,
@@ -126,9 +160,9 @@ def watch(
     :raises BlurbError: for options or tasks that cannot be
     """
     wrong = ErrorCollector()
-    names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle, "--idle")
+    names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle, opt("idle"))
     pause = f"{pause}s" if str(pause).replace(".", "", 1).isdecimal() else str(pause)
-    between = wrong.tried(budget_seconds, pause, "--pause") or 0.0
+    between = wrong.tried(budget_seconds, pause, opt("pause")) or 0.0
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     wrong.tried(finding.check_places, places)
     wrong.tried(protocols.load, protocol)
@@ -161,7 +195,7 @@ def _judge(check: Row | None, output: Path | str, rules: Any, **shared: Any) -> 
     wrong = ErrorCollector()
     if check is None:
         for name in (name for name, value in {"rules": rules, **shared}.items() if value is not None):
-            wrong.add(SettingsError(f"--{name} needs --check with the row to compare with."))
+            wrong.add(SettingsError(f"{opt(name)} needs {opt('check')} with the row to compare with."))
         wrong.tell()
         return None
     baseline, chosen = wrong.tried(row_of, check, output), wrong.tried(read_rules, rules)
@@ -171,15 +205,17 @@ def _judge(check: Row | None, output: Path | str, rules: Any, **shared: Any) -> 
 
 
 def bisect(
-    run: Path | str,
-    task: str,
-    drop: float,
+    run: Annotated[str | Path, Argument(metavar="RUN_DIR")],
+    task: Annotated[str, Option(help="Dataset to judge by.", complete="tasks")],
+    drop: Annotated[float, Option(help="Points of dev by which the last checkpoint is worse.", low=0, unit=" points")],
     *,
-    protocol: str = "sketch",
-    pattern: str | None = None,
-    good: int | None = None,
-    bad: int | None = None,
-    error: float = 0.05,
+    protocol: Annotated[str, PROTOCOL] = "sketch",
+    pattern: Annotated[str | None, PATTERN] = None,
+    good: Annotated[int | None, Option(help="A good step.  [default: the first]", low=0, metavar="STEP")] = None,
+    bad: Annotated[int | None, Option(help="A bad step.  [default: the last]", low=0, metavar="STEP")] = None,
+    error: Annotated[
+        float, Option(help="Probability of any wrong answer, held by as many seeds as it needs.", above=0, below=1)
+    ] = 0.05,
     seeds: int = 3,
     output: Path | str = "runs",
     told: Told | None = None,
@@ -227,4 +263,6 @@ def bisect(
 def _check_required(found: Found, required: Sequence[int]) -> None:
     if lost := finding.missing(found, required):
         text = "; ".join(f"{name} lacks step {', '.join(map(str, steps))}" for name, steps in lost.items())
-        raise SettingsError(f"Required checkpoints are missing: {text}", fix="wait for them, or change --require.")
+        raise SettingsError(
+            f"Required checkpoints are missing: {text}", fix=f"wait for them, or change {opt('require')}."
+        )

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from blurb.cli import _complete
 from blurb.cli._exit import PARTLY, UNKNOWN, gate
-from blurb.cli._options import trials
+from blurb.cli._made import click_command
 from blurb.cli._written import can_draw, list_written
 from blurb.extensions.series.api.following import watch
 from blurb.extensions.series.series import PICTURE
 from blurb.messages.text import grouped
-from blurb.tasks import SCORED
+from blurb.options import Option
+from blurb.planning.options import TRIALS
 
 if TYPE_CHECKING:
     from blurb.extensions.series.series import Series
@@ -27,29 +28,15 @@ REDRAWN = 30.0
 """Seconds between two pictures while more checkpoints wait."""
 
 
-@click.command(name="watch")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN_DIR...")
-@click.option("--tasks", default="all", show_default=True, shell_complete=_complete.tasks,
-              help="Datasets to score (names or types).")  # fmt: skip
-@click.option("--protocol", default="sketch", show_default=True, help="Protocol of all checkpoints.")
-@click.option("--pattern", metavar="GLOB", help="Names of the checkpoints.  [default: every folder that is one]")
-@click.option("--split", type=click.Choice(SCORED), default="dev", show_default=True, help="Split of the scores.")
-@click.option("--pause", default="30s", show_default=True, metavar="TIME", help="Time between two looks.")
-@click.option("--idle", default="2h", show_default=True, metavar="TIME",
-              help="A run without a new checkpoint for so long has ended.")  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="series", show_default=True,
-              help="Folder of table, picture and page, written as checkpoints are scored.")  # fmt: skip
-@click.option("--check", metavar="ROW", shell_complete=_complete.rows_anywhere,
-              help="Compare each checkpoint with this baseline, as blurb check does.")  # fmt: skip
-@click.option("--rules", type=click.Path(path_type=Path), help="Rules for --check.  [default: blurb-check.toml]")
-@click.option("--state", type=click.Path(path_type=Path), metavar="FILE",
-              help="With --check: the checkpoints share its level; FILE remembers them.")  # fmt: skip
-@click.option("--looks", type=int, metavar="N", help="With --state: checkpoints that will be checked.")
-@click.option(
-    "--sd", type=float, metavar="POINTS", help="With --check: standard deviation between runs, if none show it."
-)
-@trials
-def command(runs: tuple[str, ...], out: Path, **given: Any) -> None:
+@click_command("watch", watch, TRIALS)
+def command(
+    runs: Sequence[str],
+    *,
+    out: Annotated[
+        Path, Option(help="Folder of table, picture and page, written as checkpoints are scored.", path="dir")
+    ] = Path("series"),
+    **given: Any,
+) -> None:
     """Score the checkpoints of a training as they appear.
 
     A checkpoint is scored once it is whole, also on a network disk. It ends with the run: when the last planned step is

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 from blurb.registry import Registry
 from blurb.system.files import beside, write_whole
 
@@ -32,7 +33,7 @@ def render(name: str, wanted: ExportRequest) -> Files:
     form = get(name)
     for option in wanted.given - form.options:
         fits = [other for other, one in formats.usable(get).items() if option in one.options]
-        raise SettingsError(f"--{option.replace('_', '-')} does not apply to {name}, only to {', '.join(fits)}.")
+        raise SettingsError(f"{opt(option.replace('_', '-'))} does not apply to {name}, only to {', '.join(fits)}.")
     return form.render(wanted)
 
 
@@ -43,11 +44,11 @@ def write(files: Files, out: Path, alone: bool) -> list[Path]:
     """
     if "" in files:
         if out.is_dir():
-            raise SettingsError(f"--out must be a file, but {out} is a folder.")
+            raise SettingsError(f"{opt('out')} must be a file, but {out} is a folder.")
         write_whole(out, files[""])
         return [out]
     if out.exists() and (not out.is_dir() or (alone and any(out.iterdir()))):
-        raise SettingsError(f"{out} exists already and was not changed", fix="choose another --out folder.")
+        raise SettingsError(f"{out} exists already and was not changed", fix=f"choose another {opt('out')} folder.")
     whole = out.resolve()  # `.` has no name
     place = beside(whole) if alone else out
     place.mkdir(parents=True, exist_ok=True)

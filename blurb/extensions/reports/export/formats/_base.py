@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from blurb.messages.errors import SettingsError, StoreError
+from blurb.messages.spelling import opt
+from blurb.options import option
 from blurb.results import from_store
 from blurb.results.references import last_of_a_run, resolve_all
 from blurb.results.row_scores import DEMO, RowScores
@@ -35,19 +37,32 @@ class ExportRequest:
     datasets: Sequence[Task]
     rows: Sequence[str] = ()
     named: frozenset[str] = frozenset()
-    out: Path | None = None
-    published: Sequence[str] = ()
-    seed: int | None = None
-    allow_partial: bool = False
-    sd: bool = False
-    transpose: bool = False
-    dataset_id: str = "EMBO/BLURB"
-    dataset_revision: str | None = None
-    source_url: str | None = None
-    source_name: str | None = None
-    source_org: str | None = None
-    measured_by: str = ""
-    party: Party = ""
+    out: Path | None = option(
+        None,
+        "",
+        "File or folder to write.  [default: the terminal; for row, submission and eval-results the folders row, "
+        "submission and .eval_results]",
+    )
+    published: Sequence[str] = option(
+        (), "", "latex, markdown: published rows to add, such as gu2021 or gu2021/PubMedBERT.", metavar="SOURCE[/MODEL]"
+    )
+    seed: int | None = option(None, "", "submission: seed of the predictions.  [default: the first of each dataset]")
+    allow_partial: bool = option(False, "", "submission: skip datasets without a finished trial.")
+    sd: bool = option(False, "", "latex, markdown: add standard deviations over seeds.")
+    transpose: bool = option(
+        False, "", "latex, markdown: one line per model instead of one column; more than ten are always lines."
+    )
+    dataset_id: str = option("EMBO/BLURB", "", "model-index, eval-results: BLURB's name on the Hub.")
+    dataset_revision: str | None = option(None, "", "eval-results: commit of the dataset on the Hub.", metavar="COMMIT")
+    source_url: str | None = option(
+        None, "", "eval-results: where the results come from, as the Hub shows it.", metavar="URL"
+    )
+    source_name: str | None = option(None, "", "eval-results: name of that source.", metavar="NAME")
+    source_org: str | None = option(None, "", "eval-results: organisation on the Hub that it is of.", metavar="NAME")
+    measured_by: str = option("", "", "row, every-eval-ever: who ran it.", metavar="NAME")
+    party: Party = option(
+        "", "", "row, every-eval-ever: first if they made the model, else third.", choices=("first", "third")
+    )
     given: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -81,7 +96,7 @@ def rows(wanted: ExportRequest, optional: bool = False) -> list[RowScores]:
     chosen = {name: resolve_all(name, wanted.store) for name in wanted.rows}
     there = [row for rows in chosen.values() for row in rows] if chosen else from_store.read(Store(wanted.store))
     if not there and not optional:
-        raise StoreError(f"No finished trials in {wanted.store}", fix="check --output.")
+        raise StoreError(f"No finished trials in {wanted.store}", fix=f"check {opt('output')}.")
     there = list({row.name: row for row in there}.values())
     real = [row for row in there if row.suite != DEMO]
     named = [name for name, rows in chosen.items() if all(row.suite == DEMO for row in rows)]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from blurb import names
 from blurb.extensions.reports.export.formats._base import ExportRequest, real_row, rows
 from blurb.messages.errors import SettingsError, StoreError
+from blurb.messages.spelling import opt
 from blurb.messages.text import grouped
 from blurb.results import groups, notes
 from blurb.results.groups import Standing
@@ -74,7 +75,7 @@ def grid(wanted: ExportRequest) -> ExportTable:
         own = [row for row in own if row.suite != DEMO]
     if others and any(row.suite == DEMO for row in own):
         raise SettingsError(
-            "Rows of the synthetic demo suite cannot be compared with published ones", fix="remove --published."
+            "Rows of the synthetic demo suite cannot be compared with published ones", fix=f"remove {opt('published')}."
         )
     columns = [_column(row, own, wanted.datasets) for row in [*others, *own]]
     columns = [column for column in columns if column.figures or wanted.rows]
@@ -85,7 +86,9 @@ def grid(wanted: ExportRequest) -> ExportTable:
         titles.append(TITLE_OF_SCORE if all(row.suite != DEMO for row in own) else "Demo score")
     there = {name for column in columns for name in column.figures} | wanted.named
     if not columns or not there:
-        raise StoreError(f"No finished row has a figure of {', '.join(keys)}", fix="check --tasks and --output.")
+        raise StoreError(
+            f"No finished row has a figure of {', '.join(keys)}", fix=f"check {opt('tasks')} and {opt('output')}."
+        )
     titles = [title for key, title in zip(keys, titles, strict=True) if key in there]
     keys = [key for key in keys if key in there]
     cells = [_line(columns, key, wanted.sd) for key in keys]

@@ -10,6 +10,7 @@ import yaml  # type: ignore[import-untyped]
 from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
 from blurb.extensions.reports.export.formats._grid import figures
 from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
 
 
 def _render(wanted: ExportRequest) -> Files:
@@ -20,7 +21,9 @@ def _render(wanted: ExportRequest) -> Files:
             "This version of huggingface_hub does not support .eval_results: pip install --upgrade huggingface_hub."
         ) from error
     if wanted.source_url is None and (wanted.source_name or wanted.source_org):
-        raise SettingsError("A source has a name or an organisation only with an address", fix="add --source-url.")
+        raise SettingsError(
+            "A source has a name or an organisation only with an address", fix=f"add {opt('source-url')}."
+        )
     row, found = figures(wanted)
     entries = []
     for figure in found:

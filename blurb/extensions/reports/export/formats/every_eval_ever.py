@@ -16,6 +16,7 @@ from blurb import __version__, metrics
 from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
 from blurb.extensions.reports.export.formats._grid import Figure, figures, whole_score
 from blurb.messages.errors import SettingsError, StoreError
+from blurb.messages.spelling import opt
 from blurb.results.row_scores import RowScores
 from blurb.statistics.welch import half_width
 from blurb.store.record import Record, within
@@ -26,7 +27,7 @@ RELATIONS = {"first": "first_party", "third": "third_party", "": "other"}
 
 def _render(wanted: ExportRequest) -> Files:
     if not wanted.measured_by:
-        raise SettingsError("Every Eval Ever wants to know who ran it", fix="add --measured-by NAME.")
+        raise SettingsError("Every Eval Ever wants to know who ran it", fix=f"add {opt('measured-by', 'NAME')}.")
     row, means = figures(wanted)
     # Of the runs and not of now, so that an export made again is the same entry.
     latest = str(max(_seconds(record) for each in row.records.values() for record in each.values()))

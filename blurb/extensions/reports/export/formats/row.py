@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format, one_row
 from blurb.messages.errors import StoreError
+from blurb.messages.spelling import opt
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row_scores import RowScores
 from blurb.row_files import writing as row_files
@@ -21,7 +22,7 @@ def _of_tasks(row: RowScores, wanted: ExportRequest) -> RowScores:
     if names >= set(DATASETS):
         names |= set(row.own_tasks)
     if not names & row.records.keys():
-        fix = f"check --tasks: it has {', '.join(row.records) or 'none'}."
+        fix = f"check {opt('tasks')}: it has {', '.join(row.records) or 'none'}."
         raise StoreError(f"{row.name} has no predictions of {', '.join(sorted(names))}", fix=fix)
     datasets = {name: one for name, one in row.datasets.items() if name in names}
     planned = {name: seeds for name, seeds in row.planned_seeds.items() if name in names}

@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 from blurb.extensions.reports.export.submission import schemas
 from blurb.extensions.reports.export.submission.values import Unit, predictions
 from blurb.messages.errors import StoreError
+from blurb.messages.spelling import opt
 from blurb.results.row_scores import RowScores
 from blurb.store.record import PREDICTIONS, Record, read_predictions
 from blurb.tasks import Task
@@ -56,7 +57,7 @@ def documents(row: RowScores, datasets: Sequence[Task], seed: int | None, allow_
     if problems:
         hint = ""
         if any(not row.records_of(task.name) for task in datasets) and not allow_partial:
-            hint = "\nBLURB accepts any subset of the datasets; use --allow-partial to omit the missing ones."
+            hint = f"\nBLURB accepts any subset of the datasets; use {opt('allow-partial')} to omit the missing ones."
         raise StoreError(f"{row.model} ({row.configuration.text}) cannot be submitted:\n" + "\n".join(problems) + hint)
     return submitted
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from blurb.inputs.tagging import convert
 from blurb.messages.errors import StoreError
+from blurb.messages.spelling import opt
 from blurb.registry import load_object
 from blurb.tasks import Task
 
@@ -84,7 +85,7 @@ def document(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
         if "_s" not in unit.id:
             raise StoreError(
                 f"id {unit.id} is an abstract, but BLURB needs labels per sentence",
-                fix="run the trial with --set document_unit=sentence.",
+                fix=f"run the trial with {opt('set', 'document_unit=sentence')}.",
             )
         yield unit.id, [task.short_labels.get(label, label) for label in unit.prediction]
 

@@ -1,0 +1,182 @@
+"""Commands made of signatures: click's parameters from the annotations of the functions that a command calls."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_origin
+
+import click
+
+from blurb.cli import _complete
+from blurb.execution.engines import engines
+from blurb.fields import KINDS, Field, types_of
+from blurb.messages.errors import SettingsError
+from blurb.options import Argument, Parameter, parameters
+from blurb.protocols.settings import groups
+from blurb.terminal.output import FORMATS
+
+
+def click_command(
+    name: str,
+    *sources: Callable[..., Any] | type | Mapping[str, Parameter],
+    but: Collection[str] = (),
+    prints: object = None,
+    csv: bool = True,
+    within: click.Group | None = None,
+    cls: type[click.Command] = click.Command,
+    formats: str = "Output format.",
+) -> Callable[[Callable[..., Any]], Any]:
+    """Makes a command of a function: its options, after those of what it calls, are those of its annotations.
+
+    The function gets the values of its own parameters by name, and all others as `**given`. Its docstring is the help.
+
+    :param sources: functions, classes of options, or some of their parameters, whose options the command has as well
+    :param but: names of parameters that it does not have
+    :param prints: type of what is printed as JSON (`blurb.records`), for a command with `--format`; a function that
+        returns it where it is declared in a module that loads slowly
+    :param csv: whether it is printed as CSV, too
+    :param within: the group of the command
+    """
+
+    def make(function: Callable[..., Any]) -> click.Command:
+        declared: dict[str, Parameter] = {}
+        for source in (*sources, function):
+            declared |= source if isinstance(source, Mapping) else parameters(source)
+        listed = [click_parameter(each) for each in declared.values() if each.name not in but]
+        listed.sort(key=lambda parameter: isinstance(parameter, click.Option))
+        if prints is not None:
+            listed.append(Format(prints, csv, formats))
+        lists = issubclass(cls, click.Group) and prints is not None
+        more: dict[str, Any] = {"invoke_without_command": True} if lists else {}
+        callback = _without_subcommand(function) if lists else function
+        result = cls(name, callback=callback, params=listed, help=inspect.getdoc(function), **more)
+        if within is not None:
+            within.add_command(result)
+        return result
+
+    return make
+
+
+def _without_subcommand(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def listing(**given: Any) -> None:
+        if click.get_current_context().invoked_subcommand is None:
+            function(**given)
+
+    return listing
+
+
+def click_parameter(parameter: Parameter) -> click.Parameter:
+    """The parameter of a command line."""
+    name, hint, default, about = parameter
+    needed = default is inspect.Parameter.empty and not about.optional
+    default = None if default is inspect.Parameter.empty else default
+    kind, pairs = _value_type(about, hint), get_origin(types_of(hint)[0]) is Mapping
+    completion = getattr(_complete, about.complete) if about.complete else None
+    if isinstance(about, Argument):
+        count = -1 if about.many else 1
+        return click.Argument(
+            [name], type=kind, required=needed, nargs=count, metavar=about.metavar, shell_complete=completion
+        )
+    flag = about.flag or f"--{name.replace('_', '-')}"
+    if about.kind is bool:
+        return Grouped([flag, name], group=about.group, help=about.help, is_flag=True)
+    return Grouped(
+        [flag, name],
+        group=about.group,
+        help=about.help,
+        metavar=about.metavar,
+        type=kind,
+        default=None if needed or about.many or pairs or (about.choices and default == "") else default,
+        show_default=isinstance(default, str | int | float | Path) and default != "",
+        required=needed,
+        multiple=about.many or pairs,
+        callback=_pairs if pairs else None,
+        shell_complete=completion,
+    )
+
+
+def _value_type(about: Any, hint: Any) -> Any:
+    if about.choices:
+        return click.Choice(tuple(about.choices))
+    if types_of(hint)[0] in (Path, tuple[Path, ...], Sequence[Path]):
+        return click.Path(path_type=Path, file_okay=about.path != "dir", dir_okay=about.path != "file")
+    return Number(about) if about.kind in (int, float) else click.STRING
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """A mapping that is given as `--set KEY=VALUE`, once a key."""
+    values = {}
+    for text in given:
+        key, separator, value = text.partition("=")
+        if not separator or not value:
+            raise SettingsError(f"{parameter.opts[0]} must have the form {parameter.metavar} (got '{text}').")
+        values[key.strip()] = value.strip()
+    return values
+
+
+class Number(click.ParamType[Any]):
+    """A number that a field may be."""
+
+    def __init__(self, about: Field) -> None:
+        self.about = about
+        self.name = KINDS[about.kind][0].removeprefix("a ")
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        """The number, or one of the words that may stand for it."""
+        if isinstance(value, str) and "," in value and parameter is not None and parameter.name == "seeds":
+            count = len(value.split(","))
+            self.fail(f"give a number: --seeds {count} runs seeds 1 to {count} (got '{value}').", parameter, context)
+        with contextlib.suppress(ValueError):
+            value = self.about.kind(value)
+        try:
+            return self.about.checked("it", value)
+        except SettingsError as error:
+            self.fail(error.what, parameter, context)
+
+
+class Grouped(click.Option):
+    """An option that help shows below the title of its group."""
+
+    def __init__(self, *words: Any, group: str, **more: Any) -> None:
+        super().__init__(*words, **more)
+        self.group = group
+
+    def get_help_extra(self, context: click.Context) -> Any:
+        """The bounds of a number, beside what click says."""
+        bounds = getattr(getattr(self.type, "about", None), "bounds", "")
+        return {**super().get_help_extra(context), **({"range": bounds} if bounds else {})}
+
+
+class Format(click.Option):
+    """The option `--format`, which knows what its command prints as JSON (`blurb/schemas`)."""
+
+    def __init__(self, printed: object, csv: bool, text: str) -> None:
+        form = FORMATS if csv else click.Choice([name for name in FORMATS.choices if name != "csv"])
+        super().__init__(["--format", "form"], type=form, default="table", help=text)
+        self.printed = printed
+
+
+class WithSettings(click.Command):
+    """A command whose help lists options by group, the keys of `--set`, and engines."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(context):
+            record = parameter.get_help_record(context)
+            if isinstance(parameter, click.Option) and record is not None:
+                sections.setdefault(getattr(parameter, "group", "Other"), []).append(record)
+        sections["Keys of --set (their values: blurb protocols show)"] = [
+            (subject, ", ".join(keys)) for subject, keys in groups().items()
+        ]
+        if any(parameter.name == "engine" for parameter in self.params):
+            sections["Engines (docs/long-runs.md)"] = [
+                (name, engines.declared(name, "summary") or "a plug-in") for name in engines.names()
+            ]
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
