@@ -1,13 +1,18 @@
 """What commands print as JSON: typed records, whose JSON Schemas are in `blurb/schemas` (docs/json.md).
 
-A record is a `TypedDict` or a dataclass beside the code that makes it. `Annotated` says what a key is, as a text, and
-rules in JSON Schema's own words; of a dataclass the `:param` lines of its docstring serve as well.
+A record is a `TypedDict` or a dataclass beside the code that makes it. `Annotated` says what a key is, as a text, where
+its value comes from (`From`), and rules in JSON Schema's own words; of a dataclass the `:param` lines of its docstring
+serve as well.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints, is_typeddict
 
 
 @dataclass(frozen=True)
@@ -18,6 +23,30 @@ class Rule:
     value: object
 
 
+@dataclass(frozen=True)
+class From:
+    """The source of a key that is not the attribute of its name, in `Annotated`.
+
+    :param source: path of attributes and places, such as `interval.0`, which ends at None; or a function of the object
+        that the record is made of
+    :param digits: of a rounded number, without the noise of sums of floats: 76.6894 and not 76.68939999999999
+    """
+
+    source: str | Callable[[Any], object]
+    digits: int | None = None
+
+    def __call__(self, of: Any) -> Any:
+        value: Any = follow(self.source, of) if isinstance(self.source, str) else self.source(of)
+        return value if self.digits is None or value is None else round(value, self.digits)
+
+
+def follow(path: str, of: Any) -> Any:
+    """What a path of attributes and places leads to; None if one of them is None."""
+    for part in path.split("."):
+        of = None if of is None else of[int(part)] if part.isdecimal() else getattr(of, part)
+    return of
+
+
 Count = Annotated[int, Rule("minimum", 0)]
 Probability = Annotated[float, Rule("minimum", 0), Rule("maximum", 1)]
 
@@ -25,3 +54,31 @@ Probability = Annotated[float, Rule("minimum", 0), Rule("maximum", 1)]
 def columns(record: type) -> tuple[str, ...]:
     """The keys of a record, in the order in which they are printed."""
     return tuple(field.name for field in fields(record)) if is_dataclass(record) else tuple(record.__annotations__)
+
+
+def of(record: type, source: Any) -> dict[str, Any]:
+    """The record of an object: each key is its attribute of that name, or what `From` says; records within likewise."""
+    return {name: _plain(kind, get(source)) for name, kind, get in _keys(record)}
+
+
+@functools.cache
+def _keys(record: type) -> tuple[tuple[str, Any, From], ...]:
+    """Name, type and source of each key."""
+    keys = []
+    for name, hint in get_type_hints(record, include_extras=True).items():
+        kind, *about = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        keys.append((name, kind, next((each for each in about if isinstance(each, From)), From(name))))
+    return tuple(keys)
+
+
+def _plain(kind: Any, value: Any) -> Any:
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if get_origin(kind) is list:
+        return [_plain(get_args(kind)[0], each) for each in value]
+    inner = next((each for each in (kind, *get_args(kind)) if is_typeddict(each)), NoneType)
+    if value is not None and inner is not NoneType and not isinstance(value, Mapping):
+        return of(inner, value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return str(value) if isinstance(value, Path) else dict(value) if isinstance(value, Mapping) else value

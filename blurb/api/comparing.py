@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from blurb import regression
+from blurb import records, regression
 from blurb.messages.errors import ErrorCollector, item_of
 from blurb.options import Argument, Option
 from blurb.planning.options import ACROSS, OUTPUT
@@ -78,8 +78,8 @@ class Comparison:
         from pandas import DataFrame
 
         found = self.decomposition
-        lines = [part.line for part in found.parts] if found else []
-        return DataFrame(lines, columns=list(PartLine.__annotations__))
+        lines = [records.of(PartLine, part) for part in found.parts] if found else []
+        return DataFrame(lines, columns=columns(PartLine))
 
     def __getitem__(self, name: str) -> ScoreComparison:
         """The line of a dataset, a task type or `score`."""

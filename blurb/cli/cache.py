@@ -9,19 +9,28 @@ import click
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
 from blurb.messages.errors import UnknownName
+from blurb.messages.text import megabytes
 from blurb.options import Argument, Option
-from blurb.records import Count, columns
+from blurb.records import Count, From
 from blurb.system import cache
-from blurb.terminal.output import show
+from blurb.terminal.output import Column, emit
 
 
 class Cache(TypedDict):
     """One of the caches."""
 
     kind: Annotated[str, "kind, as for blurb cache clear"]
-    what: Annotated[str, "what it has"]
+    what: Annotated[str, "what it has", From(lambda one: cache.KINDS[one.kind])]
     entries: Annotated[Count, "number of entries"]
-    bytes: Annotated[Count, "size"]
+    bytes: Annotated[Count, "size", From("size")]
+
+
+COLUMNS = (
+    Column("kind"),
+    Column("what", lambda one: cache.KINDS[one.kind]),
+    Column("entries", number=","),
+    Column("MB", lambda one: megabytes(one.size), "s"),
+)
 
 
 @click_command("cache", cls=Group)
@@ -37,13 +46,9 @@ def info(*, form: str) -> None:
 
     The folder is $BLURB_HOME or the user's cache folder. It never contains results.
     """
-    usage = [(one.kind, cache.KINDS[one.kind], one.entries, one.size) for one in cache.usage()]
-    if form != "table":
-        show(columns(Cache), usage, form)
-        return
-    rows = [(*rest, _megabytes(size)) for *rest, size in usage]
-    show(("kind", "what", "entries", "MB"), rows, form, numbers=("entries", "MB"))
-    click.echo(f"{_megabytes(sum(size for *_, size in usage))} MB in {cache.home()}")
+    usage = cache.usage()
+    if emit(form, Cache, usage, COLUMNS):
+        click.echo(f"{megabytes(sum(one.size for one in usage))} MB in {cache.home()}")
 
 
 @click_command("clear", within=command)
@@ -65,8 +70,4 @@ def clear(
     if not yes:
         click.confirm(f"Remove {', '.join(chosen)} from {cache.home()}?", abort=True)
     for kind in chosen:
-        click.echo(f"{kind}: {_megabytes(cache.clear(kind))} MB freed")
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f}"
+        click.echo(f"{kind}: {megabytes(cache.clear(kind))} MB freed")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from blurb import records
 from blurb.api.comparing import check
 from blurb.cli._exit import gate
 from blurb.cli._made import click_command
@@ -73,7 +74,7 @@ def report(
         with summary.open("a", encoding="utf-8") as file:
             file.write(markdown.write(decision))
     if form == "json":
-        click.echo(json_text(as_json.records(decision)), nl=False)
+        click.echo(json_text(records.of(as_json.Check, decision)), nl=False)
     else:
         _show(decision, given)
     if os.environ.get("GITHUB_ACTIONS") == "true":

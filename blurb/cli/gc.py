@@ -8,15 +8,14 @@ from typing import Annotated, TypedDict
 import click
 
 from blurb.cli._made import click_command
-from blurb.cli.runs import megabytes
 from blurb.execution import stale_files
 from blurb.messages.errors import DataError, StoreError
-from blurb.messages.text import plural
+from blurb.messages.text import megabytes, plural
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, columns
+from blurb.records import Count, From
 from blurb.store.store import Store
-from blurb.terminal.output import show
+from blurb.terminal.output import Column, emit
 
 
 class Removed(TypedDict):
@@ -24,7 +23,10 @@ class Removed(TypedDict):
 
     kind: Annotated[str, "what it is"]
     path: Annotated[str, "where it is"]
-    bytes: Annotated[Count, "its size"]
+    bytes: Annotated[Count, "its size", From("size")]
+
+
+COLUMNS = (Column("kind"), Column("path"), Column("MB", lambda file: megabytes(file.size), "s"))
 
 
 @click_command("gc", prints=list[Removed])
@@ -52,13 +54,6 @@ def command(
         if stale_files.waits(files):
             click.echo("Leases of other machines are watched for two minutes, to be sure that they are gone.", err=True)
         files = stale_files.remove(store, files)
-    lines = [(file.kind, str(file.path), file.size) for file in files]
-    if form != "table":
-        show(columns(Removed), lines, form)
-        return
-    if lines:
-        show(
-            ("kind", "path", "MB"), [(kind, path, megabytes(size)) for kind, path, size in lines], form, numbers=("MB",)
-        )
-    verb = "would go" if dry_run else "removed"
-    click.echo(f"{plural(len(files), 'leftover')} {verb}, {megabytes(sum(file.size for file in files))} MB.")
+    if emit(form, Removed, files, COLUMNS if files else ()):
+        verb = "would go" if dry_run else "removed"
+        click.echo(f"{plural(len(files), 'leftover')} {verb}, {megabytes(sum(file.size for file in files))} MB.")

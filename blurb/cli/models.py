@@ -14,8 +14,7 @@ from blurb.cli._made import click_command
 from blurb.learners.model_names import NamedModel, named_models
 from blurb.options import Argument, Option
 from blurb.planning.options import CASING
-from blurb.records import columns as keys
-from blurb.terminal.output import json_text, show
+from blurb.terminal.output import Column, emit, json_text
 
 
 def _named() -> object:
@@ -37,11 +36,7 @@ def command(*, form: str) -> None:
     checkpoint's files are wrong (see --casing of blurb run), the origin of its vocabulary, its published row, and a
     revision (which pins nothing) and licence, which are empty where no source states them.
     """
-    columns: tuple[str, ...] = ("name", "size", "text", "model")
-    if form != "table":
-        columns = keys(NamedModel)
-    rows = [tuple(getattr(model, column) for column in columns) for model in named_models()]
-    show(columns, rows, form)
+    emit(form, NamedModel, named_models(), [Column(title) for title in ("name", "size", "text", "model")])
 
 
 @click_command("check", prints=_checked, csv=False, within=command)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 import click
 
@@ -14,18 +13,30 @@ from blurb.cli._group import Group
 from blurb.cli._made import click_command
 from blurb.learners import of_protocol
 from blurb.options import Argument, Option
-from blurb.protocols.protocol import load, names
-from blurb.records import Rule, columns
-from blurb.terminal.output import show
+from blurb.protocols.protocol import Protocol, load, names
+from blurb.records import From, Rule
+from blurb.terminal.output import Column, emit, show
+
+
+def _seeds(protocol: Protocol) -> list[int]:
+    return seed_counts(protocol, tasks.select("all"))
 
 
 class Listed(TypedDict):
     """A protocol."""
 
     name: Annotated[str, "name, with version"]
-    learner: Annotated[str, "encoder or probe"]
-    seeds: Annotated[list[Annotated[int, Rule("minimum", 1)]], "the numbers of seeds that its tasks have"]
+    learner: Annotated[str, "encoder or probe", From(lambda one: of_protocol.kind_of(one).name)]
+    seeds: Annotated[list[Annotated[int, Rule("minimum", 1)]], "the numbers of seeds that its tasks have", From(_seeds)]
     description: Annotated[str, "what it is for"]
+
+
+COLUMNS = (
+    Column("name"),
+    Column("learner", lambda one: of_protocol.kind_of(one).name),
+    Column("seeds", lambda one: " to ".join(map(str, sorted({min(_seeds(one)), max(_seeds(one))}))), "s"),
+    Column("description"),
+)
 
 
 def _values() -> object:
@@ -35,14 +46,7 @@ def _values() -> object:
 @click_command("protocols", prints=list[Listed], cls=Group)
 def command(*, form: str) -> None:
     """List the protocols, or show the settings of one."""
-    thirteen = tasks.select("all")
-    rows: list[tuple[Any, ...]] = [
-        (one.name, of_protocol.kind_of(one).name, seed_counts(one, thirteen), one.description)
-        for one in (load(name) for name in names())
-    ]
-    if form == "table":
-        rows = [(*start, " to ".join(map(str, sorted({counts[0], counts[-1]}))), text) for *start, counts, text in rows]
-    show(columns(Listed), rows, form, numbers=("seeds",))
+    emit(form, Listed, [load(name) for name in names()], COLUMNS)
 
 
 @click_command("show", prints=_values, within=command)
@@ -60,8 +64,7 @@ def show_protocol(
     """
     protocol = of_protocol.load(name)
     lines = protocols.values(protocol, tasks.load_selection(selection))
-    if form != "table":
-        show(columns(protocols.SettingValue), [tuple(asdict(line).values()) for line in lines], form)
+    if not emit(form, SettingValue, lines):
         return
     click.echo(f"{protocol.name}: {protocol.description}")
     if protocol.note:

@@ -16,19 +16,18 @@ from blurb.cli._made import click_command
 from blurb.cli._options import LEADERBOARD_AFTER
 from blurb.execution import row_edits
 from blurb.messages.errors import SettingsError, UnknownName
-from blurb.messages.text import plural
+from blurb.messages.text import megabytes, plural
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, columns
+from blurb.records import Count, From, columns
 from blurb.results import tables
 from blurb.store import row_contents
 from blurb.store.store import Store
 from blurb.system.files import size_of
-from blurb.tasks import SCORED
-from blurb.terminal.output import show
+from blurb.terminal.output import Column, emit, show
 
 if TYPE_CHECKING:
-    from blurb.store.row_contents import TrialState
+    pass
 
 TABLES = click.option(
     "--leaderboard",
@@ -40,16 +39,16 @@ TABLES = click.option(
 class Row(TypedDict):
     """A row of a store."""
 
-    row: Annotated[str, "model and configuration"]
-    planned: Annotated[Count, "trials that it shall have"]
-    done: Annotated[Count, "trials of it that are done"]
-    running: Annotated[Count, "trials of it that are running"]
-    failed: Annotated[Count, "trials of it that are failed"]
-    damaged: Annotated[Count, "trials of it that are damaged"]
-    to_run: Annotated[Count, "trials of it that are still to run"]
-    bytes: Annotated[Count, "size of its trials"]
+    row: Annotated[str, "model and configuration", From("name")]
+    planned: Annotated[Count, "trials that it shall have", From(lambda row: len(row.trials))]
+    done: Annotated[Count, "trials of it that are done", From(lambda row: row.count("done"))]
+    running: Annotated[Count, "trials of it that are running", From(lambda row: row.count("running"))]
+    failed: Annotated[Count, "trials of it that are failed", From(lambda row: row.count("failed"))]
+    damaged: Annotated[Count, "trials of it that are damaged", From(lambda row: row.count("damaged"))]
+    to_run: Annotated[Count, "trials of it that are still to run", From(lambda row: row.count("to_run"))]
+    bytes: Annotated[Count, "size of its trials", From("size")]
     last: Annotated[str, "when the last finished one began (UTC); empty without any"]
-    tags: Annotated[list[str], "tags of the row"]
+    tags: Annotated[list[str], "tags of the row", From("planned.tags")]
 
 
 class Trial(TypedDict):
@@ -58,8 +57,10 @@ class Trial(TypedDict):
     task: Annotated[str, "name of the task, as in `blurb tasks`"]
     seed: Annotated[Count, "seed"]
     state: Annotated[Literal["done", "running", "failed", "damaged", "to run"], "state"]
-    dev: Annotated[float | None, "score on dev, times 100; null unless it is done"]
-    test: Annotated[float | None, "score on test, times 100"]
+    dev: Annotated[
+        float | None, "score on dev, times 100; null unless it is done", From(lambda trial: trial.score("dev"))
+    ]
+    test: Annotated[float | None, "score on test, times 100", From(lambda trial: trial.score("test"))]
     seconds: Annotated[float | None, "of training and prediction"]
     path: Annotated[str, "folder of the trial"]
     message: Annotated[str, "why it is not done"]
@@ -72,6 +73,25 @@ class Damaged(TypedDict):
     damaged: Annotated[str, "its damaged or missing files, comma-separated"]
 
 
+ROW_COLUMNS = (
+    Column("row", "name"),
+    Column("done", lambda row: f"{row.count('done')}/{len(row.trials)}", "s"),
+    Column("failed", lambda row: row.count("failed") + row.count("damaged") or "", ","),
+    Column("MB", lambda row: megabytes(row.size), "s"),
+    Column("last trial", lambda row: row.last[:16].replace("T", " "), "s"),
+    Column("tags", lambda row: " ".join(row.planned.tags)),
+)
+TRIAL_COLUMNS = (
+    Column("task"),
+    Column("seed", number="d"),
+    Column("state"),
+    Column("dev", lambda trial: trial.score("dev"), ".2f"),
+    Column("test", lambda trial: trial.score("test"), ".2f"),
+    Column("seconds", number=".1f"),
+    Column("path"),
+)
+
+
 @click_command("runs", prints=list[Row], cls=Group)
 def command(*, output: Annotated[Path, OUTPUT] = Path("runs"), form: str) -> None:
     """List, show, rename or remove the rows of a store.
@@ -81,34 +101,9 @@ def command(*, output: Annotated[Path, OUTPUT] = Path("runs"), form: str) -> Non
     store = Store(output)
     rows = stored_rows(store)
     row_contents.learn(store, [row.planned for row in rows])
-    if form != "table":
-        lines = [
-            (
-                row.name,
-                len(row.trials),
-                *map(row.count, row_contents.STATES),
-                row.size,
-                row.last,
-                list(row.planned.tags),
-            )
-            for row in rows
-        ]
-        show(columns(Row), lines, form)
+    columns = ROW_COLUMNS if any(row.planned.tags for row in rows) else ROW_COLUMNS[:-1]
+    if not emit(form, Row, rows, columns):
         return
-    table = [
-        (
-            row.name,
-            f"{row.count('done')}/{len(row.trials)}",
-            row.count("failed") + row.count("damaged") or "",
-            megabytes(row.size),
-            row.last[:16].replace("T", " "),
-            " ".join(row.planned.tags),
-        )
-        for row in rows
-    ]
-    tagged = any(row.planned.tags for row in rows)
-    titles = ("row", "done", "failed", "MB", "last trial", *(["tags"] if tagged else []))
-    show(titles, [line[: len(titles)] for line in table], form, numbers=titles[1:5])
     others = row_contents.unlisted(store, [row.planned for row in rows])
     if others:
         size = megabytes(sum(map(size_of, others)))
@@ -126,24 +121,10 @@ def show_row(
     ROW is MODEL, 'MODEL CONFIGURATION' if it has several rows, or FOLDER:ROW of another store.
     """
     stored = find(output, row)
-    lines = [(trial.task, trial.seed, trial.state, *_figures(trial), str(trial.path)) for trial in stored.trials]
-    if form != "table":
-        told = [(*line, trial.message) for line, trial in zip(lines, stored.trials, strict=True)]
-        show(columns(Trial), told, form)
+    if form == "table":
+        click.echo(f"{stored.name}: {stored.count('done')} of {len(stored.trials)} trials done")
+    if not emit(form, Trial, stored.trials, TRIAL_COLUMNS):
         return
-    click.echo(f"{stored.name}: {stored.count('done')} of {len(stored.trials)} trials done")
-    written = [
-        (
-            task,
-            seed,
-            state,
-            *(None if score is None else f"{score:.2f}" for score in scores),
-            None if seconds is None else f"{seconds:.1f}",
-            path,
-        )
-        for task, seed, state, *scores, seconds, path in lines
-    ]
-    show(columns(Trial)[:-1], written, form, numbers=("seed", *SCORED, "seconds"))
     for trial in stored.trials:
         if trial.message:
             click.echo(f"{trial.task}, seed {trial.seed}, {trial.state}: {trial.message}")
@@ -162,9 +143,8 @@ def verify(
     only: a flipped bit is found here. Exit code: 1 if something is damaged.
     """
     number, damaged = verified(Store(output), row)
-    lines = [(str(path), ", ".join(files)) for path, files in damaged.items()]
-    if lines or form != "table":
-        show(columns(Damaged), lines, form)
+    if damaged or form != "table":
+        show(columns(Damaged), [(str(path), ", ".join(files)) for path, files in damaged.items()], form)
     if form == "table":
         told = (
             f"{len(damaged)} damaged: run their blurb run command again." if damaged else "all are as they were stored."
@@ -233,18 +213,3 @@ def remove(
         click.confirm("Delete them?", abort=True)
     _, message = remove_row(stored, tables.place(stored.store.root, leaderboard))
     click.echo(f"Deleted {stored.name}. {message}")
-
-
-def _figures(trial: TrialState) -> tuple[float | None, ...]:
-    """Scores on dev and test, and seconds; None without a finished trial."""
-    if trial.record is None:
-        return None, None, None
-    made = trial.record.provenance
-    seconds = sum(filter(None, (made.train_seconds, made.predict_seconds)))
-    known = trial.record.metrics  # predictions from elsewhere may be of test alone
-    return *(100 * trial.record.score(split) if known[split] else None for split in SCORED), seconds
-
-
-def megabytes(size: int) -> str:
-    """A size in MB."""
-    return f"{size / 1e6:,.1f}"

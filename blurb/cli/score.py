@@ -10,13 +10,22 @@ import click
 from blurb.api import scoring
 from blurb.cli._made import click_command
 from blurb.messages.text import grouped
-from blurb.scoring.lines import Line, lines
-from blurb.terminal.output import say, show
+from blurb.scoring.lines import Line
+from blurb.terminal.output import Column, emit, say
 
 if TYPE_CHECKING:
     from blurb.scoring.scores import Score
 
-TITLES = ("dataset", "score", "95 % interval", "majority", "floor", "best published", "examples", "matched")
+COLUMNS = (
+    Column("dataset", "task.name"),
+    Column("score", number=".2f"),
+    Column("95 % interval", lambda one: one.interval and "{:.2f} to {:.2f}".format(*one.interval), "s"),
+    Column("majority", number=".2f"),
+    Column("floor", number=".2f"),
+    Column("best published", lambda one: one.published and "{:.2f} {}".format(*one.published)),
+    Column("examples"),
+    Column("matched"),
+)
 
 
 def _lines() -> object:
@@ -41,11 +50,8 @@ def command(*, form: str, **given: Any) -> None:
 
 
 def _print(scores: Sequence[Score], form: str) -> None:
-    if form != "table":
-        columns = list(Line.__annotations__)
-        show(columns, [tuple(line.values()) for line in lines(scores)], form)
+    if not emit(form, Line, scores, COLUMNS):
         return
-    show(TITLES, [_cells(score) for score in scores], form, numbers=TITLES[1:5])
     for score in scores:
         if score.all_classes is not None:
             every = score.all_classes
@@ -55,12 +61,3 @@ def _print(scores: Sequence[Score], form: str) -> None:
             )
     for text in grouped((score.task.name, remark) for score in scores for remark in score.remarks):
         say(text)
-
-
-def _cells(score: Score) -> tuple[object, ...]:
-    interval = "" if score.interval is None else "{:.2f} to {:.2f}".format(*score.interval)
-    best = "" if score.published is None else "{:.2f} {}".format(*score.published)
-    return (
-        score.task.name, f"{score.score:.2f}", interval, "" if score.majority is None else f"{score.majority:.2f}",
-        "" if score.floor is None else f"{score.floor:.2f}", best, score.examples, score.matched,
-    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import click
 from rich import box
@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from blurb import records
 from blurb.cli._exit import PARTLY
 from blurb.cli._made import click_command
 from blurb.execution import trial_states
@@ -21,7 +22,7 @@ from blurb.messages.errors import StoreError
 from blurb.messages.text import duration, option
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, Rule
+from blurb.records import Count, From, Rule
 from blurb.store.store import Store
 from blurb.terminal.output import console, json_text
 from blurb.terminal.progress import told
@@ -64,7 +65,7 @@ class Open(TypedDict):
     configuration: Annotated[str, "of the row, as in tables"]
     task: Annotated[str, "dataset"]
     seed: Annotated[int, "seed"]
-    trial: Annotated[str, "hash of the trial"]
+    trial: Annotated[str, "hash of the trial", From("path.name")]
     state: Annotated[Literal["running", "failed", "to run"], "where it stands"]
     message: Annotated[str, "why it failed; empty otherwise"]
     saved: Annotated[bool, "whether it goes on from a checkpoint"]
@@ -139,44 +140,13 @@ def _watch(output: Path, out: Any, trials: list[Standing]) -> list[Standing]:
     return trials
 
 
-def _content(trials: Sequence[Standing]) -> Status:
-    count = trial_states.counts(trials)
-    return {
-        "trials": {
-            "done": count["done"],
-            "running": count["running"],
-            "failed": count["failed"],
-            "to_run": count["to run"],
-        },
-        "seconds_left": trial_states.seconds_left(trials),
-        "open": [
-            {
-                "model": trial.model,
-                "row": trial.row,
-                "configuration": trial.configuration,
-                "task": trial.task,
-                "seed": trial.seed,
-                "trial": trial.path.name,
-                "state": trial.state,
-                "message": trial.message,
-                "saved": trial.saved,
-                "holder": None
-                if trial.holder is None
-                else {
-                    "host": trial.holder.host,
-                    "pid": trial.holder.pid,
-                    "since": trial.holder.since,
-                    "news": cast(TrialProgress, dict(trial.holder.news)),
-                },
-            }
-            for trial in trials
-            if trial.state != "done"
-        ],
-    }
+def _content(trials: Sequence[Standing]) -> dict[str, object]:
+    counts = {state.replace(" ", "_"): count for state, count in trial_states.counts(trials).items()}
+    open_ = [records.of(Open, trial) for trial in trials if trial.state != "done"]
+    return {"trials": counts, "seconds_left": trial_states.seconds_left(trials), "open": open_}
 
 
 def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
-
     where = option("--output", output, "runs")
     count = trial_states.counts(trials)
     parts: list[Any] = []

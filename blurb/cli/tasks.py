@@ -15,10 +15,9 @@ from blurb.cli._made import click_command
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.messages.text import option
 from blurb.options import Argument, Option
-from blurb.records import Count
-from blurb.records import columns as keys
+from blurb.records import Count, From
 from blurb.tasks import Task
-from blurb.terminal.output import json_text, show
+from blurb.terminal.output import Column, emit, json_text, show
 
 
 class Listed(TypedDict):
@@ -27,14 +26,36 @@ class Listed(TypedDict):
     name: Annotated[str, "name of the task, as in `blurb tasks`"]
     type: Annotated[str, "task type"]
     metric: Annotated[str, "metric of the score"]
-    train: Annotated[Count | None, "size of train as the paper's Table 3 has it, in `unit`; null if it is not known"]
-    dev: Annotated[Count | None, "size of dev as the paper's Table 3 has it, in `unit`; null if it is not known"]
-    test: Annotated[Count | None, "size of test as the paper's Table 3 has it, in `unit`; null if it is not known"]
+    train: Annotated[
+        Count | None,
+        "size of train as the paper's Table 3 has it, in `unit`; null if it is not known",
+        From(lambda task: task.sizes.get("train")),
+    ]
+    dev: Annotated[
+        Count | None,
+        "size of dev as the paper's Table 3 has it, in `unit`; null if it is not known",
+        From(lambda task: task.sizes.get("dev")),
+    ]
+    test: Annotated[
+        Count | None,
+        "size of test as the paper's Table 3 has it, in `unit`; null if it is not known",
+        From(lambda task: task.sizes.get("test")),
+    ]
     seeds: Annotated[Count, "runs to average"]
     unit: Annotated[str, "what the sizes count"]
     max_length: Annotated[Count, "longest input, in sub-tokens"]
     licence: Annotated[str, "licence of the corpus"]
     homepage: Annotated[str, "its web page"]
+
+
+COLUMNS = (
+    *map(Column, ("name", "type", "metric")),
+    Column("train", lambda task: task.sizes.get("train"), ","),
+    Column("dev", lambda task: task.sizes.get("dev"), ","),
+    Column("test", lambda task: task.sizes.get("test"), ","),
+    Column("seeds", number="d"),
+    Column("unit"),
+)
 
 
 @dataclass(frozen=True)
@@ -50,23 +71,7 @@ class Declaration(Task):
 @click_command("tasks", prints=list[Listed], cls=Group)
 def command(*, form: str) -> None:
     """List the tasks, show one, or create a task file."""
-    columns = keys(Listed)
-    rows = [
-        (
-            task.name,
-            task.type,
-            task.metric,
-            *(task.sizes.get(split) for split in tasks.SPLITS),
-            task.seeds,
-            task.unit,
-            task.max_length,
-            task.licence,
-            task.homepage,
-        )
-        for task in tasks.all()
-    ]
-    width = len(columns) if form != "table" else columns.index("unit") + 1  # what fits 80 characters
-    show(columns[:width], [row[:width] for row in rows], form, numbers=columns[3:7])
+    emit(form, Listed, tasks.all(), COLUMNS)
 
 
 @click_command("show", prints=Declaration, within=command)

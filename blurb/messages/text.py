@@ -138,6 +138,11 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min" if minutes < 24 * 60 else f"{round(minutes / 60)} h"
 
 
+def megabytes(count: float) -> str:
+    """Bytes in MB, without the unit."""
+    return f"{count / 1e6:,.1f}"
+
+
 def size(count: float) -> str:
     """Bytes in readable units.
 

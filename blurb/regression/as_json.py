@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 from typing import Annotated, TypedDict
 
-from blurb.records import Count, Probability, Rule
-from blurb.regression.decision import DatasetDecision, Decision, Outcome
+from blurb.records import Count, From, Probability, Rule
+from blurb.regression.decision import DatasetDecision, Outcome
 from blurb.regression.rules import RULES
-from blurb.regression.turn import Turn as Looked
 from blurb.results import ACROSS
 from blurb.tasks import SCORED
 
-Words = Annotated[str, "outcome", Rule("enum", [one.words for one in Outcome])]
+Words = Annotated[str, "outcome", Rule("enum", [one.words for one in Outcome]), From("outcome.words")]
+
+
+def _degrees(finding: DatasetDecision) -> float | None:
+    degrees = finding.line.comparison.degrees_of_freedom
+    return None if degrees is None or math.isinf(degrees) else round(degrees, 6)
 
 
 class Change(TypedDict):
     """An example with more or fewer mistakes than before."""
 
-    id: Annotated[str, "id of the example"]
-    mistakes: Annotated[float, "change in mistakes per run"]
+    id: Annotated[str, "id of the example", From("0")]
+    mistakes: Annotated[float, "change in mistakes per run", From("1")]
 
 
 class Finding(TypedDict):
@@ -29,14 +33,20 @@ class Finding(TypedDict):
     outcome: Words
     reasons: Annotated[list[str], "why it is no pass"]
     hint: Annotated[str, "what to know of a pass: a large drop that the test cannot tell from chance"]
-    baseline_score: Annotated[float | None, "mean of the baseline, times 100, rounded to six digits"]
-    candidate_score: Annotated[float | None, "mean of the candidate"]
-    difference: Annotated[float | None, "candidate minus baseline, in points"]
-    standard_error: Annotated[float | None, "of the difference, in points; null if unknown"]
-    degrees_of_freedom: Annotated[float | None, "of that error; null if unknown, or if the variance is stated"]
+    baseline_score: Annotated[
+        float | None, "mean of the baseline, times 100, rounded to six digits", From("line.other", 6)
+    ]
+    candidate_score: Annotated[float | None, "mean of the candidate", From("line.first", 6)]
+    difference: Annotated[float | None, "candidate minus baseline, in points", From("line.difference", 6)]
+    standard_error: Annotated[
+        float | None, "of the difference, in points; null if unknown", From("line.comparison.standard_error", 6)
+    ]
+    degrees_of_freedom: Annotated[
+        float | None, "of that error; null if unknown, or if the variance is stated", From(_degrees)
+    ]
     p_drop: Annotated[Probability | None, "one-sided p of a drop, corrected over all comparisons; null if unknown"]
-    baseline_runs: Annotated[Count, "runs of the baseline"]
-    candidate_runs: Annotated[Count, "runs of the candidate"]
+    baseline_runs: Annotated[Count, "runs of the baseline", From("line.runs.1")]
+    candidate_runs: Annotated[Count, "runs of the candidate", From("line.runs.0")]
     worse: Annotated[list[Change], "of a regression: examples worse by half a mistake a run or more"]
     better: Annotated[list[Change], "of a regression: examples better by as much"]
 
@@ -59,80 +69,24 @@ class Check(TypedDict):
     exit_code: Annotated[int, "exit code of the command", Rule("enum", [one.value for one in Outcome])]
     candidate: Annotated[str, "the row that is checked"]
     baseline: Annotated[str, "the row that it is compared with"]
-    split: Annotated[str, "split", Rule("enum", SCORED)]
-    rule: Annotated[str, "what makes a drop a regression", Rule("enum", RULES)]
+    split: Annotated[str, "split", Rule("enum", SCORED), From("rules.split")]
+    rule: Annotated[str, "what makes a drop a regression", Rule("enum", RULES), From("rules.rule")]
     level: Annotated[
         float,
         "significance level, of a series as a whole; 0 turns the test off",
         Rule("minimum", 0),
         Rule("exclusiveMaximum", 1),
+        From("rules.level"),
     ]
     paired: Annotated[bool, "a paired test over test examples, of two probes"]
     across: Annotated[
-        list[Annotated[str, Rule("enum", ACROSS)]], "what may differ between the rows, as asked for (`--across`)"
+        list[Annotated[str, Rule("enum", ACROSS)]],
+        "what may differ between the rows, as asked for (`--across`)",
+        From("rules.across"),
     ]
     remarks: Annotated[list[str], "what differs between the rows, or is unknown"]
-    look: Annotated[Turn | None, "null without a state file, and if no test decided anything"]
+    look: Annotated[Turn | None, "null without a state file, and if no test decided anything", From("turn")]
     variance: Annotated[str, "where the variance between runs is from, if not from these two rows alone"]
     scope: Annotated[str, "what the decision is on, if that needs a word"]
     constant: Annotated[str, "on which datasets a row has the score of a constant answer; empty if on none"]
     findings: Annotated[list[Finding], "the score first, if there is one, then each task"]
-
-
-def records(decision: Decision) -> Check:
-    """The whole decision, for JSON."""
-    return {
-        "outcome": decision.outcome.words,
-        "exit_code": decision.exit_code,
-        "candidate": decision.candidate,
-        "baseline": decision.baseline,
-        "split": decision.rules.split,
-        "rule": decision.rules.rule,
-        "level": decision.rules.level,
-        "paired": decision.paired,
-        "across": list(decision.rules.across),
-        "remarks": list(decision.remarks),
-        "look": None if decision.turn is None else _of_turn(decision.turn),
-        "variance": decision.variance,
-        "scope": decision.scope,
-        "constant": decision.constant,
-        "findings": [of_finding(finding) for finding in decision.findings],
-    }
-
-
-def _of_turn(turn: Looked) -> Turn:
-    return {
-        "number": turn.number,
-        "looks": turn.looks,
-        "level": turn.level,
-        "spent": turn.spent,
-        "repeated": turn.repeated,
-        "refused": turn.refused,
-    }
-
-
-def of_finding(finding: DatasetDecision) -> Finding:
-    """One finding, for JSON."""
-    line = finding.line
-    degrees = line.comparison.degrees_of_freedom
-    return {
-        "name": finding.name,
-        "outcome": finding.outcome.words,
-        "reasons": list(finding.reasons),
-        "hint": finding.hint,
-        "baseline_score": _rounded(line.other),
-        "candidate_score": _rounded(line.first),
-        "difference": _rounded(line.difference),
-        "standard_error": _rounded(line.comparison.standard_error),
-        "degrees_of_freedom": None if degrees is None or math.isinf(degrees) else _rounded(degrees),
-        "p_drop": finding.p_drop,
-        "baseline_runs": line.runs[1],
-        "candidate_runs": line.runs[0],
-        "worse": [{"id": unit, "mistakes": change} for unit, change in finding.worse],
-        "better": [{"id": unit, "mistakes": change} for unit, change in finding.better],
-    }
-
-
-def _rounded(value: float | None) -> float | None:
-    """A score without the noise of sums of floats: 76.6894 and not 76.68939999999999."""
-    return None if value is None else round(value, 6)

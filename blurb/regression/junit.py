@@ -7,6 +7,7 @@ from datetime import UTC
 from typing import Any
 from xml.etree import ElementTree
 
+from blurb import records
 from blurb.regression import as_json
 from blurb.regression.decision import DatasetDecision, Decision, Outcome
 from blurb.regression.table import figures, flipped
@@ -74,8 +75,8 @@ def _of_suite(decision: Decision) -> dict[str, Any]:
 def _case(suite: ElementTree.Element, decision: Decision, finding: DatasetDecision) -> None:
     names = {"classname": _xml(decision.candidate), "name": _xml(finding.name)}
     case = ElementTree.SubElement(suite, "testcase", names)
-    known = as_json.of_finding(finding)
-    _properties(case, {name: known[name] for name in FIGURES if known[name] is not None})  # type: ignore[literal-required]
+    known = records.of(as_json.Finding, finding)
+    _properties(case, {name: known[name] for name in FIGURES if known[name] is not None})
     ElementTree.SubElement(case, "system-out").text = _xml(figures(finding))
     kind = {Outcome.REGRESSION: "failure", Outcome.CANNOT_JUDGE: "error"}.get(finding.outcome)
     if kind:

@@ -16,6 +16,7 @@ from typing import Annotated, TypedDict
 
 from blurb import tasks
 from blurb.messages.text import signed
+from blurb.records import From
 from blurb.results.comparison import ScoreComparison
 from blurb.results.score import SCORE, dataset_weights, weights_of_12
 from blurb.tasks import TWELVE
@@ -35,9 +36,13 @@ class PartLine(TypedDict):
     name: Annotated[str, "task type or dataset"]
     type: Annotated[str, "task type of a dataset; of a task type itself"]
     points: Annotated[float, "points of the score that it adds to the difference"]
-    low: Annotated[float | None, "95 % interval of these points; null if unknown"]
-    high: Annotated[float | None, "its upper end"]
-    share: Annotated[float | None, "per cent of the difference; null for a difference below a tenth of a point"]
+    low: Annotated[float | None, "95 % interval of these points; null if unknown", From("interval.0")]
+    high: Annotated[float | None, "its upper end", From("interval.1")]
+    share: Annotated[
+        float | None,
+        "per cent of the difference; null for a difference below a tenth of a point",
+        From(lambda part: None if part.share is None else 100 * part.share),
+    ]
 
 
 @dataclass(frozen=True)
@@ -56,13 +61,6 @@ class Part:
     points: float
     interval: tuple[float, float] | None
     share: float | None
-
-    @property
-    def line(self) -> PartLine:
-        """As a line of a table."""
-        low, high = self.interval or (None, None)
-        share = None if self.share is None else 100 * self.share
-        return PartLine(name=self.name, type=self.type, points=self.points, low=low, high=high, share=share)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from blurb.store.record import Record
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import read_json, size_of
+from blurb.tasks import ScoredSplit
 
 State = Literal["done", "running", "failed", "damaged", "to run"]
 STATES: tuple[State, ...] = get_args(State)
@@ -36,6 +37,17 @@ class TrialState:
     message: str = ""
     size: int = 0
     record: Record | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds of training and prediction, of a finished trial."""
+        made = None if self.record is None else self.record.provenance
+        return None if made is None else sum(filter(None, (made.train_seconds, made.predict_seconds)))
+
+    def score(self, split: ScoredSplit) -> float | None:
+        """The score times 100, where it has one: predictions from elsewhere may be of test alone."""
+        record = self.record
+        return None if record is None or not record.metrics[split] else 100 * record.score(split)
 
 
 def trials(store: Store, row: PlannedRow) -> list[TrialState]:

@@ -7,12 +7,13 @@ import io
 import json
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
+from blurb import records
 from blurb.messages.text import escaped
 
 if TYPE_CHECKING:
@@ -104,6 +105,39 @@ def show(
     for row in cells:
         table.add_row(*map(Text, row))
     out.print(table)
+
+
+class Column(NamedTuple):
+    """A column of a table for people.
+
+    :param source: attribute of what a line is of, or a function of it; the title by default
+    :param number: how a number is written, such as ".2f"; "" for a text, which stands on the left
+    """
+
+    title: str
+    source: str | Callable[[Any], object] = ""
+    number: str = ""
+
+    def cell(self, of: Any) -> object:
+        """The cell of a line; "" for None."""
+        source = self.source or self.title
+        value = records.follow(source, of) if isinstance(source, str) else source(of)
+        written = self.number and not isinstance(value, str)
+        return "" if value is None else format(value, self.number) if written else value
+
+
+def emit(form: str, record: type, sources: Sequence[Any], table: Sequence[Column] = ()) -> bool:
+    """Prints a record of each object as CSV or JSON, or a table of them for people; returns whether it was the table.
+
+    :param table: without columns nothing is printed of a table
+    """
+    if form != "table":
+        lines = [records.of(record, source) for source in sources]
+        click.echo(render(records.columns(record), [list(line.values()) for line in lines], form), nl=False)
+    elif table:
+        numbers = [column.title for column in table if column.number]
+        show([column.title for column in table], [[each.cell(one) for each in table] for one in sources], form, numbers)
+    return form == "table"
 
 
 def render(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
@@ -15,30 +16,71 @@ from blurb.data.splits import elsewhere
 from blurb.data.verify import examine
 from blurb.messages.errors import DataError
 from blurb.options import Option
-from blurb.records import Count, columns
+from blurb.records import Count, From
 from blurb.tasks import SPLITS, Split
-from blurb.terminal.output import show
+from blurb.terminal.output import Column, emit
 
 if TYPE_CHECKING:
     from blurb.data.verify import Verification
 
 
+def _cell(split: Split, finding: Verification) -> str:
+    there, printed = finding.counts.get(split), finding.task.sizes.get(split)
+    text = "-" if there is None else f"{there:,}"
+    return text if printed in (None, there) else f"{text} ({printed:,})"
+
+
+def _verdict(finding: Verification) -> str:
+    if finding.errors:
+        return "unreadable"
+    if finding.verdict is None:
+        return "missing"
+    return finding.verdict
+
+
+def _told(finding: Verification) -> str:
+    """The verdict, and which splits are missing if some are there."""
+    some = finding.missing and finding.verdict is not None and not finding.errors
+    return _verdict(finding) + (f", missing: {', '.join(finding.missing)}" if some else "")
+
+
 class Verified(TypedDict):
     """Sizes and identity of a dataset in a data folder."""
 
-    task: Annotated[str, "name of the task, as in `blurb tasks`"]
-    unit: Annotated[str, "what the sizes count"]
-    train: Annotated[Count | None, "size of train; null if it is missing or unreadable"]
-    train_printed: Annotated[Count | None, "size in the paper's Table 3; null if it has none"]
-    dev: Annotated[Count | None, "size of dev; null if it is missing or unreadable"]
-    dev_printed: Annotated[Count | None, "size in the paper's Table 3; null if it has none"]
-    test: Annotated[Count | None, "size of test; null if it is missing or unreadable"]
-    test_printed: Annotated[Count | None, "size in the paper's Table 3; null if it has none"]
+    task: Annotated[str, "name of the task, as in `blurb tasks`", From("task.name")]
+    unit: Annotated[str, "what the sizes count", From("task.unit")]
+    train: Annotated[
+        Count | None, "size of train; null if it is missing or unreadable", From(lambda one: one.counts.get("train"))
+    ]
+    train_printed: Annotated[
+        Count | None, "size in the paper's Table 3; null if it has none", From(lambda one: one.task.sizes.get("train"))
+    ]
+    dev: Annotated[
+        Count | None, "size of dev; null if it is missing or unreadable", From(lambda one: one.counts.get("dev"))
+    ]
+    dev_printed: Annotated[
+        Count | None, "size in the paper's Table 3; null if it has none", From(lambda one: one.task.sizes.get("dev"))
+    ]
+    test: Annotated[
+        Count | None, "size of test; null if it is missing or unreadable", From(lambda one: one.counts.get("test"))
+    ]
+    test_printed: Annotated[
+        Count | None, "size in the paper's Table 3; null if it has none", From(lambda one: one.task.sizes.get("test"))
+    ]
     verdict: Annotated[
         Literal["identical", "counts only", "differs", "not known", "missing", "unreadable"],
         "whether these are BLURB's examples",
+        From(_verdict),
     ]
     missing: Annotated[list[Split], "splits without a file"]
+
+
+COLUMNS = (
+    Column("dataset", "task.name"),
+    Column("unit", "task.unit"),
+    *(Column(split, partial(_cell, split), "s") for split in SPLITS),
+    Column("verdict", _told),
+)
 
 
 @click_command("verify", prints=list[Verified])
@@ -64,13 +106,8 @@ def verify(
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
     findings = [examine(task, folder, trust=not full) for task in chosen]
-    if form == "table":
-        columns = ("dataset", "unit", *tasks.SPLITS, "verdict")
-        rows = [(f.task.name, f.task.unit, *(_cell(f, split) for split in tasks.SPLITS), _told(f)) for f in findings]
-        show(columns, rows, form, numbers=tasks.SPLITS)
+    if emit(form, Verified, findings, COLUMNS):
         click.echo("In brackets: the number in Table 3 of the paper, where it differs.")
-    else:
-        _show_plainly(findings, form)
     for finding in findings:
         sizes = {split: finding.task.sizes.get(split) for split in finding.counts}
         if finding.task.explanation and finding.counts and dict(finding.counts) != sizes:
@@ -86,31 +123,3 @@ def verify(
     bad = any(finding.verdict == "differs" for finding in findings)
     if bad or (not allow_missing and any(finding.missing for finding in findings)):
         raise SystemExit(1)
-
-
-def _cell(finding: Verification, split: Split) -> str:
-    there, printed = finding.counts.get(split), finding.task.sizes.get(split)
-    text = "-" if there is None else f"{there:,}"
-    return text if printed in (None, there) else f"{text} ({printed:,})"
-
-
-def _show_plainly(findings: list[Verification], form: str) -> None:
-    rows = []
-    for finding in findings:
-        sizes = (size for split in SPLITS for size in (finding.counts.get(split), finding.task.sizes.get(split)))
-        rows.append([finding.task.name, finding.task.unit, *sizes, _verdict(finding), list(finding.missing)])
-    show(columns(Verified), rows, form)
-
-
-def _verdict(finding: Verification) -> str:
-    if finding.errors:
-        return "unreadable"
-    if finding.verdict is None:
-        return "missing"
-    return finding.verdict
-
-
-def _told(finding: Verification) -> str:
-    """The verdict, and which splits are missing if some are there."""
-    some = finding.missing and finding.verdict is not None and not finding.errors
-    return _verdict(finding) + (f", missing: {', '.join(finding.missing)}" if some else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
@@ -17,14 +18,14 @@ from blurb.messages.errors import SettingsError, UnknownName
 from blurb.messages.text import grouped
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, Rule
+from blurb.records import Count, From, Rule
 from blurb.records import columns as keys
 from blurb.results import groups
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.score import SCORE, blurb_score
 from blurb.system.gc_control import freeze_gc, gc_disabled
 from blurb.tasks import TWELVE
-from blurb.terminal.output import console, say, show
+from blurb.terminal.output import Column, console, emit, say, show
 
 if TYPE_CHECKING:
     from blurb.leaderboard.ranking import Ranked, RankedRow
@@ -61,20 +62,37 @@ SCORES = Rule(
 )
 
 
+def _value(name: str, row: RowScores) -> float | None:
+    return ranking.of_row(row).values.get(name)
+
+
 class Published(TypedDict):
     """A published row that comes with blurb."""
 
-    row: Annotated[str, "model and source"]
-    version: Annotated[str, "edition, table or date"]
-    ner: Annotated[float | None, "mean of the type, times 100; null if a dataset of it is missing"]
-    pico: Annotated[float | None, "likewise"]
-    relation: Annotated[float | None, "likewise"]
-    similarity: Annotated[float | None, "likewise"]
-    document: Annotated[float | None, "likewise"]
-    qa: Annotated[float | None, "likewise"]
-    score: Annotated[float | None, "score as printed, or recomputed if none is"]
-    recomputed: Annotated[float | None, "mean of the six means; null if one is missing"]
-    numbers: Annotated[Literal["printed", "quoted", "recalled"], "how the numbers were come by"]
+    row: Annotated[str, "model and source", From("name")]
+    version: Annotated[str, "edition, table or date", From("version")]
+    ner: Annotated[
+        float | None, "mean of the type, times 100; null if a dataset of it is missing", From(partial(_value, "ner"))
+    ]
+    pico: Annotated[float | None, "likewise", From(partial(_value, "pico"))]
+    relation: Annotated[float | None, "likewise", From(partial(_value, "relation"))]
+    similarity: Annotated[float | None, "likewise", From(partial(_value, "similarity"))]
+    document: Annotated[float | None, "likewise", From(partial(_value, "document"))]
+    qa: Annotated[float | None, "likewise", From(partial(_value, "qa"))]
+    score: Annotated[float | None, "score as printed, or recomputed if none is", From(partial(_value, SCORE))]
+    recomputed: Annotated[
+        float | None, "mean of the six means; null if one is missing", From(lambda row: blurb_score(row.means()))
+    ]
+    numbers: Annotated[Literal["printed", "quoted", "recalled"], "how the numbers were come by", From("certainty")]
+
+
+PUBLISHED_COLUMNS = (
+    Column("row", "name"),
+    Column("version"),
+    *(Column(name, partial(_value, name), ".2f") for name in (*tasks.TYPES, SCORE)),
+    Column("recomputed", lambda row: blurb_score(row.means()), ".2f"),
+    Column("numbers", "certainty"),
+)
 
 
 @click_command("show", prints=list[Annotated[Row, SCORES]])
@@ -265,16 +283,8 @@ def published_rows(
     """
     from blurb.results import published
 
-    columns = keys(Published)
-    rows: list[tuple[object, ...]] = []
     chosen = published.ablations() if ablations else published.shipped()
-    for row in chosen:
-        entry = ranking.of_row(row)
-        means = (entry.values.get(name) for name in (*tasks.TYPES, SCORE))
-        rows.append((entry.name, row.version, *means, blurb_score(row.means()), row.certainty))
-    if form == "table":
-        rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
-    show(columns, rows, form, numbers=columns[2:-1])
+    emit(form, Published, chosen, PUBLISHED_COLUMNS)
     if form == "table":
         for row in chosen:
             for remark in row.remarks:
