@@ -18,7 +18,7 @@ import click
 
 import blurb
 from blurb.cli._made import Format
-from blurb.records import Rule
+from blurb.records import From, Rule
 from blurb.terminal.output import json_text
 
 FOLDER = Path(blurb.__file__).parent / "schemas"
@@ -59,7 +59,8 @@ def schema(kind: Any) -> Schema:
     """The JSON Schema of a type. An object has the keys of its record and no others."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        notes = (note if isinstance(note, Rule) else Rule("description", note) for note in arguments[1:])
+        about = [note for note in arguments[1:] if not isinstance(note, From)]
+        notes = (note if isinstance(note, Rule) else Rule("description", note) for note in about)
         return {**schema(arguments[0]), **{note.word: note.value for note in notes}}
     if origin is None and kind in TYPES:
         return {"type": TYPES[kind]}

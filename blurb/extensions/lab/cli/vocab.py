@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import click
 
+from blurb import records
 from blurb.cli._made import click_command
 from blurb.cli._options import TASKS_OR_FILES
 from blurb.extensions.lab.vocabulary import picture
 from blurb.extensions.reports.stats import TABLE_8
 from blurb.messages.errors import SettingsError
 from blurb.options import Argument, Option
-from blurb.records import Rule
+from blurb.records import From, Rule
 from blurb.terminal.output import json_text, show
 
 if TYPE_CHECKING:
@@ -24,44 +25,69 @@ if TYPE_CHECKING:
 class Model(TypedDict):
     """A tokenizer, over all datasets."""
 
-    model: Annotated[str, "name"]
+    model: Annotated[str, "name", From("name")]
     vocabulary: Annotated[
-        str, "SHA-256 of the entries by id: equal for equal vocabularies", Rule("pattern", "^[0-9a-f]{64}$")
+        str,
+        "SHA-256 of the entries by id: equal for equal vocabularies",
+        Rule("pattern", "^[0-9a-f]{64}$"),
+        From("hash"),
     ]
-    entries: Annotated[int, "size of the vocabulary"]
+    entries: Annotated[int, "size of the vocabulary", From("size")]
     lower_cases: Annotated[bool, "whether upper case is ignored"]
-    subtokens_per_word: Annotated[float | None, "sub-tokens without special tokens, by blank-separated words"]
-    subtokens_per_mention_word: Annotated[float | None, "the same within entity mentions"]
-    whole_mentions: Annotated[float | None, "share of the entity mentions of which no word is split, 0 to 1"]
-    unknown: Annotated[float | None, "share of sub-tokens that are the unknown token, 0 to 1"]
+    subtokens_per_word: Annotated[
+        float | None,
+        "sub-tokens without special tokens, by blank-separated words",
+        From(lambda one: one.share("pieces", "words")),
+    ]
+    subtokens_per_mention_word: Annotated[
+        float | None, "the same within entity mentions", From(lambda one: one.share("mention_pieces", "mention_words"))
+    ]
+    whole_mentions: Annotated[
+        float | None,
+        "share of the entity mentions of which no word is split, 0 to 1",
+        From(lambda one: one.share("whole", "mentions")),
+    ]
+    unknown: Annotated[
+        float | None,
+        "share of sub-tokens that are the unknown token, 0 to 1",
+        From(lambda one: one.share("unknown", "pieces")),
+    ]
 
 
 class Term(TypedDict):
     """How a model splits a term."""
 
-    model: Annotated[str, "name"]
-    term: Annotated[str, "the term"]
-    pieces: Annotated[list[str], "its pieces, in the letters of the term; [UNK] for an unknown one"]
+    model: Annotated[str, "name", From("0")]
+    term: Annotated[str, "the term", From("1")]
+    pieces: Annotated[
+        list[str], "its pieces, in the letters of the term; [UNK] for an unknown one", From(lambda one: list(one[2]))
+    ]
 
 
 class Dataset(TypedDict):
     """What a model makes of a dataset, all splits together."""
 
-    model: Annotated[str, "name"]
-    task: Annotated[str, "the task"]
-    inputs: Annotated[int, "sentences, pairs, questions"]
-    words: Annotated[int, "blank-separated words"]
-    subtokens: Annotated[int, "without special tokens"]
-    unknown: Annotated[int, "of these, the unknown token"]
-    mean_length: Annotated[float, "mean sub-tokens of an input, with special tokens"]
-    wiki_books: Annotated[float | None, "Gu et al., Table 8, vocabulary of Wiki + Books"]
-    pubmed: Annotated[float | None, "the same, vocabulary of PubMed"]
-    limit: Annotated[int, "maximum sub-tokens of an input in training"]
-    longer: Annotated[int, "inputs beyond it: cut, or read in windows"]
-    mentions: Annotated[int, "entity mentions (NER)"]
-    whole_mentions: Annotated[int, "of these, those of which no word is split"]
-    mention_words: Annotated[int, "words in mentions"]
-    mention_subtokens: Annotated[int, "their sub-tokens"]
+    model: Annotated[str, "name", From("0")]
+    task: Annotated[str, "the task", From("1")]
+    inputs: Annotated[int, "sentences, pairs, questions", From("2.inputs")]
+    words: Annotated[int, "blank-separated words", From("2.words")]
+    subtokens: Annotated[int, "without special tokens", From("2.pieces")]
+    unknown: Annotated[int, "of these, the unknown token", From("2.unknown")]
+    mean_length: Annotated[float, "mean sub-tokens of an input, with special tokens", From("2.mean_length")]
+    wiki_books: Annotated[
+        float | None,
+        "Gu et al., Table 8, vocabulary of Wiki + Books",
+        From(lambda one: TABLE_8.get(one[1], (None, None))[0]),
+    ]
+    pubmed: Annotated[
+        float | None, "the same, vocabulary of PubMed", From(lambda one: TABLE_8.get(one[1], (None, None))[1])
+    ]
+    limit: Annotated[int, "maximum sub-tokens of an input in training", From("2.limit")]
+    longer: Annotated[int, "inputs beyond it: cut, or read in windows", From("2.longer")]
+    mentions: Annotated[int, "entity mentions (NER)", From("2.mentions")]
+    whole_mentions: Annotated[int, "of these, those of which no word is split", From("2.whole")]
+    mention_words: Annotated[int, "words in mentions", From("2.mention_words")]
+    mention_subtokens: Annotated[int, "their sub-tokens", From("2.mention_pieces")]
 
 
 class Vocabularies(TypedDict):
@@ -108,14 +134,11 @@ def command(
         picture.check(plot)
     reports, notes = vocabulary(models, data, selection, terms, trust_remote_code)
     if form == "json":
-        whole: Vocabularies = {
-            "models": [_model(one) for one in reports],
-            "terms": _terms(reports),
-            "tasks": _tasks(reports),
-        }
+        models_ = [records.of(Model, one) for one in reports]
+        whole = {"models": models_, "terms": _terms(reports), "tasks": _tasks(reports)}
         click.echo(json_text(whole), nl=False)
     elif form == "csv":
-        lines: Sequence[Dataset] | Sequence[Term] = _tasks(reports) or _terms(reports)
+        lines = _tasks(reports) or _terms(reports)
         show(list(lines[0]), [list(line.values()) for line in lines], form)
     else:
         _print(reports)
@@ -125,49 +148,12 @@ def command(
         click.echo(note, err=True)
 
 
-def _model(report: VocabularyReport) -> Model:
-    return {
-        "model": report.name,
-        "vocabulary": report.hash,
-        "entries": report.size,
-        "lower_cases": report.lower_cases,
-        "subtokens_per_word": report.share("pieces", "words"),
-        "subtokens_per_mention_word": report.share("mention_pieces", "mention_words"),
-        "whole_mentions": report.share("whole", "mentions"),
-        "unknown": report.share("unknown", "pieces"),
-    }
+def _terms(reports: Sequence[VocabularyReport]) -> list[dict[str, Any]]:
+    return [records.of(Term, (one.name, term, pieces)) for one in reports for term, pieces in one.terms.items()]
 
 
-def _terms(reports: Sequence[VocabularyReport]) -> list[Term]:
-    return [
-        {"model": one.name, "term": term, "pieces": list(pieces)}
-        for one in reports
-        for term, pieces in one.terms.items()
-    ]
-
-
-def _tasks(reports: Sequence[VocabularyReport]) -> list[Dataset]:
-    return [
-        {
-            "model": report.name,
-            "task": task,
-            "inputs": dataset.inputs,
-            "words": dataset.words,
-            "subtokens": dataset.pieces,
-            "unknown": dataset.unknown,
-            "mean_length": dataset.mean_length,
-            "wiki_books": TABLE_8.get(task, (None, None))[0],
-            "pubmed": TABLE_8.get(task, (None, None))[1],
-            "limit": dataset.limit,
-            "longer": dataset.longer,
-            "mentions": dataset.mentions,
-            "whole_mentions": dataset.whole,
-            "mention_words": dataset.mention_words,
-            "mention_subtokens": dataset.mention_pieces,
-        }
-        for report in reports
-        for task, dataset in report.datasets.items()
-    ]
+def _tasks(reports: Sequence[VocabularyReport]) -> list[dict[str, Any]]:
+    return [records.of(Dataset, (one.name, task, counts)) for one in reports for task, counts in one.datasets.items()]
 
 
 def _print(reports: Sequence[VocabularyReport]) -> None:

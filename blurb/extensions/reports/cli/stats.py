@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import click
 
+from blurb import records
 from blurb.cli._made import click_command
 from blurb.data.splits import elsewhere, path_of, read_split
 from blurb.extensions.reports.cli._data import chosen
@@ -16,12 +17,12 @@ from blurb.extensions.reports.stats import RULE, TABLE_8, measure
 from blurb.formulations._base import majority_score
 from blurb.messages.errors import DataError
 from blurb.options import Option
-from blurb.records import Count
+from blurb.records import Count, From
 from blurb.tasks import SPLITS, Split
 from blurb.terminal.output import json_text, show
 
 if TYPE_CHECKING:
-    from blurb.extensions.reports.stats import Lengths, Statistics
+    from blurb.extensions.reports.stats import Statistics
 
 MOST_LABELS = 50
 """Maximum number of labels listed per dataset; a task file may declare any number."""
@@ -31,11 +32,11 @@ class Sizes(TypedDict):
     """Lengths of inputs."""
 
     mean: Annotated[float, "mean length"]
-    p5: Annotated[Count, "length that 5 % of the inputs do not exceed"]
-    p25: Annotated[Count, "length that 25 % of the inputs do not exceed"]
-    p50: Annotated[Count, "length that 50 % of the inputs do not exceed"]
-    p75: Annotated[Count, "length that 75 % of the inputs do not exceed"]
-    p95: Annotated[Count, "length that 95 % of the inputs do not exceed"]
+    p5: Annotated[Count, "length that 5 % of the inputs do not exceed", From("quantiles.5")]
+    p25: Annotated[Count, "length that 25 % of the inputs do not exceed", From("quantiles.25")]
+    p50: Annotated[Count, "length that 50 % of the inputs do not exceed", From("quantiles.50")]
+    p75: Annotated[Count, "length that 75 % of the inputs do not exceed", From("quantiles.75")]
+    p95: Annotated[Count, "length that 95 % of the inputs do not exceed", From("quantiles.95")]
     longest: Annotated[Count, "greatest length"]
     longest_id: Annotated[str, "id of the first of the longest inputs"]
 
@@ -43,37 +44,45 @@ class Sizes(TypedDict):
 class Table8(TypedDict):
     """Mean lengths in Table 8 of Gu et al."""
 
-    wiki_books: Annotated[float, "BERT's"]
-    pubmed: Annotated[float, "PubMedBERT's"]
+    wiki_books: Annotated[float, "BERT's", From("0")]
+    pubmed: Annotated[float, "PubMedBERT's", From("1")]
 
 
 class Gold(TypedDict):
     """The gold scores."""
 
-    mean: Annotated[float, "mean"]
-    sd: Annotated[float, "standard deviation"]
+    mean: Annotated[float, "mean", From("0")]
+    sd: Annotated[float, "standard deviation", From("1")]
 
 
 class Described(TypedDict):
     """Statistics of a split."""
 
-    task: Annotated[str, "name of the task, as in `blurb tasks`"]
+    task: Annotated[str, "name of the task, as in `blurb tasks`", From("task.name")]
     split: Annotated[Split, "split"]
-    unit: Annotated[str, "what `units` counts"]
+    unit: Annotated[str, "what `units` counts", From("task.unit")]
     units: Annotated[Count, "size in that unit"]
     inputs: Annotated[Count, "number of examples"]
     words: Annotated[Sizes, "lengths in words"]
-    sub_tokens: Annotated[Sizes | None, "lengths in sub-tokens; null without --model"]
+    sub_tokens: Annotated[Sizes | None, "lengths in sub-tokens; null without --model", From("subtokens")]
     limit: Annotated[Count | None, "longest input that training reads, in sub-tokens; null without --model"]
     truncated: Annotated[Count | None, "inputs that are cut; null without --model"]
     windowed: Annotated[Count | None, "inputs read in windows; null without --model"]
-    table_8: Annotated[Table8 | None, "mean lengths of two vocabularies in Table 8 of Gu et al.; null outside BLURB"]
+    table_8: Annotated[
+        Table8 | None,
+        "mean lengths of two vocabularies in Table 8 of Gu et al.; null outside BLURB",
+        From(lambda one: TABLE_8.get(one.task.name)),
+    ]
     labels: Annotated[dict[str, Count], "count of each label"]
     score: Annotated[Gold | None, "of the gold scores (similarity); null for other types"]
-    adjacent_entities: Annotated[Count | None, "entities that touch another of their type; null for other types"]
+    adjacent_entities: Annotated[
+        Count | None, "entities that touch another of their type; null for other types", From("adjacent")
+    ]
     io_ceiling: Annotated[float | None, "F1 of perfect IO tags, times 100; null for other types"]
     majority: Annotated[float | None, "score of the most frequent answer, times 100; null without train"]
-    examples_per_word: Annotated[float | None, "examples divided by mean words per example; null but for train"]
+    examples_per_word: Annotated[
+        float | None, "examples divided by mean words per example; null but for train", From("ratio")
+    ]
     expected: Annotated[
         Literal["bigrams", "sequence"] | None,
         "what is expected to win: bigrams below a ratio of 1,500; null but for train, and for tags and scores",
@@ -117,54 +126,15 @@ def stats(
     if form == "table":
         _show_tables(splits)
     elif form == "json":
-        click.echo(json_text([record(one) for one in splits]), nl=False)
+        click.echo(json_text([records.of(Described, one) for one in splits]), nl=False)
     else:
-        rows_ = [_flat(record(one)) for one in splits]
+        rows_ = [_flat(records.of(Described, one)) for one in splits]
         columns = list(dict.fromkeys(column for row in rows_ for column in row))
         show(columns, [[row.get(column) for column in columns] for row in rows_], form)
     if plot is not None:
         input_lengths.write(splits, plot)
     for note in notes:
         click.echo(note, err=True)
-
-
-def record(split: Statistics) -> Described:
-    """All statistics of a split, for JSON."""
-    published = TABLE_8.get(split.task.name)
-    return {
-        "task": split.task.name,
-        "split": split.split,
-        "unit": split.task.unit,
-        "units": split.units,
-        "inputs": split.inputs,
-        "words": _lengths(split.words),
-        "sub_tokens": None if split.subtokens is None else _lengths(split.subtokens),
-        "limit": split.limit,
-        "truncated": split.truncated,
-        "windowed": split.windowed,
-        "table_8": None if published is None else {"wiki_books": published[0], "pubmed": published[1]},
-        "labels": dict(split.labels),
-        "score": None if split.score is None else {"mean": split.score[0], "sd": split.score[1]},
-        "adjacent_entities": split.adjacent,
-        "io_ceiling": split.io_ceiling,
-        "majority": split.majority,
-        "examples_per_word": split.ratio,
-        "expected": split.expected,
-    }
-
-
-def _lengths(sizes: Lengths) -> Sizes:
-    at = sizes.quantiles
-    return {
-        "mean": sizes.mean,
-        "p5": at[5],
-        "p25": at[25],
-        "p50": at[50],
-        "p75": at[75],
-        "p95": at[95],
-        "longest": sizes.longest,
-        "longest_id": sizes.longest_id,
-    }
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
