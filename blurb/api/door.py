@@ -8,7 +8,7 @@ import functools
 import inspect
 import numbers
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
@@ -36,6 +36,7 @@ TYPES: Mapping[Any, tuple[str, Any]] = {
     dict: ("a mapping", Mapping),
     Mapping: ("a mapping", Mapping),
     collections.abc.Callable: ("a function", Callable),
+    Sized: ("a table", Sized),
     RowScores: ("a row", RowScores),
     HasRows: ("results with one row", HasRows),
     LoadedModel: ("a loaded model", LoadedModel),

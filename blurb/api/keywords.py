@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from blurb.api.running import execute
 from blurb.messages.errors import UnknownName
 from blurb.planning.named_models import NamedModel
-from blurb.planning.options import Given, Keep, Row, RunOptions, Tokenizer
+from blurb.planning.options import Given, Keep, RunOptions, Tokenizer
 from blurb.planning.run_file import with_file
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.regression.rules import Rules
+from blurb.results.references import Row
 
 if TYPE_CHECKING:
     from blurb.api.results import Results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from blurb.scoring.scores import MatchedAnswers, Score
     from blurb.tasks import Task
 
-Predictions: TypeAlias = Path | str | Mapping[str, Any] | Sequence[Any]
+Predictions: TypeAlias = Path | str | Mapping[str, Any] | Sequence[Any] | Sized
 Names: TypeAlias = Mapping[str, str]
 
 

@@ -18,10 +18,10 @@ from blurb.options import Option, option, parameters
 from blurb.planning.named_models import Model, NamedModel, Tokenizer, read
 from blurb.protocols.settings import MOST_SEEDS
 from blurb.results import ACROSS as DIFFERENCES
-from blurb.results.references import Row
 
 if TYPE_CHECKING:
     from blurb.regression import Rules
+    from blurb.results.references import Row
 
 __all__ = ["KEEP", "Given", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
 Given: TypeAlias = Model | NamedModel
