@@ -17,8 +17,8 @@ from pathlib import Path
 
 import torch
 
+from blurb.checkpoints.reading import hide_progress
 from blurb.checkpoints.scratch import wordpiece
-from blurb.checkpoints.transformers_log import hide_progress
 from blurb.extensions.lab.attention import attention
 
 GUIDE = Path(__file__).parents[1] / "docs" / "extensions" / "attention.md"

@@ -1,4 +1,4 @@
-"""Fine-tuning in bf16 on a processor without AVX-512: products in float32 (blurb.training.bf16) beside torch's own.
+"""Fine-tuning in bf16 on a processor without AVX-512: products in float32 (blurb.training.hardware) beside torch's own.
 
     python -m benchmarks.bf16_products --model FOLDER --data DATA [--task biosses] [--updates 4] [--batch-size 16]
 

@@ -11,7 +11,7 @@ from blurb import fields, formulations, tasks
 from blurb.api.running import announced, run_trials
 from blurb.messages.errors import SettingsError, Tell, tell_damage
 from blurb.messages.spelling import opt
-from blurb.planning import ablation_tables, ablations, plan, preflight
+from blurb.planning import ablations, plan, preflight
 from blurb.planning.options import AblateOptions
 from blurb.planning.request import check_writable, typed_settings
 from blurb.results import from_store
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Ablation:
     """A finished ablation.
 
-    :param lines: of the table, see `blurb.planning.ablation_tables`
+    :param lines: of the table, see `blurb.planning.ablations`
     :param files: that were written
     :param failed: trials that failed
     """
@@ -124,11 +124,11 @@ def _write_tables(
 ) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
     """Writes the tables from the current store; returns their lines and files."""
     results = _results(requests, tell)
-    lines = ablation_tables.lines(grid, results, [task.name for task in requests[0].tasks])
+    lines = ablations.lines(grid, results, [task.name for task in requests[0].tasks])
     parts = [part for row in results if row for part in row.note.split("; ") if part not in title]
     notes = "; ".join(dict.fromkeys(parts))
     caption = f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title
-    return lines, ablation_tables.write(grid, lines, out, caption)
+    return lines, ablations.write(grid, lines, out, caption)
 
 
 def _results(requests: list[Request], tell: Tell = tell_damage) -> list[RowScores | None]:

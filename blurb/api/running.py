@@ -18,7 +18,7 @@ from blurb.execution import engines
 from blurb.messages.errors import BlurbError, Tell, safe_message, tell_damage
 from blurb.planning import plan, preflight
 from blurb.planning.options import RunOptions
-from blurb.planning.run_warnings import left_out, warnings_of
+from blurb.planning.quick_checks import left_out, warnings_of
 from blurb.results import tables
 from blurb.store.store import Store
 from blurb.terminal import estimate

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints import architecture_checks, loading
-from blurb.checkpoints.config_checks import check_code, check_config
+from blurb.checkpoints.architecture_checks import check_code, check_config
 from blurb.checkpoints.encoder_size import EncoderSize, size_of
 from blurb.checkpoints.reading import blamed, read_json
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
@@ -31,7 +31,7 @@ class Checkpoint:
     ModelError that names the file if it is missing or invalid.
 
     :param remote_code: whether a person allowed the code of the checkpoint
-    :param casing: "cased" or "uncased" to override the tokenizer's files, see `blurb.checkpoints.casing`
+    :param casing: "cased" or "uncased" to override the tokenizer's files, see `blurb.checkpoints.tokenizer_files`
     """
 
     folder: Path

@@ -14,8 +14,8 @@ from pathlib import Path
 from string import ascii_letters, digits, punctuation
 from typing import Any
 
+from blurb.checkpoints.reading import errors_alone
 from blurb.checkpoints.tokenizer_files import SENTENCEPIECE, steps
-from blurb.checkpoints.transformers_log import errors_alone
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
 

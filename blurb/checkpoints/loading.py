@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.architecture_checks import check_embeddings, check_type
-from blurb.checkpoints.casing import with_casing
 from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
-from blurb.checkpoints.reading import blamed
-from blurb.checkpoints.transformers_log import errors_alone, hide_progress
+from blurb.checkpoints.reading import blamed, errors_alone, hide_progress
+from blurb.checkpoints.tokenizer_files import with_casing
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
 
@@ -61,7 +60,7 @@ def load_tokenizer(folder: Path, config: Any, switches: Mapping[str, Any], remot
 
     :param config: of the encoder, which may decide the class; None for a tokenizer alone
     :param switches: content of tokenizer_config.json
-    :param casing: "cased" or "uncased" to override its files, see `blurb.checkpoints.casing`
+    :param casing: "cased" or "uncased" to override its files, see `blurb.checkpoints.tokenizer_files`
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 

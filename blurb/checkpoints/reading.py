@@ -7,12 +7,16 @@ check foresees become a ModelError in `blamed`.
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from blurb.checkpoints import unchanged
+from blurb.checkpoints.source import Source
 from blurb.messages.errors import BlurbError, ModelError
 from blurb.system.files import read_bytes
 
@@ -79,3 +83,48 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
 def shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def hide_progress() -> None:
+    """Turns off the progress bars of transformers; blurb shows its own."""
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+
+
+@contextmanager
+def errors_alone() -> Iterator[None]:
+    """Without the warnings of transformers about what is meant to be so."""
+    from transformers.utils import logging as transformers_logging
+
+    before = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(before)
+
+
+def encoder_of(source: Source) -> tuple[Any, bool]:
+    """`Checkpoint.load_encoder` of a resolved model, as a copy for the caller.
+
+    Copying takes a third of the time of loading. Encoders that draw random weights while loading are loaded every
+    time, as these weights depend on the seed of the trial.
+    """
+    if source.weights in _kept:
+        encoder, trained_pooler = _kept[source.weights]
+        return copy.deepcopy(encoder), trained_pooler
+    import torch
+
+    before = torch.get_rng_state()
+    _kept.clear()  # first, or two of them would be there
+    encoder, trained_pooler = source.checkpoint.load_encoder()
+    unchanged.check(source)  # they may have been overwritten while they were read
+    if torch.equal(before, torch.get_rng_state()) and not source.remote_code:
+        _kept[source.weights] = encoder, trained_pooler
+        encoder = copy.deepcopy(encoder)
+    return encoder, trained_pooler
+
+
+_kept: dict[str, tuple[Any, bool]] = {}
+"""By the hash of its weights."""

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from blurb.checkpoints import downloads, hub
+from blurb.checkpoints import hub
 from blurb.checkpoints.reading import reason
 from blurb.messages.errors import ModelError
 from blurb.names import by_number, known_as
@@ -90,7 +90,7 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> P
     """
     place = folder_or_id(reference)
     if isinstance(place, Path):
-        record = downloads.read(place)
+        record = hub.read(place)
         return Place(place, record.revision, _casing(record.repository)) if record else Place(place)
     repository, at = place
     folder = hub.fetch(repository, revision or at or None, remote_code)

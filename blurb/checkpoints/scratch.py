@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb import tasks
-from blurb.checkpoints.transformers_log import hide_progress
+from blurb.checkpoints.reading import hide_progress
 from blurb.data import read_split
 from blurb.data.raw import columns
 from blurb.data.schema import Example

@@ -1,16 +1,18 @@
-"""Checks the (untrusted) files of a tokenizer: sizes, token ids, and how long a text may become."""
+"""Checks the (untrusted) files of a tokenizer: sizes, token ids, casing, and how long a text may become."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import check_size, read_json, shortened
+from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
+from blurb.messages.spelling import opt
 
 MOST_ID = 10_000_000
 """Tokenizers allocate memory up to the highest id."""
@@ -143,3 +145,46 @@ def _longest_replacement(charsmap: str) -> int:
         table = base64.b64decode(charsmap)
         return max(1, *map(len, table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")))
     return 1
+
+
+def with_casing(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callable[..., Any]) -> Tokenizer:
+    """The tokenizer as it is, or reloaded so that it keeps upper case.
+
+    :param casing: "cased", "uncased", or "" to follow its files
+    :param reload: reloads the tokenizer with further options of `from_pretrained`
+    :raises ModelError: if the files lower-case a cased vocabulary and `casing` is "", or if `casing` contradicts them
+    """
+    if not tokenizer.lower_cases:
+        if casing == "uncased":
+            raise ModelError(
+                f"{opt('casing', 'uncased')} is not possible, as the tokenizer keeps upper case",
+                where=folder,
+                fix=f"remove {opt('casing')}.",
+            )
+        return tokenizer
+    capitals, entries = tokenizer.capitals
+    if casing == "cased":
+        if not tokenizer.lowers_a_cased_vocabulary():
+            raise ModelError(
+                f"{opt('casing', 'cased')} is not possible, as the vocabulary is lower case",
+                where=folder,
+                fix=f"remove {opt('casing')}.",
+            )
+        # Accents follow: BERT's normaliser strips them where it lower-cases, unless the files say otherwise.
+        cased = Tokenizer(reload(do_lower_case=False))
+        if cased.lower_cases:
+            raise ModelError(
+                "the tokenizer lower-cases text despite do_lower_case",
+                where=folder,
+                fix="remove lower-casing from the normalizer in tokenizer.json.",
+            )
+        return cased
+    if not casing and tokenizer.lowers_a_cased_vocabulary():
+        raise ModelError(
+            f"the tokenizer lower-cases all text, but {capitals:,} of the {entries:,} entries of its "
+            "vocabulary have upper case and would never be used.",
+            where=folder,
+            fix=f"Choose {opt('casing', 'cased')} to keep upper case, or {opt('casing', 'uncased')} to lower-case "
+            "as its files say.",
+        )
+    return tokenizer

@@ -10,7 +10,7 @@ from blurb.api.ablation import ablate
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._made import WithSettings, click_command
 from blurb.options import Argument
-from blurb.planning import ablation_tables
+from blurb.planning import ablations
 from blurb.planning.options import AblateOptions
 from blurb.terminal.output import Picture, show
 
@@ -30,8 +30,8 @@ def command(model: Annotated[str, Argument(complete="models")], *, plot: Picture
     done = ablate(options, plot)
     if done is None:
         return
-    numbers = [column.replace("_", " ") for column in ablation_tables.NUMBERS]
-    show(ablation_tables.titles(), [ablation_tables.readable(line) for line in done.lines], "table", numbers=numbers)
+    numbers = [column.replace("_", " ") for column in ablations.NUMBERS]
+    show(ablations.titles(), [ablations.readable(line) for line in done.lines], "table", numbers=numbers)
     drawn = f"   plot: {plot.path}" if plot else ""
     click.echo(f"Tables: {', '.join(map(str, done.files))}{drawn}   trials: {options.output}")
     if done.failed:

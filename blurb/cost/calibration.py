@@ -24,9 +24,8 @@ from blurb.inputs.texts import encode_texts
 from blurb.protocols.protocol import complete
 from blurb.training.batches import collate
 from blurb.training.embedding import train_used_rows
-from blurb.training.hardware import Precision, choose_device, seed_everything
+from blurb.training.hardware import Precision, choose_device, seed_everything, trim_heap
 from blurb.training.loop import Trainer
-from blurb.training.memory import trim_heap
 from blurb.training.network import Network
 
 clock = time.perf_counter

@@ -13,11 +13,10 @@ from blurb import formulations, tasks
 from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.data.schema import Example
 from blurb.execution.data_sources import load_data
-from blurb.execution.job import Job
-from blurb.execution.units import units_of
+from blurb.execution.job import Job, units_of
 from blurb.formulations._base import Formulation
-from blurb.inputs.cache import features_key, stored_lengths
 from blurb.inputs.features import Features
+from blurb.inputs.tokenized_split import features_key, stored_lengths
 from blurb.learners.base import Subset
 from blurb.protocols.settings import Settings, limits
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints import Checkpoint, weights
+from blurb.checkpoints.architecture_checks import config_faults
 from blurb.checkpoints.checkpoint import CONFIG
-from blurb.checkpoints.config_checks import config_faults
 from blurb.checkpoints.tokenizer_files import TOKENIZERS
 from blurb.doctor._base import Fact, Problem, Report, of_error
 from blurb.inputs.tokenizer import Tokenizer

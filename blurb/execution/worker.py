@@ -21,10 +21,9 @@ from blurb.checkpoints import unchanged
 from blurb.data import TaskData
 from blurb.execution.data_sources import load_data
 from blurb.execution.environment import environment
-from blurb.execution.job import Job, TrialOutcome
+from blurb.execution.job import Job, TrialOutcome, predictions_of, units_of
 from blurb.execution.job_queue import Reporter, TrialProgress
-from blurb.execution.units import predictions_of, units_of
-from blurb.inputs import cache
+from blurb.inputs import tokenized_split
 from blurb.learners import building, saved_models
 from blurb.learners.base import Subset
 from blurb.messages.errors import BlurbError, DataError, SettingsError, TrainingError, safe_message
@@ -39,7 +38,7 @@ from blurb.store.store import Store
 from blurb.system import gc_control, launchers, leases
 from blurb.system.files import write_json
 from blurb.system.leases import Lease
-from blurb.training import memory, tracking
+from blurb.training import hardware, tracking
 
 log = logging.getLogger("blurb")
 
@@ -103,7 +102,7 @@ def _execute(
                 put = store.put(aside, path, lease, replace=outdated)
     finally:
         gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
-        memory.trim_heap()
+        hardware.trim_heap()
     gc_control.freeze_gc()  # not after an error, whose traceback holds the learner
     row_contents.failure_of(path).unlink(missing_ok=True)
     checkpoints.remove(path)
@@ -187,7 +186,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
             "train_seconds": round(fitted - clock + learner.facts.get("resumed", {}).get("seconds", 0.0), 2),
             "predict_seconds": round(time.perf_counter() - fitted, 2),
             "train_units": len(units["train"].used),
-            "features_version": cache.VERSION,
+            "features_version": tokenized_split.VERSION,
             "predicted": _predicted(job, content.task),
             **learner.facts,
         }

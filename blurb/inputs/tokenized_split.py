@@ -1,15 +1,21 @@
-"""Tokenized inputs of a split: their lengths, and the effect of the maximum length."""
+"""Tokenized inputs of a split: their lengths, the effect of the maximum length, and their cache."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from blurb.inputs.features import Features
+from blurb.inputs.features import Features, Ints
+from blurb.system.cache import home
+from blurb.system.files import replacing
 
 
 @dataclass(frozen=True)
@@ -41,4 +47,44 @@ class TokenizedSplit:
 
 
 Read = Callable[[Any, Sequence[Any]], TokenizedSplit]
-"""A function from a task and the rows of a split; `blurb.checkpoints.lengths` makes one from a checkpoint."""
+"""A function from a task and the rows of a split; `blurb.checkpoints.encoder_size` makes one from a checkpoint."""
+
+
+VERSION = 7
+"""Raised by hand when a change gives other ids for the same input."""
+
+
+def features_key(units: str, tokenizer: str, max_length: int) -> dict[str, object]:
+    """The key of a split's features.
+
+    :param units: key of its examples (data hash, split, options)
+    :param tokenizer: hash of the tokenizer
+    """
+    return {"units": units, "tokenizer": tokenizer, "max_length": max_length}
+
+
+def stored_lengths(key: Mapping[str, object]) -> tuple[Ints, Ints] | None:
+    """Number of sub-tokens and example of each row, without reading the ids; None if they are not cached."""
+    with contextlib.suppress(Exception), np.load(_path(key)) as arrays:  # damaged in whatever way: as if not there
+        return np.diff(arrays["ids.offsets"]), arrays["example_index"]
+    return None
+
+
+def cached(key: Mapping[str, object], build: Callable[[], Features]) -> Features:
+    """The features of `key`, read from the cache or else built and cached.
+
+    Files are written atomically, so several processes may use the cache at once. A cache that cannot be written or
+    read never fails a run.
+    """
+    path = _path(key)
+    with contextlib.suppress(Exception):  # not there, or damaged: numpy and zipfile raise whatever they come across
+        return Features.read(path)
+    features = build()
+    with contextlib.suppress(Exception), replacing(path) as aside:
+        features.save(aside)
+    return features
+
+
+def _path(key: Mapping[str, object]) -> Path:
+    text = json.dumps({**key, "version": VERSION}, sort_keys=True)
+    return home() / "features" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"

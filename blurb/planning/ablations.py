@@ -1,12 +1,21 @@
-"""The grids of Tables 12 to 14 of Gu et al., from `ablations.csv`, whose rows have the order of the cells."""
+"""Tables 12 to 14 of Gu et al.: their grids (`ablations.csv`, in the order of the cells), and the tables of a run."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
+
+from blurb.messages.text import probability, signed
+from blurb.results import schema
+from blurb.results.row_scores import RowScores
+from blurb.statistics.welch import compare
+from blurb.store.trial import short_weights
+from blurb.system.files import write_whole
 
 POOLING_INPUT = "markers"
 """The axis `pooling` is the part of Table 14 with this relation input, the only one with three poolings."""
@@ -70,3 +79,80 @@ def grid(axis: str) -> Grid:
 def _lines() -> list[dict[str, str]]:
     text = (files("blurb.planning") / "ablations.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
+
+
+SCHEMA = 1
+SHOWN = ("cell", "task", "mean", "sd", "seeds", "difference", "p", "verdict", "published", "published_difference")
+NUMBERS = ("mean", "sd", "seeds", "difference", "p", "published", "published_difference")
+COLUMNS = ("schema", "axis", "model", "weights", "protocol", "overrides", "precision", "data", *SHOWN)
+
+
+def lines(grid: Grid, results: Sequence[RowScores | None], datasets: Sequence[str]) -> list[dict[str, str]]:
+    """A line per cell and dataset, in the order of the grid.
+
+    :param results: the row of each cell in the store, None if missing
+    """
+    table = []
+    for index, (cell, result) in enumerate(zip(grid.cells, results, strict=True)):
+        for dataset in datasets:
+            values = _values(result, dataset)
+            line = {"cell": cell.text, "task": dataset, "seeds": str(len(values))}
+            if values:
+                line["mean"] = f"{statistics.fmean(values):.2f}"
+            if len(values) > 1:
+                line["sd"] = f"{statistics.stdev(values):.2f}"
+            published = cell.published.get(dataset)
+            if published is not None:
+                line["published"] = f"{published:.2f}"
+            if index:
+                comparison = compare(values, _values(results[0], dataset))
+                line["verdict"] = comparison.verdict
+                if comparison.difference is not None:
+                    line["difference"] = signed(comparison.difference)
+                if comparison.p is not None:
+                    line["p"] = f"{comparison.p:.4f}"
+                if published is not None:
+                    line["published_difference"] = signed(published - grid.cells[0].published[dataset])
+            else:
+                line["verdict"] = "default"
+            if result is not None:
+                made = result.configuration
+                line |= {"protocol": made.protocol, "overrides": made.overrides_text, "precision": made.precision}
+                line |= {"model": result.model, "weights": short_weights(result.weights), "data": result.data}
+            table.append({"schema": str(SCHEMA), "axis": grid.axis, **line})
+    return table
+
+
+def write(grid: Grid, found: list[dict[str, str]], folder: Path, caption: str) -> tuple[Path, Path]:
+    """Writes both files of an axis to a folder, which is created if necessary; replaces an earlier ablation."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table, page = folder / f"{grid.axis}.csv", folder / f"{grid.axis}.md"
+    schema.write(table, COLUMNS, found)
+    write_whole(page, _markdown(grid, found, caption).encode())
+    return table, page
+
+
+def titles() -> list[str]:
+    """The column headings of the readable table."""
+    return [column.replace("_", " ") for column in SHOWN]
+
+
+def readable(line: Mapping[str, str]) -> list[str]:
+    """The cells of a line in the readable table, with rounded p-values (the CSV file has four digits)."""
+    p = line.get("p", "")
+    return [probability(float(p)) if column == "p" and p else line.get(column, "") for column in SHOWN]
+
+
+def _values(result: RowScores | None, dataset: str) -> list[float]:
+    return result.values(dataset) if result is not None else []
+
+
+def _markdown(grid: Grid, found: list[dict[str, str]], caption: str) -> str:
+    rules = ["---:" if column in NUMBERS else "---" for column in SHOWN]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in [titles(), rules, *map(readable, found)])
+    source = f"Published: PubMedBERT in {grid.source}. " if any("published" in line for line in found) else ""
+    return (
+        f"# Ablation: {grid.axis}\n\n{caption}\n\n{table}\n\n"
+        f"{source}Differences are from the first cell; the verdict is Welch's t-test "
+        "over seeds at 5 %, without the choice of test examples.\n"
+    )

@@ -17,8 +17,7 @@ from blurb.execution.options import TrialOptions
 from blurb.learners import LearnerKind, building, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
-from blurb.planning.hashed_settings import relevant
-from blurb.planning.planning_errors import deduplicated
+from blurb.planning.request import deduplicated, hashed_settings
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
 from blurb.store import planned_rows as rows
@@ -122,7 +121,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
                 task=task.name,
             )
         origin = DataSource(task.name, request.raw, original=True)
-    concerning = relevant(formulation, kind)
+    concerning = hashed_settings(formulation, kind)
     trial = Trial(
         task=task.name,
         weights=source.weights,

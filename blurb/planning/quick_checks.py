@@ -1,23 +1,28 @@
-"""What is wrong with options by themselves, found without torch, models or data: it is told within a second or two."""
+"""Faults and warnings before a run that need no model: found without torch, and told within a second or two."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb import formulations, learners
+from blurb import formulations, learners, tasks
 from blurb.checkpoints import Checkpoint, references, scratch
 from blurb.doctor import checkpoint as doctor
+from blurb.execution.data_sources import data_verdict
 from blurb.heads import heads
 from blurb.learners import is_named, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, ErrorGroup, ModelError, SettingsError
 from blurb.messages.spelling import opt
+from blurb.messages.text import option, plural
 from blurb.planning.request import check_reference
-from blurb.training import devices, tracking
+from blurb.training import hardware, tracking
 
 if TYPE_CHECKING:
+    from blurb.cost.model import Estimate
+    from blurb.execution.engine import Engine
     from blurb.planning.options import Model, RunOptions
+    from blurb.planning.plan import Planned
     from blurb.planning.preflight import Asked
     from blurb.protocols.protocol import Protocol
     from blurb.tasks import Task
@@ -30,9 +35,9 @@ def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
     if options.name is not None:
         errors.tried(names.check, options.name, "The model name")
     if asked.engine is not None and asked.engine.elsewhere:
-        errors.tried(devices.check_name, options.device)
+        errors.tried(hardware.check_name, options.device)
     else:
-        errors.tried(devices.check_here, options.device, options.precision)
+        errors.tried(hardware.check_here, options.device, options.precision)
     if options.track and not tracking.seems_installed(options.track):
         errors.add(
             SettingsError(
@@ -102,3 +107,58 @@ def whole(folder: Path, error: ModelError) -> BlurbError:
     if len(problems) < 2:  # of no checkpoint at all, nothing that it lacks need be told
         return error
     return ErrorGroup([ModelError(one.what, where=one.where, fix=one.fix) for one in problems])
+
+
+HIGHEST_RATE = 0.01
+"""Learning rate above which no fine-tuning of a pretrained encoder is known to succeed."""
+
+
+def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: Engine) -> list[str]:
+    """Sentences, each with what to do.
+
+    :param expected: None if nothing could be predicted
+    """
+    if expected is not None and not expected.waiting:
+        return []
+    return [*_rates(planned), *_data(planned), *(_room(expected, engine) if expected is not None else ())]
+
+
+def left_out(planned: Sequence[Planned]) -> Iterator[str]:
+    """The datasets of BLURB that nobody chose or left out, and that are not there."""
+    there = {task.name for one in planned for task in one.request.tasks}
+    if lost := [task.name for task in tasks.load_selection("all") if task.name not in there]:
+        yield f"Without {', '.join(lost)}, which the data folder lacks: `blurb data get` says what they need."
+
+
+def _rates(planned: Sequence[Planned]) -> Iterator[str]:
+    """Learning rates at which no pretrained encoder learns."""
+    jobs = [job for one in planned for job in one.jobs if job.source.is_checkpoint]
+    rates = {float(job.trial.settings["lr"]) for job in jobs if "lr" in job.trial.settings}
+    if high := max((rate for rate in rates if rate > HIGHEST_RATE), default=None):
+        yield f"lr={high:g} is above {HIGHEST_RATE:g}; pretrained encoders are fine-tuned with rates such as 3e-5."
+
+
+def _data(planned: Sequence[Planned]) -> Iterator[str]:
+    """Data that its rows will call not verified."""
+    jobs = [job for one in planned if one.request.suite != "demo" for job in one.jobs if not job.data.original]
+    verdicts = {source: data_verdict(source) for source in dict.fromkeys(job.data for job in jobs)}
+    doubtful: dict[str, list[str]] = {}
+    for source, verdict in verdicts.items():
+        if verdict in ("counts only", "differs"):
+            doubtful.setdefault(verdict, []).append(source.task)
+    if doubtful:
+        listed = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in doubtful.items())
+        number, folder = sum(map(len, doubtful.values())), jobs[0].data.folder
+        yield (
+            f"Not verified as BLURB's, as the rows will say: {number} of {plural(len(verdicts), 'dataset')} "
+            f"({listed}). To see where: blurb data verify{option('--data', folder)}"
+        )
+
+
+def _room(expected: Estimate, engine: Engine) -> Iterator[str]:
+    """Memory and time that are less than what is predicted."""
+    from blurb.cost import budget
+
+    yield from engine.shortfalls(expected)
+    if not engine.elsewhere:
+        yield from budget.memory(expected)

@@ -1,27 +1,30 @@
-"""From the options of a run to what is planned: settings, folders, models, precision."""
+"""From the options of a run to what is planned: settings, folders, models, precision; errors of plans, joined."""
 
 from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb import names, tasks
-from blurb.checkpoints import lengths, scratch
+from blurb import formulations, names, tasks
+from blurb.checkpoints import Source, encoder_size, scratch
 from blurb.data import home
 from blurb.data.splits import path_of
-from blurb.heads._spec import canonical
-from blurb.learners import is_named, of_protocol
+from blurb.heads import heads, poolings
+from blurb.heads._spec import canonical, parse
+from blurb.learners import LearnerKind, is_named, of_protocol
 from blurb.learners.building import resolve
-from blurb.messages.errors import DataError, ErrorCollector, SettingsError
+from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
 from blurb.names import known_as
 from blurb.protocols import settings
+from blurb.protocols.settings import DEFAULTS, FIELDS
 from blurb.store import plugins
 from blurb.system.files import nearest
-from blurb.tasks import SPLITS, TWELVE, select
+from blurb.tasks import SPLITS, TWELVE, Task, select
 
 if TYPE_CHECKING:
     from blurb.checkpoints import Source
@@ -172,10 +175,10 @@ def precision_of(options: TrainOptions, elsewhere: bool) -> str:
 
     :param elsewhere: whether the trials run on other machines
     """
-    from blurb.training import devices, hardware
+    from blurb.training import hardware
 
     if elsewhere:
-        devices.check_name(options.device)
+        hardware.check_name(options.device)
         return options.precision
     return hardware.choose_precision(options.precision, hardware.choose_device(options.device))
 
@@ -196,4 +199,57 @@ def check_names(sources: Sequence[Source]) -> None:
 
 def reader(model: str, folder: Path, casing: str | None = None) -> Read:
     """The function that tokenizes a split as a model does."""
-    return lengths.reader(source(model, None, None, False, folder, casing))
+    return encoder_size.reader(source(model, None, None, False, folder, casing))
+
+
+def deduplicated(refusals: Iterable[tuple[BlurbError, Source, Task]]) -> list[BlurbError]:
+    """The errors of models on tasks, without those that differ only in the names that they were given.
+
+    The first of these says of which others it holds.
+    """
+    alike: dict[tuple[object, ...], list[tuple[BlurbError, Source, Task]]] = {}
+    for error, source, task in refusals:
+        same = (type(error), error.where, error.template, error.fix)
+        alike.setdefault(same, []).append((error, source, task))
+    return [_told(each) for each in alike.values()]
+
+
+def _told(alike: Sequence[tuple[BlurbError, Source, Task]]) -> BlurbError:
+    """The first error, and of which other tasks (and models) it holds, if it names its own."""
+    (error, first, task), *others = alike
+    if all(str(one) == str(error) for one, *_ in others):
+        return error
+    tasks: dict[str, list[str]] = {}
+    for _, source, other in others:
+        tasks.setdefault(source.name, []).append(other.name)
+    alike_models: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
+    for model, concerned in tasks.items():
+        alike_models.setdefault((model == first.name, tuple(concerned)), []).append(model)
+    where = [
+        ", ".join(names) if own else f"{', '.join(models)} on {', '.join(names)}"
+        for (own, names), models in alike_models.items()
+    ]
+    if list(alike_models) == [(False, (task.name,))]:  # one task: the models say it
+        where = [", ".join(tasks)]
+    return SettingsError(f"{error} The same holds of {'; '.join(where)}.")
+
+
+def hashed_settings(formulation: formulations.Formulation, kind: LearnerKind) -> dict[str, Any]:
+    """The settings that can change the result of a trial; only these are part of its identity."""
+    settings = formulation.settings
+    values = asdict(settings)
+    foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
+    foreign |= {name for name, facts in FIELDS.items() if facts.later and values[name] == DEFAULTS[name]}
+    foreign |= {*kind.unused(formulation)}
+    if not settings.max_eval:
+        foreign.add("eval_seed")
+    if formulation.pooled:
+        foreign.add("word_pooling")
+    own = {name: value for name, value in values.items() if name in kind.settings and name not in foreign}
+    if "head" in own:
+        own["head"] = canonical(heads, settings.head)
+    if "pooling" in own and (not formulation.pooled or parse(heads, settings.head)[0].reads_sequence):
+        del own["pooling"]
+    elif "pooling" in own:
+        own["pooling"] = canonical(poolings, settings.pooling)
+    return own

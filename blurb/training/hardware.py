@@ -1,17 +1,24 @@
-"""Device, precision and reproducibility."""
+"""Device, precision, products in bf16, free memory and reproducibility."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
-from typing import Literal
+import re
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
-from blurb.training import devices
 
 Precision = Literal["fp32", "bf16", "fp16"]
 
@@ -22,9 +29,9 @@ def choose_device(wanted: str) -> torch.device:
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    devices.check_name(wanted)
+    check_name(wanted)
     if wanted not in _there():
-        raise devices.unavailable(wanted, _there())
+        raise unavailable(wanted, _there())
     device = torch.device(wanted)
     try:
         torch.empty(1, device=device)
@@ -45,8 +52,8 @@ def choose_precision(wanted: str, device: torch.device) -> Precision:
     if wanted == "auto":
         return "bf16" if has_bf16(device) else "fp32"
     if wanted == "fp16" and device.type == "cpu":
-        raise devices.no_fp16()
-    devices.check_precision(wanted)
+        raise no_fp16()
+    check_precision(wanted)
     return wanted  # type: ignore[return-value]
 
 
@@ -75,3 +82,81 @@ def out_of_memory(error: RuntimeError) -> bool:
     # What torch says on Windows, on Linux, and on Apple's GPUs.
     messages = ("not enough memory", "can't allocate memory", "out of memory")
     return isinstance(error, torch.cuda.OutOfMemoryError) or any(text in str(error).lower() for text in messages)
+
+
+GPU_FILES = ("nvidia[0-9]*", "nvidiactl", "dxg", "kfd", "nvhost*", "nvmap")
+"""Device files of GPUs under Linux: NVIDIA's driver, WSL, AMD's, Jetson's."""
+
+
+def check_name(wanted: str) -> None:
+    """Raises a SettingsError for what is no device of any machine."""
+    if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", wanted):
+        raise SettingsError(f"{opt('device')} must be one of auto, cpu, cuda, cuda:N, mps (got '{wanted}').")
+
+
+def check_precision(wanted: str) -> None:
+    """Raises a SettingsError for what is no precision."""
+    if wanted not in ("auto", "fp32", "bf16", "fp16"):
+        raise SettingsError(f"{opt('precision')} must be one of auto, fp32, bf16, fp16 (got '{wanted}').")
+
+
+def unavailable(device: str, there: list[str]) -> SettingsError:
+    """The error of a device that this machine does not have.
+
+    :param there: the devices that it has
+    """
+    return SettingsError(f"{opt('device', device)} is not available; this machine has {', '.join(there)}.")
+
+
+def no_fp16() -> SettingsError:
+    """The error of half precision on a CPU."""
+    return SettingsError(f"{opt('precision', 'fp16')} needs a GPU; on a CPU choose fp32, bf16 or auto.")
+
+
+def check_here(device: str, precision: str) -> None:
+    """Raises a SettingsError for what this machine has not, if that can be told without torch."""
+    check_name(device)
+    check_precision(precision)
+    if not _has_no_gpu():
+        return
+    if device not in ("auto", "cpu"):
+        raise unavailable(device, ["auto", "cpu"])
+    if precision == "fp16":
+        raise no_fp16()
+
+
+def _has_no_gpu() -> bool:
+    return sys.platform == "linux" and not any(any(Path("/dev").glob(name)) for name in GPU_FILES)
+
+
+_ATEN = torch.ops.aten
+PRODUCTS = {_ATEN.mm.default, _ATEN.addmm.default, _ATEN.bmm.default, _ATEN.baddbmm.default}
+
+
+class ProductsInFloat32(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Within it products of bf16 matrices on a CPU are computed in float32 and rounded, forward and backward."""
+
+    def __torch_dispatch__(
+        self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func not in PRODUCTS or any(_is_other(value) for value in args):
+            return func(*args, **(kwargs or {}))
+        return func(*(value.float() for value in args), **(kwargs or {})).bfloat16()
+
+
+def _is_other(value: Any) -> bool:
+    """Whether an argument of a product is no bf16 matrix on a CPU."""
+    return not (isinstance(value, Tensor) and value.dtype is torch.bfloat16 and value.device.type == "cpu")
+
+
+def bf16_products(device: torch.device, precision: str) -> AbstractContextManager[object]:
+    """The context in which an encoder runs and learns: products in float32 where bf16 ones are plain loops."""
+    slow = precision == "bf16" and device.type == "cpu" and not torch.cpu._is_avx512_supported()
+    return ProductsInFloat32() if slow else nullcontext()  # type: ignore[no-untyped-call]
+
+
+def trim_heap() -> None:
+    """Returns freed memory to the system after a trial; otherwise a worker keeps its peak memory (glibc)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)

@@ -21,14 +21,12 @@ from blurb.messages.spelling import opt
 from blurb.protocols.settings import Settings
 from blurb.system.launchers import one_process
 from blurb.training.batches import Batch, collate, prediction_batches, training_batches
-from blurb.training.bf16 import bf16_products
 from blurb.training.dropout import use_cpu_dropout
 from blurb.training.embedding import train_used_rows
-from blurb.training.hardware import Precision, out_of_memory
+from blurb.training.hardware import Precision, bf16_products, out_of_memory
 from blurb.training.network import Network, use_masks_without_waiting
 from blurb.training.optimizer import adamw, learning_rate_factor
-from blurb.training.resuming import Checkpoints, Resumption
-from blurb.training.state import Epoch, LoopState, weights_of
+from blurb.training.resuming import Checkpoints, Epoch, LoopState, Resumption, weights_of
 from blurb.training.tracking import Tracking
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ import torch
 from huggingface_hub import errors
 from safetensors.torch import load_file
 
-from blurb.checkpoints.downloads import RECORD
+from blurb.checkpoints.hub import RECORD
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 

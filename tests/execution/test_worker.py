@@ -30,7 +30,7 @@ from blurb.execution.job import Job
 from blurb.execution.job_queue import TrialProgress
 from blurb.execution.worker import execute
 from blurb.formulations.relation import Relation
-from blurb.inputs import cache
+from blurb.inputs import tokenized_split
 from blurb.learners import building
 from blurb.learners.base import Learner
 from blurb.learners.baselines.constants import Majority
@@ -130,7 +130,7 @@ def test_a_trial_leaves_its_files_sealed_and_nothing_else(job: Callable[..., Job
     assert told["environment"] == environment("cpu")
     facts = told["facts"]
     assert facts["train_units"] == len(truth["train"])
-    assert (facts["features_version"], facts["answer"]) == (cache.VERSION, frequent)
+    assert (facts["features_version"], facts["answer"]) == (tokenized_split.VERSION, frequent)
     assert facts["train_seconds"] >= 0 <= facts["predict_seconds"]
     assert facts["predicted"]["seconds"] == 0.0  # nobody asked
     assert "declaration" not in told  # no task file

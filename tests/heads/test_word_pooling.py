@@ -10,7 +10,7 @@ from blurb.heads.pooling._words import word_vectors
 from blurb.inputs.words import POOLINGS
 from blurb.learners import DEFAULT
 from blurb.messages.errors import UnknownName
-from blurb.planning.hashed_settings import relevant
+from blurb.planning.request import hashed_settings
 from blurb.protocols import protocol
 
 
@@ -41,7 +41,7 @@ def test_against_a_loop(pooling: str) -> None:
 def test_only_token_tasks_have_it_in_their_identity() -> None:
     for name, expected in (("bc5-chem", True), ("ebm-pico", True), ("gad", False), ("hoc", False)):
         settings = protocol.load("standard").settings(tasks.get(name), {}, 1)
-        values = relevant(formulations.bind(tasks.get(name), settings), DEFAULT)
+        values = hashed_settings(formulations.bind(tasks.get(name), settings), DEFAULT)
         assert ("word_pooling" in values) is expected
         assert ("pooling" in values) is not expected
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb.inputs import cache
+from blurb.inputs import tokenized_split
 from blurb.inputs.features import RAGGED, Features, Ragged
 
 ROWS = st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=5)
@@ -94,8 +94,8 @@ class Builder:
 
 def test_the_same_key_is_built_once(home: Path) -> None:
     build = Builder()
-    first = cache.cached({"units": "a", "max_length": 5}, build)
-    second = cache.cached({"max_length": 5, "units": "a"}, build)
+    first = tokenized_split.cached({"units": "a", "max_length": 5}, build)
+    second = tokenized_split.cached({"max_length": 5, "units": "a"}, build)
     assert build.calls == 1
     assert _equal(first, second)
     assert [path.suffix for path in (home / "features").iterdir()] == [".npz"]
@@ -103,24 +103,24 @@ def test_the_same_key_is_built_once(home: Path) -> None:
 
 @pytest.mark.parametrize("other", [{"units": "b", "max_length": 5}, {"units": "a", "max_length": 6}, {"units": "a"}])
 def test_another_key_is_built_anew(home: Path, other: dict[str, object]) -> None:
-    cache.cached({"units": "a", "max_length": 5}, Builder(0))
+    tokenized_split.cached({"units": "a", "max_length": 5}, Builder(0))
     build = Builder(1)
-    assert _equal(cache.cached(other, build), _features(1))
+    assert _equal(tokenized_split.cached(other, build), _features(1))
     assert build.calls == 1
 
 
 def test_another_version_of_the_transforms_is_built_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.cached({"units": "a"}, Builder())
-    monkeypatch.setattr(cache, "VERSION", cache.VERSION + 1)
+    tokenized_split.cached({"units": "a"}, Builder())
+    monkeypatch.setattr(tokenized_split, "VERSION", tokenized_split.VERSION + 1)
     build = Builder()
-    cache.cached({"units": "a"}, build)
+    tokenized_split.cached({"units": "a"}, build)
     assert build.calls == 1
 
 
 @pytest.mark.costly
 def test_a_damaged_file_is_rebuilt_and_never_read_wrongly(home: Path) -> None:
     """Cut and overwritten in every way that a seeded generator finds: the features are the right ones all the same."""
-    cache.cached({"units": "a"}, Builder())
+    tokenized_split.cached({"units": "a"}, Builder())
     (path,) = (home / "features").iterdir()
     good = path.read_bytes()
     rng = random.Random(0)
@@ -134,7 +134,7 @@ def test_a_damaged_file_is_rebuilt_and_never_read_wrongly(home: Path) -> None:
     for content in damaged:
         path.write_bytes(content)
         build = Builder()
-        assert _equal(cache.cached({"units": "a"}, build), _features())
+        assert _equal(tokenized_split.cached({"units": "a"}, build), _features())
         rebuilt += build.calls
         assert _equal(Features.read(path), _features())
     assert rebuilt > len(damaged) // 2
@@ -147,7 +147,7 @@ def test_a_damaged_file_is_rebuilt_and_never_read_wrongly(home: Path) -> None:
 def test_damage_that_numpy_has_no_error_of_its_own_for(
     home: Path, shape: bytes, spoilt: bytes, error: type[Exception]
 ) -> None:
-    cache.cached({"units": "a"}, Builder())
+    tokenized_split.cached({"units": "a"}, Builder())
     (path,) = (home / "features").iterdir()
     good = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
@@ -159,7 +159,7 @@ def test_damage_that_numpy_has_no_error_of_its_own_for(
     with pytest.raises(error):
         Features.read(path)
     build = Builder()
-    assert _equal(cache.cached({"units": "a"}, build), _features())
+    assert _equal(tokenized_split.cached({"units": "a"}, build), _features())
     assert build.calls == 1
     assert path.read_bytes() == good
 
@@ -173,10 +173,10 @@ def test_whatever_reading_or_writing_raises_costs_time_only(home: Path, monkeypa
 
     monkeypatch.setattr(Features, "read", fail)
     monkeypatch.setattr(Features, "save", fail)
-    assert _equal(cache.cached({"units": "a"}, Builder()), _features())
+    assert _equal(tokenized_split.cached({"units": "a"}, Builder()), _features())
 
 
 def test_a_cache_that_cannot_be_written_costs_time_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "file"))
-    assert _equal(cache.cached({"units": "a"}, Builder()), _features())
+    assert _equal(tokenized_split.cached({"units": "a"}, Builder()), _features())

@@ -16,7 +16,7 @@ from blurb.cli import cli
 from blurb.leaderboard import ranking
 from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
-from blurb.planning import ablation_tables
+from blurb.planning import ablations
 from blurb.results import csv_files as cells
 from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.references import of_file
@@ -283,7 +283,7 @@ def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Pa
         "external": published.read,
         "ablation": lambda path: read_ablations(path.parent),
     }
-    head = {"external": ",".join(published.COLUMNS), "ablation": ",".join(ablation_tables.COLUMNS)}
+    head = {"external": ",".join(published.COLUMNS), "ablation": ",".join(ablations.COLUMNS)}
     first = head.get(kind) or (folder / f"{kind}.csv").read_text().splitlines()[0]
     path = tmp_path / f"{kind}.csv"
     for line, message in ((b"x" * 200_000, "field larger"), (b"a\rb,", "new-line character"), (b"\xff", "valid UTF-8")):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from blurb.planning import ablation_tables, ablations
+from blurb.planning import ablations
 from blurb.results.row_scores import RowScores
 from tests.planning.test_ablations import GRIDS
 from tests.results import invented
@@ -32,7 +32,7 @@ def published(axis: str) -> dict[tuple[str, str], float]:
 
 
 def test_a_line_has_our_figures_beside_the_published_ones() -> None:
-    lines = ablation_tables.lines(TAGGING, ROWS, [DATASET])
+    lines = ablations.lines(TAGGING, ROWS, [DATASET])
     assert [line["cell"] for line in lines] == [cell.text for cell in TAGGING.cells]
     printed = published("tagging")
     default = printed[TAGGING.cells[0].text, DATASET]
@@ -52,11 +52,11 @@ def test_a_line_has_our_figures_beside_the_published_ones() -> None:
 
 
 def test_cells_without_runs_have_no_figures_and_no_verdict() -> None:
-    lines = ablation_tables.lines(TAGGING, [ROWS[0], None, invented.row("m", {"gad": [1.0]})], [DATASET])
+    lines = ablations.lines(TAGGING, [ROWS[0], None, invented.row("m", {"gad": [1.0]})], [DATASET])
     for line in lines[1:]:
         assert (line["seeds"], line["verdict"]) == ("0", "cannot judge")
         assert {"mean", "sd", "difference", "p"} & set(line) == set()
-    without_default = ablation_tables.lines(TAGGING, [None, *ROWS[1:]], [DATASET])
+    without_default = ablations.lines(TAGGING, [None, *ROWS[1:]], [DATASET])
     assert [line["verdict"] for line in without_default] == ["default", "cannot judge", "cannot judge"]
 
 
@@ -65,7 +65,7 @@ def test_every_grid_has_a_line_a_cell_and_dataset(axis: str) -> None:
     """All that the paper prints, and a dataset that it does not."""
     grid = ablations.grid(axis)
     names = [*grid.datasets, "bioasq"]
-    lines = ablation_tables.lines(grid, [None] * len(grid.cells), names)
+    lines = ablations.lines(grid, [None] * len(grid.cells), names)
     assert [(line["cell"], line["task"]) for line in lines] == [
         (cell.text, name) for cell in grid.cells for name in names
     ]
@@ -73,7 +73,7 @@ def test_every_grid_has_a_line_a_cell_and_dataset(axis: str) -> None:
     assert {(line["cell"], line["task"]): float(line["published"]) for line in lines if "published" in line} == {
         key: score for key, score in printed.items() if key[0] in {cell.text for cell in grid.cells}
     }
-    bare = ablation_tables.lines(grid.unpublished(), [None] * len(grid.cells), names)
+    bare = ablations.lines(grid.unpublished(), [None] * len(grid.cells), names)
     assert not any("published" in line or "published_difference" in line for line in bare)
 
 
@@ -81,12 +81,12 @@ def test_every_grid_has_a_line_a_cell_and_dataset(axis: str) -> None:
 def test_what_was_written_is_what_the_page_reads(tmp_path: Path) -> None:
     from blurb.extensions.reports.html.ablations import read
 
-    found = ablation_tables.lines(TAGGING, ROWS, [DATASET])
-    table, page = ablation_tables.write(TAGGING, found, tmp_path / "deep", "A caption.")
+    found = ablations.lines(TAGGING, ROWS, [DATASET])
+    table, page = ablations.write(TAGGING, found, tmp_path / "deep", "A caption.")
     assert (table.name, page.name) == ("tagging.csv", "tagging.md")
     with table.open(newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
-    assert tuple(lines[0]) == ablation_tables.COLUMNS
+    assert tuple(lines[0]) == ablations.COLUMNS
     said = [[{key: cell for key, cell in line.items() if cell} for line in side] for side in (lines, found)]
     assert said[0] == said[1]
     (shown,) = read(table.parent)
@@ -94,15 +94,15 @@ def test_what_was_written_is_what_the_page_reads(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8").splitlines()
     rows = [line for line in text if line.startswith("|")]
     assert len(rows) == 2 + len(found)
-    assert {row.count("|") for row in rows} == {len(ablation_tables.SHOWN) + 1}
+    assert {row.count("|") for row in rows} == {len(ablations.SHOWN) + 1}
     assert "A caption." in text
-    again = ablation_tables.lines(TAGGING.unpublished(), ROWS, [DATASET])
-    ablation_tables.write(TAGGING.unpublished(), again, tmp_path / "deep", "Another.")
+    again = ablations.lines(TAGGING.unpublished(), ROWS, [DATASET])
+    ablations.write(TAGGING.unpublished(), again, tmp_path / "deep", "Another.")
     assert "PubMedBERT" not in page.read_text(encoding="utf-8")
 
 
 def test_p_is_shown_as_everywhere() -> None:
-    shown = dict(zip(ablation_tables.titles(), ablation_tables.readable({"p": "0.0312", "cell": "x"}), strict=True))
+    shown = dict(zip(ablations.titles(), ablations.readable({"p": "0.0312", "cell": "x"}), strict=True))
     assert (shown["p"], shown["cell"], shown["mean"]) == ("0.031", "x", "")
     assert "published difference" in shown
-    assert ablation_tables.readable({"p": "0.0000"})[ablation_tables.SHOWN.index("p")] == "<0.001"
+    assert ablations.readable({"p": "0.0000"})[ablations.SHOWN.index("p")] == "<0.001"

@@ -8,7 +8,7 @@ from blurb import tasks
 from blurb.heads import heads, poolings
 from blurb.inputs.relations import STRATEGIES
 from blurb.inputs.tagging import SCHEMES
-from blurb.planning import ablation_tables, ablations
+from blurb.planning import ablations
 
 GRIDS = {
     "head": (["linear", "bilstm"], "bc5-chem bc5-disease jnlpba chemprot ddi gad"),
@@ -62,7 +62,7 @@ def test_every_cell_can_be_run() -> None:
 
 def test_without_any_trial_the_published_numbers_stand_alone() -> None:
     grid = ablations.grid("tagging")
-    lines = ablation_tables.lines(grid, [None] * 3, ["jnlpba", "bc2gm"])
+    lines = ablations.lines(grid, [None] * 3, ["jnlpba", "bc2gm"])
     assert [(line["cell"], line["task"]) for line in lines[:3]] == [
         ("tagging=bio", "jnlpba"),
         ("tagging=bio", "bc2gm"),

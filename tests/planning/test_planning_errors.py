@@ -8,7 +8,7 @@ import pytest
 
 from blurb import tasks
 from blurb.messages.errors import BlurbError, DataError, SettingsError
-from blurb.planning.planning_errors import deduplicated
+from blurb.planning.request import deduplicated
 from tests.planning.test_plan import FIRST, SECOND
 
 THIRD = replace(SECOND, name="third")

@@ -13,13 +13,14 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.cost import calibration, resources
+from blurb.cost import budget, calibration
 from blurb.cost.learners import Cost
 from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.execution import engines
 from blurb.execution.engine import Launch
+from blurb.extensions.clusters import _slurm_script
 from blurb.planning import plan
-from blurb.planning.run_warnings import warnings_of
+from blurb.planning.quick_checks import warnings_of
 from tests.cost.settings import rates
 from tests.planning.test_plan import CONSTANT, FIRST, MAJORITY, request
 
@@ -46,11 +47,10 @@ def warnings(found: Estimate, engine: str = "local") -> list[str]:
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """16 GB of memory, and no site to ask."""
-    from blurb.extensions.clusters import _slurm_limits
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(resources.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
-    monkeypatch.setattr(_slurm_limits, "limit_of_site", lambda name: None)
+    monkeypatch.setattr(budget.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
+    monkeypatch.setattr(_slurm_script, "limit_of_site", lambda name: None)
 
 
 def test_nothing_is_said_where_all_fits_or_is_done() -> None:
@@ -113,9 +113,8 @@ def test_memory_of_slurm() -> None:
 
 @pytest.mark.extensions
 def test_more_jobs_than_a_site_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from blurb.extensions.clusters import _slurm_limits
 
-    monkeypatch.setattr(_slurm_limits, "limit_of_site", {"MaxJobCount": 1}.get)
+    monkeypatch.setattr(_slurm_script, "limit_of_site", {"MaxJobCount": 1}.get)
     assert warnings(predicted(fit=100.0), "slurm") == []
     (told,) = warnings(predicted(fit=100.0), "slurm,trials=1")
     assert told == "There are 2 jobs, and this site takes 1 at a time; a larger minutes=N makes fewer."
@@ -136,7 +135,7 @@ def test_the_command_says_them_before_it_trains(
     dry: bool, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
-    monkeypatch.setattr(resources.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
+    monkeypatch.setattr(budget.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
     found = CliRunner().invoke(
         cli,
         [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blurb.messages.errors import DataError
-from blurb.planning import ablation_tables
+from blurb.planning import ablations
 from blurb.results import csv_files, leaderboard_csv, published, results_csv
 from tests.results import invented
 
@@ -85,7 +85,7 @@ def test_every_table_counts_empty_lines_as_an_editor_does(kind: str, tmp_path: P
     elif kind == "external":
         published.add(path, published.Printed("s", "v", "m", {"gad": 80.0}))
     else:
-        path.write_text(_table(ablation_tables.COLUMNS, schema=str(ablation_tables.SCHEMA), task="gad"))
+        path.write_text(_table(ablations.COLUMNS, schema=str(ablations.SCHEMA), task="gad"))
     readers[kind](path)
     head, line, *_ = path.read_text().splitlines()
     path.write_text(f"{head}\n{line}\n\n\nx\n")

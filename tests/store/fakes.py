@@ -15,7 +15,7 @@ from blurb.data import TaskData
 from blurb.execution import worker
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
-from blurb.inputs import cache
+from blurb.inputs import tokenized_split
 from blurb.store import rescore
 from blurb.store.planned_rows import PlannedRow
 from blurb.store.record import write_predictions
@@ -23,7 +23,7 @@ from blurb.store.store import Store, write_json
 from blurb.store.trial import Configuration, Trial
 
 CONFIGURATION = Configuration("quick", "0" * 64, {"lr": 0.001}, "fp32", "blurb", "a note")
-FACTS = {"train_seconds": 60.0, "predict_seconds": 1.0, "train_units": 100, "features_version": cache.VERSION}
+FACTS = {"train_seconds": 60.0, "predict_seconds": 1.0, "train_units": 100, "features_version": tokenized_split.VERSION}
 HISTORY = [{"epoch": 1, "loss": 0.5, "learning_rate": 0.0001, "dev": 0.6}]
 STARTED = "2024-05-01T10:00:00Z"
 

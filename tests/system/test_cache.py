@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.inputs.cache import cached
 from blurb.inputs.features import Features, Ragged
+from blurb.inputs.tokenized_split import cached
 from blurb.messages.errors import BlurbError, UnknownName
 from blurb.system import cache
 

@@ -8,13 +8,13 @@ import pytest
 
 SCRIPT = """
 import torch
-from blurb.training import memory
+from blurb.training import hardware
 def resident(): return int(open("/proc/self/statm").read().split()[1]) * 4096
 kept = [torch.ones(1_000) for _ in range(50_000)]  # small tensors come from the heap, which only shrinks at its end
 last, held = kept[-1], None
 del kept
 held = resident()
-memory.trim_heap()
+hardware.trim_heap()
 print(held - resident())
 """
 

@@ -11,7 +11,7 @@ import torch
 
 from blurb.training.hardware import Precision, seed_everything
 from blurb.training.loop import Trainer
-from blurb.training.state import Epoch
+from blurb.training.resuming import Epoch
 from tests.training import tiny
 
 SCORES = [0.2, 0.9, 0.5, 0.4]

@@ -6,12 +6,14 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from blurb.extensions.series import schedule
+import numpy as np
+
 from blurb.extensions.series.curves import Scored
 from blurb.extensions.series.series import Series
 from blurb.extensions.series.steps import Step
 from blurb.results.row_scores import RowScores
 from blurb.statistics import smoothing
+from blurb.statistics.smoothing import Floats, places
 
 Score = Callable[[Sequence[Step], str], Mapping[str, RowScores]]
 """Fine-tunes checkpoints under a protocol: their names -> their rows; those whose trials failed are not among them."""
@@ -45,7 +47,7 @@ def within(
         for run in list(runs):
             own = {step.step: step for step in steps if step.run == run and step.name not in failed}
             known = {at: level for at, step in own.items() if (level := _value(rows, step, value)) is not None}
-            at = schedule.following(list(own), known, smoothing.logarithmic(list(own)))
+            at = following(list(own), known, smoothing.logarithmic(list(own)))
             if at is None:
                 runs.remove(run)
                 continue
@@ -68,3 +70,51 @@ def best_and_last(series: Series, score: Score, protocol: str) -> tuple[Scored, 
     """The best checkpoint of each run, by its trend, and the last, under a dearer protocol."""
     chosen = [one.step for run in series.runs for one in (series.best(run), series.last(run)) if one is not None]
     return everything(list({step.name: step for step in chosen}.values()), score, protocol)
+
+
+def following(steps: Sequence[int], known: Mapping[int, float], logarithmic: bool = True) -> int | None:
+    """The step to look at next: the first, the last, the geometric middle, then where the curve bends; None at the end.
+
+    Between two known steps the curve is unknown by as much as the lines through their neighbours disagree there; the
+    middle of the gap where that is most comes next. So looks gather about a knee, and a straight part gets few.
+
+    :param steps: all steps, ascending
+    :param known: step -> value of those that were looked at; one that failed is left out of `steps`
+    :param logarithmic: whether the middle is the geometric one
+    """
+    if not steps:
+        return None
+    for step in (steps[0], steps[-1]):
+        if step not in known:
+            return step
+    there = [step for step in steps if step in known]
+    where, values = places(there, logarithmic), np.asarray([known[step] for step in there])
+    gaps = [place for place in range(len(there) - 1) if _inside(steps, there[place], there[place + 1])]
+    if not gaps:
+        return None
+    unknown = [_disagreement(where, values, place) for place in gaps]
+    widths = [where[place + 1] - where[place] for place in gaps]
+    widest = max(widths)
+    # Of gaps that the curve says nothing of, the widest: so a straight line is halved again and again.
+    floor = 1e-3 * (float(np.ptp(values)) or 1.0)
+    chosen = max(range(len(gaps)), key=lambda number: (unknown[number] + floor) * (widths[number] / widest))
+    low, high = there[gaps[chosen]], there[gaps[chosen] + 1]
+    candidates = _inside(steps, low, high)
+    middle = float(np.mean(places([low, high], logarithmic)))
+    return candidates[int(np.argmin(np.abs(places(candidates, logarithmic) - middle)))]
+
+
+def _inside(steps: Sequence[int], low: int, high: int) -> list[int]:
+    return [step for step in steps if low < step < high]
+
+
+def _disagreement(where: Floats, values: Floats, place: int) -> float:
+    """How far the lines that come into a gap from both sides are from the chord, in its middle."""
+    middle = (where[place] + where[place + 1]) / 2
+    chord = (values[place] + values[place + 1]) / 2
+    distance = 0.0
+    for near, far in ((place, place - 1), (place + 1, place + 2)):
+        if 0 <= far < len(where):
+            slope = (values[near] - values[far]) / (where[near] - where[far])
+            distance = max(distance, abs(values[near] + slope * (middle - where[near]) - chord))
+    return distance if len(where) > 2 else float(np.ptp(values))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.extensions.reports.plots import _style
-from blurb.extensions.series import curves, page, reading, tables
+from blurb.extensions.series import curves, page, reading
 from blurb.extensions.series import picture as series
 from blurb.extensions.series.curves import Family, Scored
 from blurb.messages.errors import DataError
@@ -87,15 +87,15 @@ class Series:
         """Sentences: which sets see the runs change, where each is best, what a maximum gains by chance."""
         return list(reading.sentences(self.families, self.leading, self.scored, self.datasets))
 
-    def lines(self) -> list[tables.Line]:
+    def lines(self) -> list[page.Line]:
         """A line for each run, step, dataset and measure, of which a value is known."""
-        return [*tables.lines(self.families, self.protocol, self.split), *self._full_lines()]
+        return [*page.lines(self.families, self.protocol, self.split), *self._full_lines()]
 
-    def _full_lines(self) -> list[tables.Line]:
+    def _full_lines(self) -> list[page.Line]:
         return [
             line
             for protocol, scored in self.full.items()
-            for line in tables.lines(tuple(curves.families(scored, self.datasets, self.split)), protocol, self.split)
+            for line in page.lines(tuple(curves.families(scored, self.datasets, self.split)), protocol, self.split)
             if line["measure"] != Measure.FIGURE
         ]
 
@@ -103,7 +103,7 @@ class Series:
         """The lines as a table, with the columns of `series.csv`."""
         from pandas import DataFrame
 
-        return DataFrame(self.lines(), columns=list(tables.COLUMNS))
+        return DataFrame(self.lines(), columns=list(page.COLUMNS))
 
     def plot(self, path: Path | str | None = None) -> Figure | None:
         """The curves, with the interval of the trend and the noise of the run as bands.
@@ -136,7 +136,7 @@ class Series:
                 f"{opt('read')} blurb series scores it.",
             )
         folder.mkdir(parents=True, exist_ok=True)
-        schema.write(folder / TABLE, tables.COLUMNS, [tables.written(line) for line in self.lines()])
+        schema.write(folder / TABLE, page.COLUMNS, [page.written(line) for line in self.lines()])
         write_whole(folder / PAGE, self.markdown(picture).encode())
         if picture:
             self.plot(folder / PICTURE)

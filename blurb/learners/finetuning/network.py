@@ -13,8 +13,8 @@ from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
 from blurb.heads._spec import parse
-from blurb.inputs.cache import cached, features_key
 from blurb.inputs.features import Features
+from blurb.inputs.tokenized_split import cached, features_key
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.base import History, Learner, Predicted, Progress, Subset
 from blurb.protocols.settings import CHECKPOINTS_OWN

@@ -18,7 +18,7 @@ from blurb.learners.frozen.vectors import Half
 from blurb.messages.errors import ModelError
 from blurb.messages.spelling import opt
 from blurb.training.batches import Batch
-from blurb.training.bf16 import bf16_products
+from blurb.training.hardware import bf16_products
 from blurb.training.loop import asked
 
 LAYERS = ("last", "middle")

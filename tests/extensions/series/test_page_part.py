@@ -9,7 +9,7 @@ import pytest
 
 from blurb.extensions.reports import html
 from blurb.extensions.reports.html import svg
-from blurb.extensions.series import page_part as series
+from blurb.extensions.series import page
 from blurb.messages.errors import DataError
 
 HEAD = "run,step,words,tokens,protocol,dataset,measure,split,value,half,runs,trend,trend_half,noise"
@@ -26,12 +26,12 @@ LINES = [
 
 
 def _write(folder: Path, lines: list[str]) -> Path:
-    (folder / "series.csv").write_text("\n".join([HEAD, *lines]) + "\n")
+    (folder / "page.csv").write_text("\n".join([HEAD, *lines]) + "\n")
     return folder
 
 
 def test_scores_of_all_checkpoints_and_figures_are_charts(tmp_path: Path) -> None:
-    charts = series.read(_write(tmp_path, LINES))
+    charts = page.read(_write(tmp_path, LINES))
     assert [(chart.title, chart.logarithmic) for chart in charts] == [("gad", True), ("bits per byte", True)]
     assert [run for run, _ in charts[0].runs] == ["a", "b<c>"]
     assert charts[0].runs[0][1] == [
@@ -44,7 +44,7 @@ def test_scores_of_all_checkpoints_and_figures_are_charts(tmp_path: Path) -> Non
 
 def test_points_stand_where_their_numbers_are(tmp_path: Path) -> None:
     """On a logarithmic axis the steps 1, 10, 100, 1,000 are at equal distances; a higher score is higher up."""
-    drawn = svg.series(series.read(_write(tmp_path, LINES))[0])
+    drawn = svg.series(page.read(_write(tmp_path, LINES))[0])
     spots = re.findall(r'<circle class="dot" cx="([\d.]+)" cy="([\d.]+)"', drawn)[:4]
     x, y = ([float(one[place]) for one in spots] for place in (0, 1))
     assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.2)
@@ -56,17 +56,17 @@ def test_points_stand_where_their_numbers_are(tmp_path: Path) -> None:
 
 
 def test_the_page_has_them(tmp_path: Path) -> None:
-    page = html.render(html.collect(tmp_path / "none", series=series.SeriesFolder(_write(tmp_path, LINES))))
-    assert '<a href="#series">Checkpoints</a>' in page
-    assert "a is blue, b&lt;c&gt; is grey." in page
-    assert page.count('class="r0"') == 2
+    drawn = html.render(html.collect(tmp_path / "none", series=page.SeriesFolder(_write(tmp_path, LINES))))
+    assert '<a href="#series">Checkpoints</a>' in drawn
+    assert "a is blue, b&lt;c&gt; is grey." in drawn
+    assert drawn.count('class="r0"') == 2
 
 
 def test_what_is_no_such_table(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no series\.csv here"):
-        series.read(tmp_path)
+        page.read(tmp_path)
     with pytest.raises(DataError, match=r"series\.csv:2: step, value and trend must be numbers"):
-        series.read(_write(tmp_path, [LINES[0].replace("60.0", "high")]))
-    (tmp_path / "series.csv").write_text("run,step\n")
+        page.read(_write(tmp_path, [LINES[0].replace("60.0", "high")]))
+    (tmp_path / "page.csv").write_text("run,step\n")
     with pytest.raises(DataError, match="columns are missing: protocol"):
-        series.read(tmp_path)
+        page.read(tmp_path)

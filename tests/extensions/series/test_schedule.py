@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from blurb.extensions.series.schedule import following
+from blurb.extensions.series.conduct import following
 
 STEPS = [round(100 * 1.25**place) for place in range(30)]
 

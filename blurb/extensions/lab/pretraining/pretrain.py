@@ -13,7 +13,7 @@ from typing import Any
 
 from blurb import __version__
 from blurb.checkpoints import Checkpoint
-from blurb.checkpoints.transformers_log import hide_progress
+from blurb.checkpoints.reading import hide_progress
 from blurb.cost.throughput import hardware
 from blurb.extensions.lab.pretraining import card, packing
 from blurb.extensions.lab.pretraining.corpus import Corpus

@@ -16,7 +16,7 @@ import torch
 from torch.utils.data import SequentialSampler
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
-from blurb.checkpoints.transformers_log import errors_alone
+from blurb.checkpoints.reading import errors_alone
 from blurb.extensions.lab.pretraining.inputs import Inputs
 from blurb.extensions.lab.pretraining.objective import loss
 from blurb.messages.errors import notify

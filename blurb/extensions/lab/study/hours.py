@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints.transformers_log import hide_progress
+from blurb.checkpoints.reading import hide_progress
 from blurb.extensions.lab.pretraining import models, speed
 from blurb.extensions.lab.pretraining.pretrain import ABOUT, machine, usual_precision
 from blurb.extensions.lab.study import parts

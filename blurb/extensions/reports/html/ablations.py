@@ -7,7 +7,7 @@ from pathlib import Path
 from blurb.extensions.reports.html.model import Ablation
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
-from blurb.planning import ablation_tables
+from blurb.planning import ablations
 from blurb.results import csv_files
 
 Line = dict[str, str]
@@ -32,16 +32,16 @@ def read(folder: Path) -> list[Ablation]:
 def _cells(path: Path) -> list[Line]:
     """The lines of an ablation table."""
     columns, lines = csv_files.read(path)
-    if missing := [column for column in ablation_tables.COLUMNS if column not in columns]:
+    if missing := [column for column in ablations.COLUMNS if column not in columns]:
         raise DataError(f"not a table of blurb ablate, as columns are missing: {', '.join(missing)}.", path, 1)
     if not lines:
         raise DataError("the table has no rows.", path)
     for number, line in lines:
         if None in line or None in line.values():
             raise DataError(f"expected {len(columns)} cells.", path, number)
-        if line["schema"] != str(ablation_tables.SCHEMA):
+        if line["schema"] != str(ablations.SCHEMA):
             raise DataError(
-                f"schema version {line['schema'] or 'none'}; this version of blurb reads {ablation_tables.SCHEMA}.",
+                f"schema version {line['schema'] or 'none'}; this version of blurb reads {ablations.SCHEMA}.",
                 path,
                 number,
             )

@@ -207,11 +207,11 @@ def test_a_leaderboard_csv_is_no_results_csv(folder: Path) -> None:
 def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no CSV files"):
         page_ablations.read(tmp_path)
-    from blurb.planning import ablation_tables, ablations
+    from blurb.planning import ablations
 
     grid = ablations.grid("tagging")
-    found = ablation_tables.lines(grid, [None] * len(grid.cells), grid.datasets)
-    ablation_tables.write(grid, found, tmp_path, "A caption.")
+    found = ablations.lines(grid, [None] * len(grid.cells), grid.datasets)
+    ablations.write(grid, found, tmp_path, "A caption.")
     (one,) = page_ablations.read(tmp_path)
     assert (one.axis, tuple(one.tasks)) == ("tagging", grid.datasets)
     assert [cell for cell, _ in one.lines] == [cell.text for cell in grid.cells]

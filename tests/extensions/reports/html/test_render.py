@@ -17,7 +17,7 @@ from blurb.extensions.reports.html.collect import board, entry_of
 from blurb.extensions.reports.html.model import Ablation, Page, PageRow, RowProvenance
 from blurb.extensions.reports.html.pairwise import opening
 from blurb.extensions.reports.html.render import best, focus
-from blurb.planning import ablation_tables
+from blurb.planning import ablations
 from blurb.results import published
 from tests.extensions.reports.html import reading
 
@@ -136,7 +136,7 @@ def test_a_name_is_never_code(name: str) -> None:
     made = RowProvenance(f"blurb run {name}", [(name, name)], one.provenance.datasets if one.provenance else ())
     row = replace(one.row, model=name, configuration=replace(one.row.configuration, note=name))
     rows = [replace(one, row=row, detail=name, provenance=made), entry("second")]
-    ablation = Ablation(name, name, [name], [(name, {name: dict.fromkeys(ablation_tables.SHOWN, name)})])
+    ablation = Ablation(name, name, [name], [(name, {name: dict.fromkeys(ablations.SHOWN, name)})])
     page = reading.Page(render(Page(name, [board("blurb", rows)], [ablation])))
     assert [one.attributes.get("type") for one in page.all("script")] == ["application/json", None]
     assert not page.all("img")
