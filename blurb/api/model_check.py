@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from blurb import formulations, tasks
-from blurb.checkpoints.reading import encoder_of
+from blurb.checkpoints.loaded_encoder import encoder_of
 from blurb.checkpoints.terms import published
 from blurb.corpora import demo
 from blurb.data import read_split

@@ -1,21 +1,11 @@
-"""Size of an encoder from its configuration, and the longest input that it reads."""
+"""The size of an encoder from its configuration, which decides the time and memory of a pass."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from blurb import formulations
 from blurb.checkpoints.reading import errors_alone
-from blurb.checkpoints.source import Source
-from blurb.data.schema import Example
-from blurb.inputs.tokenized_split import Read, TokenizedSplit
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
-from blurb.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -84,30 +74,3 @@ def enlarge(encoder: Any, size: int) -> None:
     if size > encoder.get_input_embeddings().num_embeddings:
         with errors_alone():
             encoder.resize_token_embeddings(size)
-
-
-NO_LIMIT = 10**7
-
-
-def reader(source: Source) -> Read:
-    """A function that tokenizes a split for this checkpoint, up to the maximum length of the task or encoder.
-
-    :raises SettingsError: for a baseline, which has no tokenizer
-    """
-    if not source.is_checkpoint:
-        raise SettingsError(f"{opt('model', source.name)}: a baseline has no tokenizer", fix="name a checkpoint.")
-    tokenizer, most = source.checkpoint.tokenizer, source.checkpoint.size.most
-
-    def read(task: Task, rows: Sequence[Example]) -> TokenizedSplit:
-        formulation = formulations.bind(task)
-        units = formulation.units(rows)
-        limit = min(task.max_length, most or task.max_length)
-        whole = formulation.features(units, tokenizer, NO_LIMIT)
-        # Only what is too long is made again: an input does not depend on its neighbours.
-        long = np.flatnonzero(whole.ids.lengths > limit).tolist()
-        cut = formulation.features([units[i] for i in long], tokenizer, limit)
-        return TokenizedSplit(
-            whole, limit, long, cut, (len(tokenizer.special_tokens.prefix), len(tokenizer.special_tokens.suffix))
-        )
-
-    return read

@@ -7,7 +7,6 @@ check foresees become a ModelError in `blamed`.
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 import re
 from collections.abc import Iterator
@@ -15,8 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints import unchanged
-from blurb.checkpoints.source import Source
 from blurb.messages.errors import BlurbError, ModelError
 from blurb.system.files import read_bytes
 
@@ -103,28 +100,3 @@ def errors_alone() -> Iterator[None]:
         yield
     finally:
         transformers_logging.set_verbosity(before)
-
-
-def encoder_of(source: Source) -> tuple[Any, bool]:
-    """`Checkpoint.load_encoder` of a resolved model, as a copy for the caller.
-
-    Copying takes a third of the time of loading. Encoders that draw random weights while loading are loaded every
-    time, as these weights depend on the seed of the trial.
-    """
-    if source.weights in _kept:
-        encoder, trained_pooler = _kept[source.weights]
-        return copy.deepcopy(encoder), trained_pooler
-    import torch
-
-    before = torch.get_rng_state()
-    _kept.clear()  # first, or two of them would be there
-    encoder, trained_pooler = source.checkpoint.load_encoder()
-    unchanged.check(source)  # they may have been overwritten while they were read
-    if torch.equal(before, torch.get_rng_state()) and not source.remote_code:
-        _kept[source.weights] = encoder, trained_pooler
-        encoder = copy.deepcopy(encoder)
-    return encoder, trained_pooler
-
-
-_kept: dict[str, tuple[Any, bool]] = {}
-"""By the hash of its weights."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb import formulations, names, tasks
-from blurb.checkpoints import Source, encoder_size, scratch
+from blurb.checkpoints import Source, lengths, scratch
 from blurb.data import home
 from blurb.data.splits import path_of
 from blurb.heads import heads, poolings
@@ -199,7 +199,7 @@ def check_names(sources: Sequence[Source]) -> None:
 
 def reader(model: str, folder: Path, casing: str | None = None) -> Read:
     """The function that tokenizes a split as a model does."""
-    return encoder_size.reader(source(model, None, None, False, folder, casing))
+    return lengths.reader(source(model, None, None, False, folder, casing))
 
 
 def deduplicated(refusals: Iterable[tuple[BlurbError, Source, Task]]) -> list[BlurbError]:

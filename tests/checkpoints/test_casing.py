@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from blurb import tasks
 from blurb.checkpoints import Source
 from blurb.checkpoints import source as sources
-from blurb.checkpoints.encoder_size import reader
+from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.formulations import bind
 from blurb.learners.building import resolve

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from blurb.checkpoints import Checkpoint, reading
+from blurb.checkpoints import Checkpoint, loaded_encoder
 from blurb.learners.building import resolve
 
 Builder = Callable[[str], Path]
@@ -16,7 +16,7 @@ Builder = Callable[[str], Path]
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
-    reading._kept.clear()
+    loaded_encoder._kept.clear()
 
 
 @pytest.fixture
@@ -35,14 +35,14 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Builder, loads: list[str]) -> None:
     source = resolve(str(checkpoint("bert_uncased")))
     torch.manual_seed(1)
-    first, pooler = reading.encoder_of(source)
+    first, pooler = loaded_encoder.encoder_of(source)
     drawn = torch.rand(3)
     with torch.no_grad():
         for parameter in first.parameters():
             parameter.zero_()
     first.set_input_embeddings(torch.nn.Embedding(7, 8))
     torch.manual_seed(1)
-    second, again = reading.encoder_of(source)
+    second, again = loaded_encoder.encoder_of(source)
     assert torch.equal(drawn, torch.rand(3))  # the next draw of a trial does not tell whether the encoder was kept
     fresh, _ = Checkpoint(Path(source.location)).load_encoder()
     assert pooler == again
@@ -55,9 +55,9 @@ def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Builder, loads: lis
 def test_one_is_kept_and_by_what_it_holds(checkpoint: Builder, loads: list[str]) -> None:
     one, other = (resolve(str(checkpoint(kind))) for kind in ("bert_uncased", "roberta"))
     for source in (one, one, other, one):
-        encoder, _ = reading.encoder_of(source)
+        encoder, _ = loaded_encoder.encoder_of(source)
         assert encoder.config.model_type == {one: "bert", other: "roberta"}[source]
-    assert len(reading._kept) <= 1
+    assert len(loaded_encoder._kept) <= 1
 
 
 def test_weights_drawn_while_loading_are_drawn_for_every_trial(
@@ -73,6 +73,6 @@ def test_weights_drawn_while_loading_are_drawn_for_every_trial(
 
     monkeypatch.setattr(Checkpoint, "load_encoder", drawing)
     for _ in range(3):
-        reading.encoder_of(source)
+        loaded_encoder.encoder_of(source)
     assert len(loads) == 3
-    assert not reading._kept
+    assert not loaded_encoder._kept

@@ -18,7 +18,7 @@ import transformers
 
 from blurb.checkpoints import Checkpoint, resolve, unchanged
 from blurb.checkpoints import source as sources
-from blurb.checkpoints.reading import _kept, encoder_of
+from blurb.checkpoints.loaded_encoder import _kept, encoder_of
 from tests import checkpoints
 
 BLURB, TRANSFORMERS = (str(Path(package.__file__).parent) for package in (sys.modules["blurb"], transformers))

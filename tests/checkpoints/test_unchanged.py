@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import blurb
-from blurb.checkpoints import Checkpoint, reading, unchanged, weights
+from blurb.checkpoints import Checkpoint, loaded_encoder, unchanged, weights
 from blurb.checkpoints.unchanged import check
 from blurb.execution import sweeps
 from blurb.execution.job import Job
@@ -35,7 +35,7 @@ def moving(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytes
     from safetensors.torch import load_file, save_file
 
     monkeypatch.setattr(unchanged, "_read_again", {})
-    reading._kept.clear()
+    loaded_encoder._kept.clear()
     folder = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck")
     other = load_file(folder / "model.safetensors")
     torch.manual_seed(3)
@@ -133,8 +133,8 @@ def test_weights_that_change_while_they_are_loaded(moving: Path, monkeypatch: py
 
     monkeypatch.setattr(Checkpoint, "load_encoder", slow)
     with pytest.raises(ModelError, match="have changed since"):
-        reading.encoder_of(source)
-    assert not reading._kept
+        loaded_encoder.encoder_of(source)
+    assert not loaded_encoder._kept
 
 
 def test_a_sweep_under_another_hash_is_not_run(moving: Path, tmp_path: Path) -> None:

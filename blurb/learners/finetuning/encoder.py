@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from blurb.checkpoints import Source
-from blurb.checkpoints.reading import encoder_of
+from blurb.checkpoints.loaded_encoder import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
 from blurb.heads._base import Head

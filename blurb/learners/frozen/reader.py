@@ -14,7 +14,7 @@ from torch import Tensor
 
 from blurb.checkpoints import Source
 from blurb.checkpoints.encoder_size import capacity, enlarge
-from blurb.checkpoints.reading import encoder_of
+from blurb.checkpoints.loaded_encoder import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.inputs.features import Features
 from blurb.inputs.tokenized_split import cached, features_key

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from blurb import formulations, tasks
 from blurb.checkpoints import Checkpoint
-from blurb.checkpoints.encoder_size import NO_LIMIT
+from blurb.checkpoints.lengths import NO_LIMIT
 from blurb.checkpoints.terms import published
 from blurb.cli import cli
 from blurb.corpora import demo

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blurb import tasks
-from blurb.checkpoints.encoder_size import reader
+from blurb.checkpoints.lengths import reader
 from blurb.corpora.originals.loading import load_original
 from blurb.data.examples import leaks
 from blurb.data.schema import Example, to_dataset

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.checkpoints.encoder_size import reader
+from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.data.examples import leaks, texts, words
 from blurb.data.schema import Example

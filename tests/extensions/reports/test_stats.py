@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from blurb import data, formulations, tasks
 from blurb.checkpoints import Checkpoint
-from blurb.checkpoints.encoder_size import reader
+from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data.schema import Example

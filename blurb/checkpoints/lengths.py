@@ -1,0 +1,41 @@
+"""Tokenizes a split with a checkpoint's tokenizer, by the code that makes the features for training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from blurb import formulations
+from blurb.checkpoints.source import Source
+from blurb.data.schema import Example
+from blurb.inputs.tokenized_split import Read, TokenizedSplit
+from blurb.messages.errors import SettingsError
+from blurb.messages.spelling import opt
+from blurb.tasks import Task
+
+NO_LIMIT = 10**7
+
+
+def reader(source: Source) -> Read:
+    """A function that tokenizes a split for this checkpoint, up to the maximum length of the task or encoder.
+
+    :raises SettingsError: for a baseline, which has no tokenizer
+    """
+    if not source.is_checkpoint:
+        raise SettingsError(f"{opt('model', source.name)}: a baseline has no tokenizer", fix="name a checkpoint.")
+    tokenizer, most = source.checkpoint.tokenizer, source.checkpoint.size.most
+
+    def read(task: Task, rows: Sequence[Example]) -> TokenizedSplit:
+        formulation = formulations.bind(task)
+        units = formulation.units(rows)
+        limit = min(task.max_length, most or task.max_length)
+        whole = formulation.features(units, tokenizer, NO_LIMIT)
+        # Only what is too long is made again: an input does not depend on its neighbours.
+        long = np.flatnonzero(whole.ids.lengths > limit).tolist()
+        cut = formulation.features([units[i] for i in long], tokenizer, limit)
+        return TokenizedSplit(
+            whole, limit, long, cut, (len(tokenizer.special_tokens.prefix), len(tokenizer.special_tokens.suffix))
+        )
+
+    return read
