@@ -18,7 +18,7 @@ from blurb.cost.learners import Cost
 from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.execution import engines
 from blurb.execution.engine import Launch
-from blurb.extensions.clusters import _slurm_script
+from blurb.extensions.clusters import _slurm_limits
 from blurb.planning import plan
 from blurb.planning.quick_checks import warnings_of
 from tests.cost.settings import rates
@@ -50,7 +50,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(budget.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
-    monkeypatch.setattr(_slurm_script, "limit_of_site", lambda name: None)
+    monkeypatch.setattr(_slurm_limits, "limit_of_site", lambda name: None)
 
 
 def test_nothing_is_said_where_all_fits_or_is_done() -> None:
@@ -114,7 +114,7 @@ def test_memory_of_slurm() -> None:
 @pytest.mark.extensions
 def test_more_jobs_than_a_site_takes(monkeypatch: pytest.MonkeyPatch) -> None:
 
-    monkeypatch.setattr(_slurm_script, "limit_of_site", {"MaxJobCount": 1}.get)
+    monkeypatch.setattr(_slurm_limits, "limit_of_site", {"MaxJobCount": 1}.get)
     assert warnings(predicted(fit=100.0), "slurm") == []
     (told,) = warnings(predicted(fit=100.0), "slurm,trials=1")
     assert told == "There are 2 jobs, and this site takes 1 at a time; a larger minutes=N makes fewer."

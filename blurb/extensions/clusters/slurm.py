@@ -93,10 +93,10 @@ class SlurmEngine(Engine):
             _check_sbatch()
 
     def shortfalls(self, expected: Estimate) -> Iterator[str]:
-        from blurb.extensions.clusters import _slurm_script
+        from blurb.extensions.clusters import _slurm_limits
 
         parts = self._packed([one.cost.seconds for one in expected.waiting])
-        yield from _slurm_script.shortfalls(expected, self.sbatch, len(parts))
+        yield from _slurm_limits.shortfalls(expected, self.sbatch, len(parts))
 
     @classmethod
     def is_queued(cls, folder: Path) -> bool:
