@@ -26,7 +26,7 @@ LINES = [
 
 
 def _write(folder: Path, lines: list[str]) -> Path:
-    (folder / "page.csv").write_text("\n".join([HEAD, *lines]) + "\n")
+    (folder / "series.csv").write_text("\n".join([HEAD, *lines]) + "\n")
     return folder
 
 
@@ -67,6 +67,6 @@ def test_what_is_no_such_table(tmp_path: Path) -> None:
         page.read(tmp_path)
     with pytest.raises(DataError, match=r"series\.csv:2: step, value and trend must be numbers"):
         page.read(_write(tmp_path, [LINES[0].replace("60.0", "high")]))
-    (tmp_path / "page.csv").write_text("run,step\n")
+    (tmp_path / "series.csv").write_text("run,step\n")
     with pytest.raises(DataError, match="columns are missing: protocol"):
         page.read(tmp_path)
