@@ -30,23 +30,25 @@ __all__ = [
     "run",
     "score",
 ]
+_HOMES = {
+    "comparing": ("check", "compare"),
+    "datasets": ("load_dataset",),
+    "predicting": ("KeptModel", "load_model", "predict"),
+    "results": ("Results", "load_results"),
+    "running": ("NamedModel", "run"),
+    "scoring": ("Scores", "score"),
+    "seed_plans": ("plan",),
+}
+"""Modules of `blurb.api` that are imported when a name is used: some need torch or pandas."""
 
 if TYPE_CHECKING:
-    from blurb.api import (
-        KeptModel,
-        NamedModel,
-        Results,
-        Scores,
-        check,
-        compare,
-        load_dataset,
-        load_model,
-        load_results,
-        plan,
-        predict,
-        run,
-        score,
-    )
+    from blurb.api.comparing import check, compare
+    from blurb.api.datasets import load_dataset
+    from blurb.api.predicting import KeptModel, load_model, predict
+    from blurb.api.results import Results, load_results
+    from blurb.api.running import NamedModel, run
+    from blurb.api.scoring import Scores, score
+    from blurb.api.seed_plans import plan
     from blurb.extensions.lab.api.pretraining import pretrain as pretrain
     from blurb.extensions.lab.api.studying import study as study
     from blurb.extensions.lab.attention import attention as attention
@@ -60,8 +62,9 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     """Imports the front door when somebody comes in: `import blurb` takes no time."""
-    if name in __all__:
-        value = getattr(importlib.import_module("blurb.api"), name)
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is not None:
+        value = getattr(importlib.import_module(f"blurb.api.{home}"), name)
     elif name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}") is not None:  # a room
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:

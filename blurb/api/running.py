@@ -1,25 +1,37 @@
-"""Runs trials for `blurb run` and `blurb ablate`: announced, with progress, the tables rewritten in between."""
+"""Runs of trials: `blurb.run`, whose keywords are the options of the command, and what `blurb ablate` shares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import dataclasses
+import functools
+import inspect
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import click
 
 from blurb.api.generator_lock import generator_lock
 from blurb.api.results import Results
-from blurb.api.throttled import Throttled
 from blurb.cost import model
 from blurb.cost.budget import choose_protocol
 from blurb.execution import engines
-from blurb.messages.errors import BlurbError, Tell, safe_message, tell_damage
+from blurb.messages.errors import BlurbError, Tell, UnknownName, safe_message, tell_damage
 from blurb.planning import plan, preflight
-from blurb.planning.options import RunOptions
+from blurb.planning.named_models import NamedModel
+from blurb.planning.options import Given, Keep, RunOptions, Tokenizer
 from blurb.planning.quick_checks import left_out, warnings_of
+from blurb.planning.run_file import with_file
+from blurb.protocols.settings import ELSEWHERE, FIELDS
+from blurb.regression.rules import Rules
 from blurb.results import tables
+from blurb.results.references import Row
 from blurb.store.store import Store
 from blurb.terminal import estimate
 from blurb.terminal.estimate import show_budget
@@ -27,6 +39,7 @@ from blurb.terminal.planned import list_trials
 from blurb.terminal.progress import Display
 
 if TYPE_CHECKING:
+    from blurb.api.results import Results
     from blurb.cost.model import Estimate
     from blurb.execution.engine import Engine
     from blurb.execution.job import Job, TrialOutcome
@@ -164,3 +177,164 @@ def _plan(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate
 
 def _unheard(damage: BlurbError) -> None:
     """Ignores damage that this run may repair; what is left is reported at the end."""
+
+
+__all__ = ["NamedModel", "given_as_options", "run"]
+P = ParamSpec("P")
+
+
+def given_as_options(call: Callable[P, Results]) -> Callable[P, Results]:
+    """What is given to a call, by the names of its signature, as `RunOptions`: these have the defaults, too.
+
+    A test holds names, order, types and defaults of the signature to the list; people, editors and mypy read it.
+    """
+    signature = inspect.signature(call)
+
+    @functools.wraps(call)
+    def run_with(*arguments: P.args, **keywords: P.kwargs) -> Results:
+        given = signature.bind(*arguments, **keywords).arguments
+        _refuse_unknown(given.get("settings", {}))
+        return execute(RunOptions(**with_file(given)))
+
+    return run_with
+
+
+@given_as_options
+def run(
+    model: Given | Sequence[Given] = (),
+    tasks: str | Sequence[str] | None = None,
+    *,
+    suite: str = "blurb",
+    data: Path | str | None = None,
+    raw: Path | str | None = None,
+    protocol: str | Path | None = None,
+    lr: float | None = None,
+    batch_size: int | None = None,
+    epochs: int | None = None,
+    limit: int | None = None,
+    config: Path | str | None = None,
+    budget: str | None = None,
+    head: str | None = None,
+    pooling: str | None = None,
+    tagging: str | None = None,
+    relation_input: str | None = None,
+    dummy_tokens: bool = False,
+    name: str | None = None,
+    tokenizer: Tokenizer | None = None,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    casing: str | None = None,
+    models_file: Path | str | None = None,
+    seeds: int | None = None,
+    track: str | None = None,
+    keep_model: Keep = "none",
+    resume_trials: bool = False,
+    dry_run: bool = False,
+    keep_sweep: bool = False,
+    device: str = "auto",
+    jobs: int = 1,
+    precision: str = "auto",
+    engine: str = "local",
+    print_script: bool = False,
+    output: Path | str = "runs",
+    leaderboard: Path | str | None = None,
+    check: Row | None = None,
+    rules: Path | str | Rules | None = None,
+    across: Sequence[str] = (),
+    progress: bool = True,
+    **settings: Any,
+) -> Results:
+    """Fine-tunes a model on BLURB, or several, and returns their rows; finished trials are not repeated.
+
+    Trials that fail do not raise: `Results.failed` has them, with the reason. Calls from several threads of one process
+    run one after another; `jobs` runs trials in parallel.
+
+    :param model: a checkpoint folder, a Hub id, a preset, `scratch:tiny`, `baseline:majority`; a loaded
+        `PreTrainedModel` (with `tokenizer`), of which a copy is saved to the cache; a `blurb.NamedModel`, which has a
+        name and tags beside; or a list of these
+    :param models_file: a table of more of them, as of `blurb run --models`
+    :param tasks: names, types or task files, as a list or separated by commas; None: those that the data folder has
+    :param data: data folder in BLURB's layout
+    :param suite: "demo" for synthetic data, generated as needed
+    :param raw: folder of the original releases, which some relation inputs need
+    :param protocol: name or TOML file; None for `standard`, with `suite="demo"` for `demo`
+    :param config: a TOML file of a run, whose keys are these parameters (docs/long-runs.md); what is given wins over it
+    :param budget: such as "10m": the largest protocol predicted to fit, instead of `protocol`
+    :param seeds: seeds 1 to N instead of the protocol's
+    :param limit: examples of train, dev and test each, for a try (`max_train` and `max_eval`)
+    :param output: store of the trials
+    :param leaderboard: table to write, with `results.csv` in the same folder; None for no tables
+    :param name: of the row, if there is one model
+    :param tokenizer: of the model, if its checkpoint has none
+    :param casing: "cased" or "uncased" if the tokenizer's files are wrong
+    :param precision: "fp32", "bf16" or "fp16"; "auto" is bf16 where the hardware supports it
+    :param jobs: number of trials in parallel
+    :param track: "tensorboard", "wandb", "mlflow" or "trackio"
+    :param check: a baseline, to which each row is compared as by `blurb.check`: `Results.decisions`
+    :param rules: of that check
+    :param across: what may differ all the same between a row and that baseline, as of `blurb.check`
+    :param keep_model: "best" keeps the trained models for `blurb.load_model`; "replace" also replaces a finished trial
+        whose model cannot be made again as it was
+    :param resume_trials: save a checkpoint of each trial after every epoch, from which the same call goes on
+    :param keep_sweep: leave the trials to `blurb worker` also if the call is ended before any of them is finished
+    :param dry_run: print the trials and their cost, and run nothing
+    :param progress: print estimates and progress to stderr
+    :param settings: of the protocol, over its own, such as `warmup=0` (the help of `blurb run` lists them)
+    :raises BlurbError: before anything is trained, if options, data or models are invalid
+    """
+    raise NotImplementedError("what is given becomes `RunOptions`, by name")
+
+
+def _refuse_unknown(settings: Mapping[str, Any]) -> None:
+    """Raises an UnknownName for a keyword that is neither an option nor a setting, with the nearest of both."""
+    options = [field.name for field in dataclasses.fields(RunOptions) if field.name != "settings"]
+    for name in settings:
+        if name not in FIELDS:
+            raise UnknownName("option or setting", name, dict.fromkeys([*options, *FIELDS]), ELSEWHERE)
+
+
+class Throttled:
+    """Repeats an action between trials (such as writing the tables), rarely enough to cost a long sweep nothing.
+
+    As a context manager it acts once more after an interrupt, if there is news and the action is quick.
+
+    :param act: its BlurbError and OSError are ignored; the caller acts once more at the end and reports them there
+    """
+
+    EVERY = 5.0
+    """Minimum seconds between two actions."""
+    SHARE = 20
+    """Minimum time between two actions, as a multiple of the duration of the last one."""
+    QUICK = 2.0
+    """Maximum seconds for the action after an interrupt."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self.act = act
+        self.lock = threading.Lock()  # with several jobs, trials end in several threads
+        self.due = time.monotonic() + self.EVERY
+        self.took = 0.0
+        self.undone = False
+
+    def __call__(self) -> None:
+        self.undone = True
+        if time.monotonic() < self.due or not self.lock.acquire(blocking=False):
+            return
+        try:
+            start, self.undone = time.monotonic(), False
+            with contextlib.suppress(BlurbError, OSError):
+                self.act()
+            end = time.monotonic()
+            self.took = end - start
+            self.due = end + max(self.EVERY, self.SHARE * self.took)
+        finally:
+            self.lock.release()
+
+    def __enter__(self) -> Throttled:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and self.undone and self.took < self.QUICK:
+            with contextlib.suppress(BlurbError, OSError):
+                self.act()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from blurb import api
+from blurb.api.comparing import compare
 from blurb.cli._made import click_command
 from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.messages.text import grouped, probability, signed
@@ -65,7 +65,7 @@ def command(
     wrong.tell()
     assert meant is not None
     first, *others = meant
-    comparisons = [api.compare(first, other, split=split, runs_only=runs_only) for other in others]  # type: ignore[arg-type]
+    comparisons = [compare(first, other, split=split, runs_only=runs_only) for other in others]  # type: ignore[arg-type]
     if form == "table":
         for compared in comparisons:
             click.echo(f"{first.name} minus {compared.other.name}, {split}")

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from blurb import api, tasks
+from blurb import tasks
+from blurb.api.datasets import load_dataset
+from blurb.api.predicting import load_model
 from blurb.cli._made import click_command
 from blurb.cli._options import HEAD, POOLING
 from blurb.data import raw
@@ -68,7 +70,7 @@ def command(
     record = None if alone else wrong.tried(references.trial, trial, output, task, seed)
     inputs = wrong.tried(_inputs, file, texts)
     wrong.tell()
-    model = api.load_model(
+    model = load_model(
         trial if record is None else record.path,
         device,
         head=head,
@@ -80,7 +82,7 @@ def command(
         click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)
     if data:
         name = tasks.to_read(model.task).file or model.task.name
-        answers = model.of_examples(api.load_dataset(name, data, original=model.reads_originals)["test"].to_list())
+        answers = model.of_examples(load_dataset(name, data, original=model.reads_originals)["test"].to_list())
     else:
         answers = model.of_raw([raw.read(model.task, given, number, file) for number, given in inputs or ()])
     answers = _rounded(answers) if texts else answers

@@ -18,7 +18,7 @@ from blurb.planning.options import RunOptions
 from blurb.terminal.output import console
 
 if TYPE_CHECKING:
-    from blurb.api import Results
+    from blurb.api.results import Results
 
 
 @click_command("run", RunOptions, cls=WithSettings)

@@ -45,7 +45,7 @@ class Row(TypedDict):
     running: Annotated[Count, "trials of it that are running", From(lambda row: row.count("running"))]
     failed: Annotated[Count, "trials of it that are failed", From(lambda row: row.count("failed"))]
     damaged: Annotated[Count, "trials of it that are damaged", From(lambda row: row.count("damaged"))]
-    to_run: Annotated[Count, "trials of it that are still to run", From(lambda row: row.count("to_run"))]
+    to_run: Annotated[Count, "trials of it that are still to run", From(lambda row: row.count("to run"))]
     bytes: Annotated[Count, "size of its trials", From("size")]
     last: Annotated[str, "when the last finished one began (UTC); empty without any"]
     tags: Annotated[list[str], "tags of the row", From("planned.tags")]

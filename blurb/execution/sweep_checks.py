@@ -14,7 +14,7 @@ from blurb.execution.options import Keep
 from blurb.learners import PREFIX, in_trial
 from blurb.messages.errors import StoreError, UnknownName
 from blurb.system.files import check_types, file_hash
-from blurb.training import hardware, tracking
+from blurb.training import devices, tracking
 
 JOB_FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "device": str, "track": str, "predicted": (int, float), "keep": str, "resume": bool
@@ -50,7 +50,7 @@ def check_job(job: Job) -> None:
     """Raises an error for what is no device, tracker, learner, seed or way to keep a model, and for a trial
     that is not of its data or its model.
     """
-    hardware.check_name(job.device)
+    devices.check_name(job.device)
     if job.track not in ("", *tracking.TRACKERS):
         raise ValueError(f"there is no tracker {job.track!r}")
     if job.keep not in get_args(Keep):

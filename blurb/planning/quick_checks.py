@@ -16,7 +16,7 @@ from blurb.messages.errors import BlurbError, ErrorCollector, ErrorGroup, ModelE
 from blurb.messages.spelling import opt
 from blurb.messages.text import option, plural
 from blurb.planning.request import check_reference
-from blurb.training import hardware, tracking
+from blurb.training import devices, tracking
 
 if TYPE_CHECKING:
     from blurb.cost.model import Estimate
@@ -35,9 +35,9 @@ def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
     if options.name is not None:
         errors.tried(names.check, options.name, "The model name")
     if asked.engine is not None and asked.engine.elsewhere:
-        errors.tried(hardware.check_name, options.device)
+        errors.tried(devices.check_name, options.device)
     else:
-        errors.tried(hardware.check_here, options.device, options.precision)
+        errors.tried(devices.check_here, options.device, options.precision)
     if options.track and not tracking.seems_installed(options.track):
         errors.add(
             SettingsError(

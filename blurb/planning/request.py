@@ -25,6 +25,7 @@ from blurb.protocols.settings import DEFAULTS, FIELDS
 from blurb.store import plugins
 from blurb.system.files import nearest
 from blurb.tasks import SPLITS, TWELVE, Task, select
+from blurb.training import devices
 
 if TYPE_CHECKING:
     from blurb.checkpoints import Source
@@ -178,7 +179,7 @@ def precision_of(options: TrainOptions, elsewhere: bool) -> str:
     from blurb.training import hardware
 
     if elsewhere:
-        hardware.check_name(options.device)
+        devices.check_name(options.device)
         return options.precision
     return hardware.choose_precision(options.precision, hardware.choose_device(options.device))
 

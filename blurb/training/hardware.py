@@ -5,11 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import random
-import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
+from blurb.training.devices import check_name, check_precision, no_fp16, unavailable
 
 Precision = Literal["fp32", "bf16", "fp16"]
 
@@ -84,49 +83,18 @@ def out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.cuda.OutOfMemoryError) or any(text in str(error).lower() for text in messages)
 
 
-GPU_FILES = ("nvidia[0-9]*", "nvidiactl", "dxg", "kfd", "nvhost*", "nvmap")
-"""Device files of GPUs under Linux: NVIDIA's driver, WSL, AMD's, Jetson's."""
 
 
-def check_name(wanted: str) -> None:
-    """Raises a SettingsError for what is no device of any machine."""
-    if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", wanted):
-        raise SettingsError(f"{opt('device')} must be one of auto, cpu, cuda, cuda:N, mps (got '{wanted}').")
 
 
-def check_precision(wanted: str) -> None:
-    """Raises a SettingsError for what is no precision."""
-    if wanted not in ("auto", "fp32", "bf16", "fp16"):
-        raise SettingsError(f"{opt('precision')} must be one of auto, fp32, bf16, fp16 (got '{wanted}').")
 
 
-def unavailable(device: str, there: list[str]) -> SettingsError:
-    """The error of a device that this machine does not have.
-
-    :param there: the devices that it has
-    """
-    return SettingsError(f"{opt('device', device)} is not available; this machine has {', '.join(there)}.")
 
 
-def no_fp16() -> SettingsError:
-    """The error of half precision on a CPU."""
-    return SettingsError(f"{opt('precision', 'fp16')} needs a GPU; on a CPU choose fp32, bf16 or auto.")
 
 
-def check_here(device: str, precision: str) -> None:
-    """Raises a SettingsError for what this machine has not, if that can be told without torch."""
-    check_name(device)
-    check_precision(precision)
-    if not _has_no_gpu():
-        return
-    if device not in ("auto", "cpu"):
-        raise unavailable(device, ["auto", "cpu"])
-    if precision == "fp16":
-        raise no_fp16()
 
 
-def _has_no_gpu() -> bool:
-    return sys.platform == "linux" and not any(any(Path("/dev").glob(name)) for name in GPU_FILES)
 
 
 _ATEN = torch.ops.aten

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from blurb.api.throttled import Throttled
+from blurb.api.running import Throttled
 from blurb.cli import cli
 from blurb.messages.errors import StoreError
 from blurb.results.tables import rebuild
@@ -47,7 +47,7 @@ def test_no_garbage_is_collected_for_what_is_done(tmp_path: Path, monkeypatch: p
 
 def test_between_trials_the_tables_are_rebuilt_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("blurb.api.throttled.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("blurb.api.running.time.monotonic", lambda: clock[0])
     times: list[float] = []
 
     def act() -> None:

@@ -136,7 +136,7 @@ def _forecast(wanted: Study, out: Path, texts: Texts | None, options: Mapping[st
 
 
 def _scorer(options: Mapping[str, Any]) -> Callable[[Path | str, str, str, Path], RowScores]:
-    from blurb.api.keywords import run
+    from blurb.api.running import run
 
     def score(encoder: Path | str, name: str, protocol: str, store: Path) -> RowScores:
         results = run(encoder, name=name, protocol=protocol, output=store, **options)

@@ -53,7 +53,7 @@ class Scoring:
 
     def score(self, steps: Sequence[Step], protocol: str, seeds: int | None = None) -> Mapping[str, RowScores]:
         """Runs the trials that are missing; what failed is told, and the rest goes on."""
-        from blurb.api.keywords import NamedModel, run
+        from blurb.api.running import NamedModel, run
 
         models = [NamedModel(step.reference, step.name) for step in steps]
         given = self.trials if seeds is None else {**self.trials, "seeds": seeds}
