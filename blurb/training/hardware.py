@@ -83,20 +83,6 @@ def out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.cuda.OutOfMemoryError) or any(text in str(error).lower() for text in messages)
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 _ATEN = torch.ops.aten
 PRODUCTS = {_ATEN.mm.default, _ATEN.addmm.default, _ATEN.bmm.default, _ATEN.baddbmm.default}
 

@@ -42,7 +42,7 @@ IN_A_ROW = """
 import importlib.util, json, sys
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError
-from blurb.training import hardware
+from blurb.training import devices
 devices._has_no_gpu = lambda: True
 found = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *more: None if name in ("wandb", "ray") else found(name, *more)
