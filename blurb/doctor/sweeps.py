@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from blurb.checkpoints import Checkpoint, Source
-from blurb.cost import budget
+from blurb.cost import resources
 from blurb.doctor._base import Problem, of_error
 from blurb.execution import sweeps
 from blurb.execution.allowed import NotAllowed
@@ -115,4 +115,4 @@ def _of_memory(jobs: Sequence[Job], store: Path) -> list[Problem]:
         needed = model.least(jobs)
     except BlurbError as error:
         return [of_error(error, store, PLAN_AGAIN)]
-    return [Problem("memory", text, "Run blurb worker on a larger machine.") for text in budget.memory(needed)]
+    return [Problem("memory", text, "Run blurb worker on a larger machine.") for text in resources.memory(needed)]

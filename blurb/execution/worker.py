@@ -38,7 +38,7 @@ from blurb.store.store import Store
 from blurb.system import gc_control, launchers, leases
 from blurb.system.files import write_json
 from blurb.system.leases import Lease
-from blurb.training import hardware, tracking
+from blurb.training import tracking
 
 log = logging.getLogger("blurb")
 
@@ -102,7 +102,7 @@ def _execute(
                 put = store.put(aside, path, lease, replace=outdated)
     finally:
         gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
-        hardware.trim_heap()
+        gc_control.trim_heap()
     gc_control.freeze_gc()  # not after an error, whose traceback holds the learner
     row_contents.failure_of(path).unlink(missing_ok=True)
     checkpoints.remove(path)

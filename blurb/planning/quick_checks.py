@@ -157,8 +157,8 @@ def _data(planned: Sequence[Planned]) -> Iterator[str]:
 
 def _room(expected: Estimate, engine: Engine) -> Iterator[str]:
     """Memory and time that are less than what is predicted."""
-    from blurb.cost import budget
+    from blurb.cost import resources
 
     yield from engine.shortfalls(expected)
     if not engine.elsewhere:
-        yield from budget.memory(expected)
+        yield from resources.memory(expected)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -35,3 +37,10 @@ def freeze_gc() -> None:
 
 _own: list[bool] = []
 _settled: list[bool] = []
+
+
+def trim_heap() -> None:
+    """Returns freed memory to the system after a trial; otherwise a worker keeps its peak memory (glibc)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import random
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
@@ -107,10 +105,3 @@ def bf16_products(device: torch.device, precision: str) -> AbstractContextManage
     """The context in which an encoder runs and learns: products in float32 where bf16 ones are plain loops."""
     slow = precision == "bf16" and device.type == "cpu" and not torch.cpu._is_avx512_supported()
     return ProductsInFloat32() if slow else nullcontext()  # type: ignore[no-untyped-call]
-
-
-def trim_heap() -> None:
-    """Returns freed memory to the system after a trial; otherwise a worker keeps its peak memory (glibc)."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)

@@ -12,7 +12,7 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.cost import budget, calibration
+from blurb.cost import calibration, resources
 from blurb.doctor import Problem, examine
 from blurb.execution import sweeps
 from blurb.execution.job import Job
@@ -123,7 +123,7 @@ def test_files_of_plug_ins(jobs: list[Job], tmp_path: Path) -> None:
 
 def test_memory_that_the_trials_need_at_least(jobs: list[Job], monkeypatch: pytest.MonkeyPatch) -> None:
     assert problems(jobs) == []
-    monkeypatch.setattr(budget.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
+    monkeypatch.setattr(resources.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
     (memory,) = problems(jobs)
     assert memory.where == "memory"
     assert "This machine has only 100 MB of memory" in memory.what

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.cost import budget, calibration
+from blurb.cost import calibration, resources
 from blurb.cost.learners import Cost
 from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.execution import engines
@@ -49,7 +49,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """16 GB of memory, and no site to ask."""
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(budget.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
+    monkeypatch.setattr(resources.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
     monkeypatch.setattr(_slurm_limits, "limit_of_site", lambda name: None)
 
 
@@ -135,7 +135,7 @@ def test_the_command_says_them_before_it_trains(
     dry: bool, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
-    monkeypatch.setattr(budget.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
+    monkeypatch.setattr(resources.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
     found = CliRunner().invoke(
         cli,
         [

@@ -14,7 +14,7 @@ kept = [torch.ones(1_000) for _ in range(50_000)]  # small tensors come from the
 last, held = kept[-1], None
 del kept
 held = resident()
-hardware.trim_heap()
+gc_control.trim_heap()
 print(held - resident())
 """
 
