@@ -6,18 +6,15 @@ columns, or text alone: one text, or for a pair two, separated by a tab.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blurb.data.readers._files import has_half_pair
 from blurb.data.schema import Example
+from blurb.lines import json_object, lines_of
 from blurb.messages.errors import DataError
-from blurb.system.files import read_bytes
-from blurb.system.sniffing import refuse
 from blurb.tasks import Task
 
 SPLITTER = re.compile(r"\w+|[^\w\s]")
@@ -83,32 +80,9 @@ def lines(path: Path) -> Iterator[tuple[int, Input]]:
 
     :raises DataError: (file, line) for what is no UTF-8 or no JSON object
     """
-    try:
-        raw = read_bytes(path)
-        refuse(raw, path)
-        content = raw.decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}.", path) from None
-    except UnicodeDecodeError:
-        raise DataError("is not UTF-8; convert it.", path) from None
-    there = False
-    for number, line in enumerate(content.split("\n"), 1):
-        text = line.rstrip("\r")
-        if not text.strip():
-            continue
-        there = True
-        if path.suffix != ".jsonl":
-            yield number, text
-            continue
-        try:
-            record = json.loads(text)
-        except ValueError as error:
-            raise DataError(f"is no JSON: {error}.", path, number) from None
-        if not isinstance(record, dict):
-            raise DataError("must be a JSON object.", path, number)
-        yield number, record
-    if not there:
-        raise DataError("has no input.", path)
+    for line, text in lines_of(path):
+        if text.strip():
+            yield line.number, json_object(text, line) if path.suffix == ".jsonl" else text
 
 
 def _of_text(task: Task, text: str, wanted: Sequence[str]) -> dict[str, Any]:
@@ -161,5 +135,5 @@ def _checked(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any
 
 
 def _check_characters(name: str, text: str) -> None:
-    if has_half_pair(text):
+    if any("\ud800" <= character <= "\udfff" for character in text):
         raise DataError(f"'{name}' has half of a surrogate pair, which is not a character.")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 
 from blurb.data.readers import linkbert
-from blurb.data.readers._files import telling_cuts
+from blurb.data.readers._examples import telling_cuts
 from blurb.data.schema import Example
-from blurb.messages.errors import DataError
+from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.messages.text import option
 from blurb.registry import load_object
 from blurb.tasks import SPLITS, Split, Task
@@ -39,18 +40,25 @@ def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
     return ""
 
 
-def read_split(task: Task, folder: Path, split: Split) -> list[Example]:
-    """Reads the examples of one split; DataError (file, line, what was expected) if the file is invalid."""
-    path = path_of(task, folder, split)
+def read_split(task: Task, folder: Path, split: Split, errors: ErrorCollector = FIRST) -> list[Example]:
+    """Reads the examples of one split.
+
+    :param errors: gets what is wrong (file, line, what was expected); by default the first fault is raised
+    """
+    path, before = path_of(task, folder, split), len(errors.errors)
+    if not path.exists():
+        errors.add(DataError("the file is missing (docs/data.md describes BLURB's layout).", path))
+        return []
     ours = path == folder / task.files[split]
     read = load_object(task.reader, f"reader of {task.name}") if ours else linkbert.read
+    more = [errors] if "errors" in inspect.signature(read).parameters else []  # a reader of others may have none
     with telling_cuts(path):
-        rows = list(read(path, task, split))
+        rows = errors.tried(lambda: list(read(path, task, split, *more))) or []
     seen: set[str] = set()
     for row in rows:
         if row["id"] in seen:
-            raise DataError(f"the id {row['id']!r} occurs twice in the file.", path)
+            errors.add(DataError(f"the id {row['id']!r} occurs twice in the file.", path))
         seen.add(row["id"])
-    if not rows:
-        raise DataError("the file contains no examples.", path)
+    if not rows and len(errors.errors) == before:
+        errors.add(DataError("the file contains no examples.", path))
     return rows

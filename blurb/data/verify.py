@@ -10,7 +10,7 @@ from typing import Literal
 from blurb.data import manifest
 from blurb.data.schema import hash_rows
 from blurb.data.splits import path_of, read_split
-from blurb.messages.errors import BlurbError, DataError, followed
+from blurb.messages.errors import BlurbError, DataError, ErrorCollector, followed
 from blurb.system.files import file_hash
 from blurb.tasks import SPLITS, Split, Task
 
@@ -33,7 +33,7 @@ class Verification:
     counts: Mapping[Split, int]
     verdict: Verdict | None
     missing: tuple[Split, ...]
-    errors: tuple[DataError, ...]
+    errors: tuple[BlurbError, ...]
     hashes: Mapping[Split, str] = field(default_factory=dict)
     notes: tuple[BlurbError, ...] = ()
 
@@ -46,7 +46,7 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
     counts: dict[Split, int] = {}
     hashes: dict[Split, str] = {}
     missing: list[Split] = []
-    errors: list[DataError] = []
+    errors: list[BlurbError] = []
     known, notes = _manifest(task, folder) if trust else ({}, [])
     for split in SPLITS:
         path = path_of(task, folder, split)
@@ -58,10 +58,10 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
                 counts[split], hashes[split] = made.count, made.examples
                 continue
             notes.append(DataError("changed since `blurb data prepare` wrote it.", path))
-        try:
-            rows = read_split(task, folder, split)
-        except DataError as error:
-            errors.append(error)
+        faults = ErrorCollector()
+        rows = read_split(task, folder, split, faults)
+        errors += faults.errors
+        if faults.errors:
             continue
         counts[split], hashes[split] = task.task_type.size(rows), hash_rows(rows)
     judged = verdict(task, counts, hashes) if counts else None

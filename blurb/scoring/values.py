@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from blurb.data.readers._files import label_text, telling_cuts, trimmed
+from blurb.data.readers._examples import label_text, telling_cuts, trimmed
 from blurb.inputs import tagging
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt

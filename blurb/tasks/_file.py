@@ -18,12 +18,12 @@ READER = "blurb.data.readers.task_file:read"
 READERS = {
     "ner": "blurb.data.readers.conll:read_ner",
     "pico": "blurb.data.readers.conll:read_pico",
-    "pairs": "blurb.data.readers.relation:read_pairs",
-    "gad": "blurb.data.readers.relation:read_gad",
-    "similarity": "blurb.data.readers.similarity:read",
-    "hoc": "blurb.data.readers.hoc:read",
-    "pubmedqa": "blurb.data.readers.qa:read_pubmedqa",
-    "bioasq": "blurb.data.readers.qa:read_bioasq",
+    "pairs": "blurb.data.readers.tables:read_pairs",
+    "gad": "blurb.data.readers.tables:read_gad",
+    "similarity": "blurb.data.readers.tables:read_similarity",
+    "hoc": "blurb.data.readers.tables:read_hoc",
+    "pubmedqa": "blurb.data.readers.tables:read_pubmedqa",
+    "bioasq": "blurb.data.readers.tables:read_bioasq",
 }
 """Readers of BLURB's layouts."""
 ORIGINALS = {"chemprot": "blurb.corpora.originals.chemprot:read", "ddi": "blurb.corpora.originals.ddi:read"}

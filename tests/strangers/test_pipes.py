@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from blurb.checkpoints import reading, weights
 from blurb.cli import cli
 from blurb.data import manifest, raw
-from blurb.data.readers._files import read_text
+from blurb.lines import text_of
 from blurb.results import csv_files
 from blurb.store.record import Record, read_predictions
 from blurb.store.store import Store
@@ -30,7 +30,7 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "table": ("results.csv", csv_files.read),
     "its columns": ("results.csv", csv_files.columns),
     "its first line": ("results.csv", csv_files.first),
-    "data": ("train.tsv", read_text),
+    "data": ("train.tsv", text_of),
     "manifest": ("manifest.json", lambda path: manifest.datasets(path)),
     "texts": ("a.jsonl", lambda path: list(raw.lines(path))),
     "predictions": ("predictions.parquet", read_predictions),

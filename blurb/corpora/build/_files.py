@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -27,6 +27,7 @@ from defusedxml.ElementTree import ParseError, fromstring
 
 from blurb.corpora.releases import SourceFile
 from blurb.corpora.releases.archives import content_of
+from blurb.lines import Lines
 from blurb.messages.errors import DataError
 from blurb.system.files import beside
 from blurb.tasks import Split
@@ -104,18 +105,15 @@ def listed(name: str) -> dict[Split, list[str]]:
     return ids
 
 
-Line = tuple[int, str]
-
-
-def untyped(lines: Iterable[Line], path: Path) -> Iterator[str]:
+def untyped(lines: Lines) -> Iterator[str]:
     """Reduces every tag to its first letter, as BLURB's kit does (`label[0]`); keeps blank lines."""
-    for number, line in lines:
-        if not line:
+    for line, text in lines:
+        if not text:
             yield "\n"
             continue
-        cells = line.split("\t")
+        cells = text.split("\t")
         if len(cells) != 2 or cells[1][:1] not in ("B", "I", "O"):
-            raise DataError("expected a token, a TAB and a tag that starts with B, I or O.", path, number)
+            raise line.error("expected a token, a TAB and a tag that starts with B, I or O.")
         yield f"{cells[0]}\t{cells[1][0]}\n"
 
 

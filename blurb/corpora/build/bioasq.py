@@ -12,7 +12,6 @@ from typing import Any
 
 from blurb.corpora.build._files import listed
 from blurb.corpora.releases import MissingRelease, Release, SourceFile
-from blurb.data.readers._files import json_object
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
@@ -47,7 +46,7 @@ def _golden(release: Release) -> Iterable[SourceFile]:
 
 def _questions(file: SourceFile, task: Task) -> Iterator[tuple[str, str]]:
     """Yields id and line of every yes/no question."""
-    questions = json_object(file.text(), file.path).get("questions")
+    questions = file.json().get("questions")
     if not isinstance(questions, list):
         raise DataError('expected a list called "questions".', file.path)
     for place, question in enumerate(questions):
@@ -69,7 +68,5 @@ def _cells(question: Any, task: Task) -> list[str] | None:
     texts = [text for text in (question.get("id"), question.get("body"), *snippets) if isinstance(text, str)]
     if answer not in task.labels or len(texts) < 2 + len(snippets) or not texts[0]:
         return None
-    if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
-        return None  # half of a surrogate pair is not a character
     number, body, *passages = (text.translate(BLANKS) for text in texts)
     return [number, body, " ".join(passages), answer]

@@ -54,8 +54,8 @@ def _document(pmid: str, tokens: SourceFile, *spans: SourceFile) -> str:
 
 def _words(file: SourceFile) -> list[str]:
     words = []
-    for number, line in file.lines():
-        if not line.strip() or "\t" in line:
-            raise DataError("expected one token or mark per line.", file.path, number)
-        words.append(line)
+    for line, text in file.lines():
+        if not text.strip() or "\t" in text:
+            raise line.error("expected one token or mark per line.")
+        words.append(text)
     return words

@@ -27,8 +27,8 @@ def build(release: Release, task: Task) -> dict[Split, str]:
 
 
 def _lines(file: SourceFile) -> Iterator[str]:
-    for number, line in file.lines():
-        if line.startswith(HEADER):
-            yield f"-DOCSTART- {line.removeprefix(HEADER)}\n"
+    for line, text in file.lines():
+        if text.startswith(HEADER):
+            yield f"-DOCSTART- {text.removeprefix(HEADER)}\n"
         else:
-            yield from untyped([(number, line)], file.path)
+            yield from untyped([(line, text)])

@@ -14,4 +14,4 @@ def build(release: Release, task: Task) -> dict[Split, str]:
     """BLURB's folder is named like the MTL folder, without `-IOB`; the splits are the same."""
     names = {split: f"{task.files[split].split('/')[0]}-IOB/{name}.tsv" for split, name in FILES.items()}
     sources = release.files(names.values(), ARCHIVES)
-    return {split: "".join(untyped(sources[name].lines(), sources[name].path)) for split, name in names.items()}
+    return {split: "".join(untyped(sources[name].lines())) for split, name in names.items()}

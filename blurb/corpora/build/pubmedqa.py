@@ -12,7 +12,6 @@ import random
 from typing import Any
 
 from blurb.corpora.releases import Release
-from blurb.data.readers._files import json_object
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
@@ -24,7 +23,7 @@ ARCHIVES = ("pubmedqa*",)
 def build(release: Release, task: Task) -> dict[Split, str]:
     """JSON by PMID, as the authors write it, for each split."""
     sources = release.files([QUESTIONS, TEST], ARCHIVES)
-    questions, truth = (json_object(sources[name].text(), sources[name].path) for name in (QUESTIONS, TEST))
+    questions, truth = (sources[name].json() for name in (QUESTIONS, TEST))
     for pmid, entry in questions.items():
         if not isinstance(entry, dict) or entry.get("final_decision") not in task.labels:
             raise DataError(

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._files import check_label, json_lines
+from blurb.data.readers._examples import check_label, examples
 from blurb.data.schema import Example
 from blurb.inputs.relations import is_dummified
-from blurb.messages.errors import DataError
+from blurb.lines import FileLine, Record, json_lines
+from blurb.messages.errors import FIRST, ErrorCollector
 from blurb.tasks import SPLITS, Split, Task
 
 KEYS = ("id", "doc_id", "text", "head", "tail", "label")
@@ -33,18 +34,15 @@ def are_there(folder: Path, task: Task) -> bool:
     return any(path_of(folder, task, split).exists() for split in SPLITS)
 
 
-def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
+def read(folder: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
     """Reads the examples of a split; DataError (file, line) for lines in another format."""
-    path = path_of(folder, task, split)
-    first: dict[str, int] = {}
-    for number, row in json_lines(path):
+
+    def example(line: FileLine, row: Record) -> Example:
         if problem := _problem(row):
-            raise DataError(f"{problem}.", path, number)
-        row = {**row, "label": check_label(row["label"], task.labels, path, number)}
-        if row["id"] in first:
-            raise DataError(f"the id {row['id'][:40]!r} already occurs in line {first[row['id']]}.", path, number)
-        first[row["id"]] = number
-        yield row
+            raise line.error(f"{problem}.")
+        return {**row, "label": check_label(row["label"], task.labels, line)}
+
+    return examples(json_lines(path_of(folder, task, split), errors), example, errors)
 
 
 def _problem(row: Any) -> str:

@@ -11,10 +11,11 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
-from blurb.data.readers._files import decode, numbered
+from blurb.lines import FileLine, Record, cells_of, json_object, numbered
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.system.files import file_hash
+from blurb.system.sniffing import decode
 
 
 class MissingRelease(DataError):
@@ -35,17 +36,17 @@ class SourceFile:
         """The content as UTF-8 text without byte order mark; DataError (file, line) for invalid bytes."""
         return decode(self.content, self.path)
 
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """Yields number (from 1) and text of every line; LF and CR LF end a line."""
-        return numbered(self.text())
+    def lines(self) -> Iterator[tuple[FileLine, str]]:
+        """The lines; LF and CR LF end a line."""
+        return numbered(self.text(), self.path)
 
-    def rows(self, columns: int) -> Iterator[tuple[int, list[str]]]:
-        """Yields number and TAB-separated cells of every line; DataError if their number is wrong."""
-        for number, line in self.lines():
-            cells = line.split("\t")
-            if len(cells) != columns:
-                raise DataError(f"expected {columns} TAB-separated columns, found {len(cells)}.", self.path, number)
-            yield number, cells
+    def rows(self, columns: int) -> Iterator[tuple[FileLine, list[str]]]:
+        """The TAB-separated cells of every line; DataError if their number is wrong."""
+        return cells_of(self.lines(), columns)
+
+    def json(self) -> Record:
+        """The content as a JSON object; DataError (file, line) if it is none."""
+        return json_object(self.text(), FileLine(self.path, 1))
 
 
 class Release:

@@ -19,8 +19,8 @@ import blurb
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.readers import task_file
-from blurb.data.readers._files import telling_cuts
-from blurb.data.readers.guess import guess
+from blurb.data.readers._examples import telling_cuts
+from blurb.data.readers.task_file import guess
 from blurb.data.splits import read_split
 from blurb.inputs import relations, tagging
 from blurb.messages.errors import DataError, Notice
