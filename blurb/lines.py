@@ -118,16 +118,22 @@ class Table(NamedTuple):
 
 
 def table_of(
-    path: Path, errors: ErrorCollector = FIRST, needed: Sequence[str] = (), noun: str = "", text: str | None = None
+    path: Path,
+    errors: ErrorCollector = FIRST,
+    needed: Sequence[str] = (),
+    noun: str = "",
+    short: bool = False,
+    text: str | None = None,
 ) -> Table:
     """The rows of a CSV file that have a cell for each column.
 
     :param needed: columns that it must have
     :param noun: of such a table, for the message
+    :param short: whether a row may lack its last cells, which are empty then
     :param text: of the file, if it was read already
     """
     text = decode(content_of(path), path) if text is None else text
-    reader = csv.DictReader(io.StringIO(text, newline="\n"))
+    reader = csv.DictReader(io.StringIO(text, newline="\n"), restval="" if short else None)
     columns, rows = _names(reader, path), list[tuple[FileLine, dict[str, str]]]()
     if missing := [column for column in needed if column not in columns]:
         what = f"not a {noun}, as columns are missing" if noun else "missing columns"
@@ -151,12 +157,12 @@ def head_of(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
         with open(path, "rb", opener=ordinary) as file:
             refuse(file.read(READ), path)
             file.seek(0)
-            reader = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", newline="\n"))
+            reader = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", "replace", newline="\n"))
             return _names(reader, path), next(reader, None)
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror}.", path) from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"invalid CSV: {error}.", path, 1) from None
+    except csv.Error as error:
+        raise DataError(f"invalid CSV: {error}.", path, reader.reader.line_num) from None
 
 
 def _names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from blurb.doctor._base import Fact, Problem, Report, Subject, of_error
 from blurb.execution.sweeps import FOLDER, JOBS
 from blurb.learners import of_protocol
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError
+from blurb.planning import run_file
 from blurb.regression import rules
 from blurb.store import schema
 from blurb.store.store import OWNERS
@@ -21,7 +22,8 @@ from blurb.system.files import NO_FILE
 __all__ = ["Fact", "Problem", "Report", "examine"]
 
 KINDS = (
-    "a store, a trial, a checkpoint, a data folder, a task file, a protocol, blurb-check.toml, or a table of results"
+    "a store, a trial, a checkpoint, a data folder, a task file, a protocol, a run file, blurb-check.toml, or a table "
+    "of results"
 )
 PROTOCOL_HELP = "docs/protocols.md has the keys; blurb run --help lists the settings."
 
@@ -61,6 +63,8 @@ def _file(path: Path) -> Report:
         isinstance(content.get("tasks"), dict) or keys == {"seeds"}
     ):
         return _settings("protocol", of_protocol.load, path, PROTOCOL_HELP)
+    if "model" in keys or (keys and keys <= {*run_file.KEY.values()}):
+        return _settings("run file", run_file.read, path, "docs/reference.md has the options.")
     if keys & {"split", "level", "max_drop", "min_score", rules.OVERALL, "datasets"}:
         return _settings("rules", rules.load, path, "docs/ci.md has the keys.")
     return data.examine_task_file(path)
