@@ -205,19 +205,14 @@ def json_object(text: str, line: FileLine) -> Record:
     except json.JSONDecodeError as error:
         raise line.below(error.lineno - 1).error(f"not valid JSON: {error.msg} (column {error.colno}).") from None
     except UnicodeEncodeError as error:
-        place = line.below(text.count("\n", 0, _half_pair(text, error.object[error.start])))
-        raise place.error("half of a surrogate pair is not a character.") from None
+        half = re.search(rf"\\u{ord(error.object[error.start]):04x}", text, re.IGNORECASE)
+        above = text.count("\n", 0, half.start() if half else 0)
+        raise line.below(above).error("half of a surrogate pair is not a character.") from None
     except (ValueError, RecursionError) as error:  # thousands of digits or of open brackets
         raise line.error(f"not usable as JSON: {error}.") from None
     if not isinstance(content, dict):
         raise line.error("expected a JSON object.")
     return content
-
-
-def _half_pair(text: str, half: str) -> int:
-    """The place of the escape that stands for half of a surrogate pair."""
-    found = re.search(rf"\\u{ord(half):04x}", text, re.IGNORECASE)
-    return found.start() if found else 0
 
 
 DOCUMENT = "-DOCSTART-"

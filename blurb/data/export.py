@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from blurb.data.loading import path_of, read_split
 from blurb.data.schema import Example
-from blurb.data.splits import path_of, read_split
 from blurb.lines import ID_LINE, numbered, sentences
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import replacing, write_whole

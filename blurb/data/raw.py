@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from blurb.data.readers._examples import span_of
 from blurb.data.schema import Example
 from blurb.lines import json_object, lines_of
 from blurb.messages.errors import DataError
@@ -56,7 +56,8 @@ def read(task: Task, given: Input, number: int, where: Path | None = None) -> Ra
 def _read(task: Task, given: Input, number: int) -> Raw:
     wanted = columns(task)
     record = _of_text(task, given, wanted) if isinstance(given, str) else dict(given)
-    answer = {name: _blank(task, name) for name in task.task_type.columns if name in ANSWERS}
+    nothing = {"tags": [], "labels": [], "score": 0.0, "label": task.labels[0] if task.labels else ""}
+    answer = {name: nothing[name] for name in task.task_type.columns if name in ANSWERS}
     example: Example = {"id": str(record.get("id", number)), "doc_id": None, **answer}
     raw, words = "", None
     if "tokens" in wanted and "tokens" not in record and isinstance(record.get("text"), str):
@@ -104,11 +105,6 @@ def _needs(wanted: Sequence[str]) -> str:
     return ", ".join(span.get(name, name) for name in wanted)
 
 
-def _blank(task: Task, column: str) -> Any:
-    """Stands for the answer, which nobody knows."""
-    return {"tags": [], "labels": [], "score": 0.0}.get(column, task.labels[0] if task.labels else "")
-
-
 def _checked(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any:
     """A value of its column's type; DataError if it is of another."""
     if kind == "text":
@@ -122,16 +118,7 @@ def _checked(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any
         _check_characters(name, "".join(value))
         return value
     text = record.get("text")
-    length = len(text) if isinstance(text, str) else 0
-    try:
-        start, end, kind = index(value["start"]), index(value["end"]), value["type"]
-    except (TypeError, KeyError):
-        raise DataError(f"'{name}' must have start and end (exclusive), which are whole numbers, and type.") from None
-    if not isinstance(kind, str):
-        raise DataError(f"the type of '{name}' must be text.")
-    if not 0 <= start < end <= length:
-        raise DataError(f"'{name}' is from {start} to {end}, but the text has {length} characters.")
-    return {"start": start, "end": end, "type": kind}
+    return span_of(value, f"'{name}'", text if isinstance(text, str) else "")
 
 
 def _check_characters(name: str, text: str) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from blurb import tasks
-from blurb.data import verify
-from blurb.data.examples import leaks
-from blurb.data.splits import elsewhere, read_split
+from blurb.data import loading
+from blurb.data.loading import elsewhere, read_split
+from blurb.data.schema import leaks
 from blurb.doctor._base import Fact, Problem, Report, few, of_error
 from blurb.messages.errors import BlurbError, ErrorCollector
 from blurb.messages.text import option
@@ -25,7 +25,7 @@ PREPARE = "Make it with blurb data prepare from the original release"
 def examine(folder: Path) -> Report:
     """What is wrong with a data folder in BLURB's layout: each file, and whether it is BLURB's data."""
     chosen = tasks.select("all")
-    findings = [verify.examine(task, folder) for task in chosen]
+    findings = [loading.examine(task, folder) for task in chosen]
     facts: dict[str, Fact] = {
         "datasets": len(findings),
         "whole": sum(not each.missing for each in findings),
@@ -42,7 +42,7 @@ def examine(folder: Path) -> Report:
     return Report("data", str(folder), problems, facts)
 
 
-def _of_dataset(finding: verify.Verification, folder: Path) -> Iterator[Problem]:
+def _of_dataset(finding: loading.Verification, folder: Path) -> Iterator[Problem]:
     task = finding.task
     where = task.source.page if task.source else task.homepage
     if finding.missing:

@@ -38,7 +38,7 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
         raise DataError(f"the file has {path.stat().st_size:,} bytes; predictions take a few million.", path)
     words = "tokens" in task.task_type.columns
     name = form or ENDINGS.get(path.suffix.lower(), "conll" if words else "tsv")
-    if not form and name == "tsv" and words and not _has_header(path, task, column):
+    if not form and name == "tsv" and words and not is_header(next(lines_of(path))[1].split("\t"), task, column):
         name = "conll"  # a word and its tag, separated by a tab
     if name == "json":
         return _json(path, column)
@@ -51,10 +51,6 @@ def _jsonl(path: Path, task: Task, column: str) -> Records:
     rows = [(line.number, record) for line, record in json_lines(path)]
     names = dict.fromkeys(name for _, record in rows for name in record)
     return Records(list(names), lambda needed: rows)
-
-
-def _parquet(path: Path, task: Task, column: str) -> Records:
-    return Records(parquet.names(path), functools.partial(parquet.records, path))
 
 
 def _json(path: Path, column: str) -> AnswerFile:
@@ -126,11 +122,6 @@ def _text(path: Path, task: Task, column: str) -> str:
     return text
 
 
-def _has_header(path: Path, task: Task, column: str) -> bool:
-    _, first = next(lines_of(path))
-    return is_header(first.split("\t"), task, column)
-
-
 def _conll(path: Path, column: str) -> Iterator[Answer]:
     """A word and its tag a line, in the first and the last column; a blank line ends a sentence."""
     if column and not re.fullmatch(r"-?\d{1,4}", column):
@@ -150,7 +141,7 @@ FORMATS: Mapping[str, Callable[[Path, Task, str], Records]] = {
     "tsv": _tsv,
     "csv": _csv,
     "jsonl": _jsonl,
-    "parquet": _parquet,
+    "parquet": lambda path, task, column: Records(parquet.names(path), functools.partial(parquet.records, path)),
 }
 """Forms with named columns; beside them there are `conll` and `json`."""
 FORMS = ("conll", *FORMATS, "json")

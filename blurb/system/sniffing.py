@@ -40,12 +40,15 @@ def refuse(raw: bytes, path: Path) -> None:
             raise DataError(f"this is {what}", path, fix=fix)
 
 
-def decode(raw: bytes, path: Path) -> str:
-    """UTF-8 text without byte order mark; DataError (file, line) for invalid bytes."""
+def decode(raw: bytes, path: Path, first: int = 1) -> str:
+    """UTF-8 text without byte order mark; DataError (file, line) for invalid bytes.
+
+    :param first: number of its first line
+    """
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = raw.count(b"\n", 0, error.start) + first
         what = f"this line is not UTF-8 (byte 0x{raw[error.start]:02x})"
         raise DataError(what, path, line, fix="save the file as UTF-8.") from None
 

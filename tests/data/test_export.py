@@ -12,7 +12,7 @@ import blurb
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.export import export
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.lines import conll
 from blurb.messages.errors import DataError
 from tests.cli.in_process import blurb as command

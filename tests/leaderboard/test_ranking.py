@@ -120,7 +120,7 @@ def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..
     assert "--data" in str(blurb(*arguments).exception)
     # The ids of invented predictions are none of the real ones but for `test.N` of sentences.
     from blurb import data, tasks
-    from blurb.data.examples import leaks
+    from blurb.data.schema import leaks
 
     task = tasks.get("gad")
     found = leaks({split: data.read_split(task, real_data, split) for split in ("train", "test")})

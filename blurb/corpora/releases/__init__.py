@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
@@ -16,6 +17,20 @@ from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.system.files import file_hash
 from blurb.system.sniffing import decode
+
+
+@cache
+def listed(name: str) -> Mapping[str, list[str]]:
+    """Split -> which documents, pairs or files belong to it, in BLURB's order, as `lists/NAME.tsv` has them.
+
+    The lists contain no text. EBM PICO, HoC and DDI: those of BLURB's kit. BIOSSES: the order of the released files.
+    BioASQ: the 75 questions of dev, as BigBIO publishes them.
+    """
+    ids: dict[str, list[str]] = {}
+    for line in (files("blurb.corpora") / "lists" / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
+        split, each = line.split("\t")
+        ids.setdefault(split, []).append(each)
+    return ids
 
 
 class MissingRelease(DataError):

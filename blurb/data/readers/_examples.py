@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
+from operator import index
 from pathlib import Path
 from typing import Any, TypeVar
 
 from blurb.data.schema import Example
 from blurb.lines import FileLine
-from blurb.messages.errors import ErrorCollector, notify
-from blurb.messages.text import plural
+from blurb.messages.errors import DataError, ErrorCollector, notify
+from blurb.messages.text import BLANKS, plural
 
 T = TypeVar("T")
 
@@ -37,8 +37,6 @@ def examples(
             errors.add(line.error(f"the id {row['id'][:40]!r} already occurs in line {first.number}."))
 
 
-BLANKS = re.compile(r"^[\s\u200b\u2060\ufeff]+|[\s\u200b\u2060\ufeff]+$")
-"""What nobody sees at the ends of a label: blanks, also those without width."""
 _cut: ContextVar[list[str] | None] = ContextVar("_cut", default=None)
 """Labels with blanks at their ends, in the file that is being read."""
 
@@ -74,6 +72,27 @@ def telling_cuts(path: Path) -> Iterator[None]:
         _cut.reset(token)
     if cut:
         notify(f"{path}: blanks at the ends of {plural(len(cut), 'label')} were cut.")
+
+
+def span_of(value: Any, role: str, text: str) -> dict[str, Any]:
+    """An entity of a text, in code points.
+
+    :param value: of numpy, too
+    :param role: what messages call it
+    :raises DataError: for what is none, without a place
+    """
+    try:
+        start, end, kind = index(value["start"]), index(value["end"]), value["type"]
+        if isinstance(value["start"], bool) or isinstance(value["end"], bool):
+            raise TypeError
+    except (TypeError, KeyError, IndexError):
+        what = "must be an object with start and end (exclusive), which are whole numbers, and type"
+        raise DataError(f"{role} {what}.") from None
+    if not isinstance(kind, str) or not kind:
+        raise DataError(f"the type of {role} must be a text.")
+    if not 0 <= start < end <= len(text):
+        raise DataError(f"{role} is from {start} to {end} (exclusive), but the text has {len(text)} code points.")
+    return {"start": start, "end": end, "type": kind}
 
 
 def check_label(label: str, allowed: tuple[str, ...], line: FileLine) -> str:

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._examples import check_label, examples, label_text, trimmed
+from blurb.data.readers._examples import check_label, examples, label_text, span_of, trimmed
 from blurb.data.readers.conll import check_words
 from blurb.data.readers.tables import check_score
 from blurb.data.schema import Example
@@ -129,28 +129,20 @@ def _tags(tags: list[str], task: Task, lines: list[FileLine]) -> list[str]:
 
 def _entities(record: Record, task: Task, line: FileLine) -> Example:
     """Head and tail from spans, which may stand in any order, or from the dummies in the text, the first as head."""
-    dummies = task.layout.get("dummies")
-    if dummies:
-        pattern = "|".join(map(re.escape, sorted(dummies, key=len, reverse=True)))
-        spans = [(match.start(), match.end(), match[0].strip("@$")) for match in re.finditer(pattern, record["text"])]
-        if len(spans) != 2:
-            raise line.error(f"expected two of the dummies {', '.join(dummies)} in the text; found {len(spans)}.")
-    else:
-        spans = [_span(record.get(role), role, record["text"], line) for role in ("head", "tail")]
+    dummies, text = task.layout.get("dummies"), record["text"]
+    if not dummies:
+        try:
+            return {role: span_of(record.get(role), role, text) for role in ("head", "tail")}
+        except DataError as error:
+            raise line.error(error.what, "Or set 'dummies' in [format].") from None
+    pattern = "|".join(map(re.escape, sorted(dummies, key=len, reverse=True)))
+    matches = list(re.finditer(pattern, text))
+    if len(matches) != 2:
+        raise line.error(f"expected two of the dummies {', '.join(dummies)} in the text; found {len(matches)}.")
     return {
-        role: dict(zip(("start", "end", "type"), span, strict=True))
-        for role, span in zip(("head", "tail"), spans, strict=True)
+        role: {"start": match.start(), "end": match.end(), "type": match[0].strip("@$")}
+        for role, match in zip(("head", "tail"), matches, strict=True)
     }
-
-
-def _span(value: Any, role: str, text: str, line: FileLine) -> tuple[int, int, str]:
-    fine = isinstance(value, dict) and type(value.get("start")) is int and type(value.get("end")) is int
-    if not fine or not 0 <= value["start"] < value["end"] <= len(text) or not isinstance(value.get("type"), str):
-        raise line.error(
-            f'{role} must be {{"start": ..., "end": ..., "type": ...}} in code points of the text, end exclusive '
-            "(or set 'dummies' in [format])."
-        )
-    return value["start"], value["end"], value["type"]
 
 
 Cut = tuple[Iterable[tuple[FileLine, Any]], Callable[[FileLine, Any], Record]]

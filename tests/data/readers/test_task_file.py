@@ -125,7 +125,7 @@ def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
             {"kind": "jsonl"},
             '{"text": "a b", "label": "Gene", "head": {"start": 0, "end": 1, "type": "X"}, '
             '"tail": {"start": 2, "end": 9, "type": "X"}}\n',
-            ":1: tail must be",
+            ":1: tail is from 2 to 9",
         ),
         ("relation", {"kind": "jsonl", "dummies": ["@A$"]}, '{"text": "@A$", "label": "Gene"}\n', "found 1"),
         ("similarity", {"kind": "tsv"}, "text_a\ttext_b\tscore\na\tb\t9\n", ":2: expected a score from 0 to 4"),

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from blurb import tasks
 from blurb.checkpoints.lengths import reader
-from blurb.corpora.originals.loading import load_original
-from blurb.data.examples import leaks
-from blurb.data.schema import Example, to_dataset
+from blurb.corpora.originals import load_original
+from blurb.data.schema import Example, leaks, to_dataset
 from blurb.extensions.reports.audit import Corpus, Finding, audit
 from blurb.extensions.reports.audit.alignment import entities, windows
 from blurb.extensions.reports.audit.characters import characters, kinds

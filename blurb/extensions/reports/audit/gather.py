@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from blurb.data.loading import TaskData
-from blurb.data.splits import path_of, read_split
+from blurb.data.loading import TaskData, path_of, read_split
 from blurb.extensions.reports.audit._base import Corpus, Finding
 from blurb.inputs.tokenized_split import Read
 from blurb.messages.errors import BlurbError, DataError
