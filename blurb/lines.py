@@ -69,15 +69,20 @@ def lines_of(path: Path) -> Iterator[tuple[FileLine, str]]:
 
 
 def numbered(text: str, path: Path) -> Iterator[tuple[FileLine, str]]:
+    """The lines of a text."""
+    for number, line in enumerate(_split(text), 1):
+        yield FileLine(path, number), line
+
+
+def _split(text: str) -> list[str]:
     """The lines of a text; only LF and CR LF end a line.
 
     `str.splitlines` would also split at separators that occur inside sentences.
     """
-    rows = text.split("\n")
-    if rows[-1] == "":
-        rows.pop()
-    for number, line in enumerate(rows, 1):
-        yield FileLine(path, number), line.removesuffix("\r")
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
 
 
 def cells_of(lines: Lines, width: int | None, errors: ErrorCollector = FIRST) -> Iterator[tuple[FileLine, list[str]]]:
@@ -241,66 +246,64 @@ class Sentence:
 
     :param id: of an `# id = ...` line before it
     :param document: of the `-DOCSTART-` line before its document
-    :param rows: the cells of each of its `lines`
+    :param rows: the cells of each of its lines
+    :param whole: whether each line could be cut into the columns
     """
 
     id: str | None
     document: str | None
-    lines: list[FileLine] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     whole: bool = True
-    """Whether each line could be cut into the columns."""
 
 
 def conll(path: Path, errors: ErrorCollector = FIRST, kit: bool = False) -> Iterator[tuple[FileLine, Sentence]]:
-    """The first line of each sentence of a CoNLL file, and the sentence; parameters as of `sentences`."""
-    return sentences(list(lines_of(path)), errors, kit)
+    """The sentences of a CoNLL file; parameters as of `sentences`."""
+    return sentences(text_of(path), path, errors, kit)
 
 
 def sentences(
-    lines: Sequence[tuple[FileLine, str]], errors: ErrorCollector = FIRST, kit: bool = False
+    text: str, path: Path, errors: ErrorCollector = FIRST, kit: bool = False
 ) -> Iterator[tuple[FileLine, Sentence]]:
-    """The sentences in lines: a word a line, in columns that the whole file has, separated by TABs or blanks.
+    """The first line of each sentence, and the sentence; its words follow line by line.
 
-    One with another number of columns than in the first line is a fault, since a word has a blank then.
+    The columns are those of the whole file, separated by TABs or blanks. Another number of columns than in the first
+    line with a word is a fault, since a word has a blank then.
 
     :param kit: the layout of BLURB's kit, where a word and its tag are separated by a TAB, only an empty line or a
         header ends a sentence, and there are no comments
     """
+    lines = _split(text)
     tabs, width = (True, 2) if kit else _columns(lines)
     expected = "a token, a TAB and a tag" if kit else f"{plural(width, 'column')}, as in the first line with a word"
     marks = (DOCUMENT,) if kit else (DOCUMENT, ID_LINE)
     sentence = Sentence(None, None)
-    for line, text in lines:
-        if not (text if kit else text.strip()) or text.startswith(marks):
+    for number, line in enumerate([*lines, ""], 1):
+        if not (line if kit else line.strip()) or line.startswith(marks):
             if sentence.rows and sentence.whole:
-                yield sentence.lines[0], sentence
+                yield FileLine(path, number - len(sentence.rows)), sentence
             if sentence.rows or not sentence.whole:
                 sentence = Sentence(None, sentence.document)
-            if text.startswith(DOCUMENT):
-                sentence.document = document_of(text)
-            elif text.startswith(marks):
-                sentence.id = text.removeprefix(ID_LINE).strip()
+            if line.startswith(DOCUMENT):
+                sentence.document = document_of(line)
+            elif line.startswith(marks):
+                sentence.id = line.removeprefix(ID_LINE).strip()
             continue
-        cells = _cells(text, tabs)
+        cells = _cells(line, tabs)
         if len(cells) == width:
-            sentence.lines.append(line)
             sentence.rows.append(cells)
-        elif kit or not COMMENT.match(text) or sentence.rows or (tabs and "\t" in text):
+        elif kit or not COMMENT.match(line) or sentence.rows or (tabs and "\t" in line):
             fix = "remove blanks within words, or separate the columns of all lines by TABs."
-            errors.add(line.error(f"expected {expected}; found {plural(len(cells), 'column')}", fix))
+            errors.add(FileLine(path, number).error(f"expected {expected}; found {plural(len(cells), 'column')}", fix))
             sentence.whole = False
-    if sentence.rows and sentence.whole:
-        yield sentence.lines[0], sentence
 
 
-def _columns(lines: Lines) -> tuple[bool, int]:
+def _columns(lines: Sequence[str]) -> tuple[bool, int]:
     """Whether TABs separate the columns, and how many there are, by the first line with a word."""
-    words = [text for _, text in lines if text.strip() and not text.startswith((DOCUMENT, ID_LINE))]
-    first = next((text for text in words if not COMMENT.match(text)), next(iter(words), ""))
+    words = [line for line in lines if line.strip() and not line.startswith((DOCUMENT, ID_LINE))]
+    first = next((line for line in words if not COMMENT.match(line)), next(iter(words), ""))
     return "\t" in first, len(_cells(first, "\t" in first))
 
 
-def _cells(text: str, tabs: bool) -> list[str]:
+def _cells(line: str, tabs: bool) -> list[str]:
     # Not at any white space: a no-break space is inside of a word.
-    return text.split("\t") if tabs else re.split(r"[ \t\v\f]+", text.strip(" \t\v\f"))
+    return line.split("\t") if tabs else re.split(r"[ \t\v\f]+", line.strip(" \t\v\f"))

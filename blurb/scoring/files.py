@@ -134,7 +134,7 @@ def _conll(path: Path, column: str) -> Iterator[Answer]:
         if width < 2 or not -width <= place < width:
             raise line.error(f"expected a word and its tag in column {place}; found {plural(width, 'column')}.")
         tags, words = [row[place] for row in sentence.rows], [row[0] for row in sentence.rows]
-        yield Answer(line.number, sentence.id or "", tags, words, lines=[each.number for each in sentence.lines])
+        yield Answer(line.number, sentence.id or "", tags, words, lines=range(line.number, line.number + len(tags)))
 
 
 FORMATS: Mapping[str, Callable[[Path, Task, str], Records]] = {

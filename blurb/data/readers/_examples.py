@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from operator import index
 from pathlib import Path
@@ -97,7 +97,16 @@ def span_of(value: Any, role: str, text: str) -> dict[str, Any]:
 
 def check_label(label: str, allowed: tuple[str, ...], line: FileLine) -> str:
     """A label without blanks at its ends; DataError if it is none of those that are allowed."""
-    label = trimmed(label)
-    if label not in allowed:
-        raise line.error(f"unknown label {label[:40]!r}; expected one of: {', '.join(allowed)}.")
-    return label
+    return check_labels([label], allowed, line.below)[0]
+
+
+def check_labels(labels: Sequence[str], allowed: tuple[str, ...], line: Callable[[int], FileLine]) -> list[str]:
+    """Labels as of `check_label`.
+
+    :param line: gives the line of the label at a place
+    """
+    short = list(map(trimmed, labels))
+    for place, label in enumerate(short):
+        if label not in allowed:
+            raise line(place).error(f"unknown label {label[:40]!r}; expected one of: {', '.join(allowed)}.")
+    return short

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._examples import check_label, examples
+from blurb.data.readers._examples import check_label, check_labels, examples
 from blurb.data.readers.conll import bio
 from blurb.data.readers.tables import check_score, relation
 from blurb.data.schema import Example
@@ -62,15 +62,15 @@ def _words(record: Record, line: FileLine) -> tuple[list[str], list[str]]:
 
 def _ner(record: Record, task: Task, place: str, line: FileLine) -> Example:
     tokens, tags = _words(record, line)
-    return {"id": place, "doc_id": None, "tokens": tokens, "tags": bio(tags, task, [line] * len(tags))}
+    return {"id": place, "doc_id": None, "tokens": tokens, "tags": bio(tags, task, lambda place: line)}
 
 
 def _pico(record: Record, task: Task, place: str, line: FileLine) -> Example:
     """LinkBERT's conversion turns `I-X` into `B-X`; BLURB's files only have `I-`."""
     tokens, tags = _words(record, line)
     allowed = ("O", *(f"{prefix}-{label}" for label in task.labels for prefix in "BI"))
-    named = [check_label(tag, allowed, line) for tag in tags]
-    named = [f"I-{tag[2:]}" if tag != "O" else "O" for tag in named]
+    tags = check_labels(tags, allowed, lambda place: line)
+    named = [f"I-{tag[2:]}" if tag != "O" else "O" for tag in tags]
     return {"id": place, "doc_id": None, "tokens": tokens, "tags": named}
 
 

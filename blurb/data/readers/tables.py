@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from blurb.data.readers._examples import check_label, examples, trimmed
 from blurb.data.schema import Example
 from blurb.lines import FileLine, json_object, rows_of, text_of
-from blurb.messages.errors import FIRST, ErrorCollector
+from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.tasks import Split, Task
 
 DUMMIES = {
@@ -114,23 +113,26 @@ def read_bioasq(path: Path, task: Task, split: Split, errors: ErrorCollector = F
 
 def read_pubmedqa(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
     """PubMedQA's own JSON, in the reasoning-required setting: question and CONTEXTS; never the LONG_ANSWER."""
-    text = text_of(path)
-    top = FileLine(path, 1)
-    entries = json_object(text, top).items()
-    lines = (top.below(text.count("\n", 0, max(0, text.find(json.dumps(pmid))))) for pmid, _ in entries)
-    return examples(zip(lines, entries, strict=True), partial(_question, task), errors)
+    text, top = text_of(path), FileLine(path, 1)
+
+    def example(line: FileLine, entry: tuple[str, Mapping[str, Any]]) -> Example:
+        try:
+            return _question(task, *entry)
+        except DataError as error:
+            place = max(0, text.find(json.dumps(entry[0])))
+            raise line.below(text.count("\n", 0, place)).error(f"question {entry[0]!r}: {error.what}") from None
+
+    return examples(((top, entry) for entry in json_object(text, top).items()), example, errors)
 
 
-def _question(task: Task, line: FileLine, entry: tuple[str, Mapping[str, Any]]) -> Example:
-    pmid, content = entry
-    where = f"question {pmid!r}: "
+def _question(task: Task, pmid: str, content: Mapping[str, Any]) -> Example:
     try:
         question, contexts, label = content["QUESTION"], content["CONTEXTS"], content["final_decision"]
     except (KeyError, TypeError):
-        raise line.error(f"{where}expected an object with QUESTION, CONTEXTS and final_decision.") from None
+        raise DataError("expected an object with QUESTION, CONTEXTS and final_decision.") from None
     if not (isinstance(question, str) and isinstance(contexts, list) and all(isinstance(c, str) for c in contexts)):
-        raise line.error(f"{where}QUESTION must be a string and CONTEXTS a list of strings.")
+        raise DataError("QUESTION must be a string and CONTEXTS a list of strings.")
     label = trimmed(label) if isinstance(label, str) else label
     if label not in task.labels:
-        raise line.error(f"{where}final_decision must be {', '.join(task.labels)} (got {str(label)[:20]!r}).")
+        raise DataError(f"final_decision must be {', '.join(task.labels)} (got {str(label)[:20]!r}).")
     return {"id": pmid, "question": question, "context": " ".join(contexts), "label": label}

@@ -70,7 +70,7 @@ def _row(record: Record, task: Task, line: FileLine) -> Example:
         if len(row["tags"]) != len(row["tokens"]):
             what = f"expected one tag per word, found {len(row['tokens'])} words and {len(row['tags'])} tags."
             raise line.error(what)
-        row["tags"] = _tags(row["tags"], task, record.get("lines") or [line] * len(row["tags"]))
+        row["tags"] = _tags(row["tags"], task, record.get("line") or (lambda place: line))
     return row
 
 
@@ -95,16 +95,18 @@ def _check_list(values: Any, field: str, line: FileLine) -> None:
         raise line.error("tokens must have at least one word, and no blank ones.")
 
 
-def _tags(tags: list[str], task: Task, lines: list[FileLine]) -> list[str]:
+def _tags(tags: list[str], task: Task, line: Callable[[int], FileLine]) -> list[str]:
     """Converts tags to typed BIO for NER and to `I-` for PICO.
 
     With a single entity type, bare letters are accepted, too.
+
+    :param line: gives the line of the tag at a place
     """
     declared = task.layout.get("scheme", "bio").lower()
     scheme = tagging.reading_scheme(declared)
     only = task.labels[0] if len(task.labels) == 1 else None
     written = []
-    for tag, line in zip(map(trimmed, tags), lines, strict=True):
+    for place, tag in enumerate(map(trimmed, tags)):
         prefix, _, kind = tag.partition("-")
         if tag == "O" or (not task.task_type.borders and tag in task.labels):
             written.append(tag if tag == "O" else f"I-{tag}")
@@ -114,16 +116,16 @@ def _tags(tags: list[str], task: Task, lines: list[FileLine]) -> list[str]:
         kind = kind or only or ""
         if kind not in task.labels or prefix not in tagging.SCHEMES[scheme]:
             what = f"{tag[:40]!r} is not a {declared.upper()} tag for the labels {', '.join(task.labels)}."
-            raise line.error(what)
+            raise line(place).error(what)
         written.append(f"{prefix}-{kind}")
     if not task.task_type.borders:
         return [tag if tag == "O" else f"I-{tag.partition('-')[2]}" for tag in written]
     legal = written if declared == tagging.IOB1 else tagging.convert(written, scheme, scheme)
-    for tag, other, line in zip(written, legal, lines, strict=True):
+    for place, (tag, other) in enumerate(zip(written, legal, strict=True)):
         if tag != other:
             more = f" {tagging.IOB1} also reads entities that begin with I." if scheme == "bio" else ""
             fix = f"check 'scheme' in [format] ({', '.join(tagging.READ)}).{more}"
-            raise line.error(f"the tag {tag} is not allowed here in {declared.upper()}", fix)
+            raise line(place).error(f"the tag {tag} is not allowed here in {declared.upper()}", fix)
     return tagging.convert(written, scheme, "bio")
 
 
@@ -158,9 +160,9 @@ def _conll(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
         if not (-width <= token < width and -width <= tag < width):
             raise line.error(f"expected columns {token} and {tag} as in [format], found {width} columns.")
         tokens, tags = ([row[place] for row in sentence.rows] for place in (token, tag))
-        check_words(tokens, sentence.lines)
+        check_words(tokens, line)
         named = {"id": sentence.id, "doc_id": sentence.document}
-        return {**named, "tokens": tokens, "tags": tags, "lines": sentence.lines}
+        return {**named, "tokens": tokens, "tags": tags, "line": line.below}
 
     return conll(path, errors), record
 
