@@ -47,12 +47,15 @@ def content_of(path: Path) -> bytes:
     """The bytes of a file that may be text; DataError if it is missing, cannot be read, or is of another kind."""
     try:
         raw = read_bytes(path)
-    except FileNotFoundError:
-        raise DataError("the file is missing.", path) from None
     except OSError as error:
-        raise DataError(f"the file cannot be read: {error.strerror}.", path) from error
+        raise _unreadable(path, error) from None
     refuse(raw, path)
     return raw
+
+
+def _unreadable(path: Path, error: OSError) -> DataError:
+    missing = isinstance(error, FileNotFoundError)
+    return DataError("the file is missing." if missing else f"the file cannot be read: {error.strerror}.", path)
 
 
 def text_of(path: Path) -> str:
@@ -165,7 +168,7 @@ def head_of(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
             reader = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", "replace", newline="\n"))
             return _names(reader, path), next(reader, None)
     except OSError as error:
-        raise DataError(f"the file cannot be read: {error.strerror}.", path) from None
+        raise _unreadable(path, error) from None
     except csv.Error as error:
         raise DataError(f"invalid CSV: {error}.", path, reader.reader.line_num) from None
 
