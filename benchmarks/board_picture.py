@@ -17,7 +17,7 @@ import blurb
 from benchmarks.pictures import photograph
 from blurb import formulations, tasks
 from blurb.corpora import demo
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.extensions.board import boards, founding
 from blurb.extensions.board.listing import BoardFolder
 from blurb.extensions.reports.html import collect, render

@@ -18,8 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from blurb.corpora.build._files import listed
-from blurb.corpora.build.ebm_pico import ELEMENTS, _names
+from blurb.corpora.build.words import ELEMENTS, pico_names
+from blurb.corpora.releases import listed
 from blurb.tasks import SPLITS
 
 
@@ -30,7 +30,7 @@ def invent_pico(folder: Path) -> None:
         for pmid in listed("ebm_pico")[split]:
             words = [*(f"w{dice.randrange(20_000)}" for _ in range(24)), "."] * 11
             marks = (["1" if dice.random() < 0.1 else "0" for _ in words] for _ in ELEMENTS)
-            for name, content in zip(_names(pmid, split), (words, *marks), strict=True):
+            for name, content in zip(pico_names(pmid, split), (words, *marks), strict=True):
                 path = folder / "ebm_nlp_2_00" / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text("\n".join(content))

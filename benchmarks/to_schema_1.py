@@ -23,11 +23,12 @@ from pathlib import Path
 from benchmarks import old_stores
 from blurb.heads import heads, poolings
 from blurb.learners import row_name
+from blurb.lines import head_of, table_of
 from blurb.messages.errors import BlurbError, StoreError
-from blurb.results import csv_files, from_store, leaderboard_csv, plans, results_csv, tables
+from blurb.results import from_store, leaderboard_csv, plans, results_csv, tables
 from blurb.results.references import of_file
 from blurb.results.row_scores import RowScores
-from blurb.results.schema import BEFORE, KEY, SCHEMA, Line
+from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, original
 from blurb.results.schema import write as write_lines
 from blurb.store import schema as of_stores
 from blurb.store.store import Store
@@ -46,7 +47,7 @@ def main(places: Sequence[Path]) -> None:
     for root in stores:
         print(store(root))
     known = [row for root in stores for row in from_store.read(Store(root))]
-    for path in sorted(files, key=lambda path: "metric" not in csv_files.columns(path)):
+    for path in sorted(files, key=lambda path: "metric" not in head_of(path)[0]):
         print(table(path, known))
 
 
@@ -95,8 +96,8 @@ def table(path: Path, known: Sequence[RowScores]) -> str:
 
     :param known: rows of the stores, for tables of schema 3
     """
-    columns, numbered = csv_files.read(path)
-    old = [{name: csv_files.original(cell or "") for name, cell in line.items()} for _, line in numbered]
+    columns, numbered = table_of(path)
+    old = [{name: original(cell or "") for name, cell in line.items()} for _, line in numbered]
     version = old[0].get("schema", "") if old else ""
     if version == SCHEMA:
         return f"{path}: has schema {SCHEMA} already."

@@ -15,7 +15,7 @@ from blurb import names
 from blurb.cli import cli
 from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol
-from blurb.results.references import of_file
+from blurb.results.references import of_table
 from blurb.store import planned_rows as rows
 from blurb.store.store import Store
 from tests.store.fakes import finish, row, trial
@@ -97,5 +97,5 @@ def test_every_name_that_is_taken_comes_back_from_the_tables(
     result = CliRunner().invoke(cli, [*SMOKE, "--name", name], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     for table in ("results.csv", "leaderboard.csv"):
-        assert [row.model for row in of_file(tmp_path / "runs" / table, alone=True)] == [name]
+        assert [row.model for row in of_table(tmp_path / "runs" / table)] == [name]
     assert name in result.output

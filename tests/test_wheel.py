@@ -55,7 +55,7 @@ def test_the_wheel_has_every_file_of_the_package(built: Path, tracked: set[str])
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = {name for name in wheel.namelist() if name.startswith("blurb/")}
     assert names == tracked
-    assert "blurb/corpora/build/gad.py" in names
+    assert "blurb/corpora/build/qa.py" in names
 
 
 def test_the_sdist_has_every_file_of_the_package(built: Path, tracked: set[str]) -> None:

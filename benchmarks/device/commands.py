@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.device.cells import Context
 from blurb import tasks
-from blurb.data.splits import path_of
+from blurb.data.loading import path_of
 from blurb.messages.errors import BlurbError
 from blurb.store.record import Record
 

@@ -34,7 +34,7 @@ def load_dataset(
         raise SettingsError(f"load_dataset needs one task (got {', '.join(one.name for one in chosen)}).")
     folder, _ = folders(suite, None if data is None else Path(data), None, chosen)
     if original:
-        from blurb.corpora.originals.loading import load_original
+        from blurb.corpora.originals import load_original
 
         content = load_original(chosen[0], folder)
     else:

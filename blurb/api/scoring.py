@@ -15,7 +15,7 @@ from blurb.planning.options import OUTPUT, SUITE
 from blurb.planning.request import folders
 from blurb.scoring import scores, storing
 from blurb.scoring.files import ENDINGS
-from blurb.scoring.lines import lines
+from blurb.scoring.scores import lines
 from blurb.scoring.values import Reading
 from blurb.tasks import SCORED, ScoredSplit
 

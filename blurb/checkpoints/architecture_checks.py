@@ -13,7 +13,7 @@ from typing import Any
 from blurb.checkpoints.reading import shortened
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import ModelError
+from blurb.messages.errors import ErrorCollector, ModelError
 from blurb.messages.spelling import opt
 
 COMMON = ("the", "of", "and", "in", "with")
@@ -246,19 +246,15 @@ IMPLEMENTATIONS = (*ATTENTION, "batched_mm", "grouped_mm")
 """Those of transformers itself, for attention and for experts."""
 
 
-def check_config(folder: Path, config: Mapping[str, Any], remote_code: bool = False) -> None:
-    """Raises a ModelError if config.json describes an impossible encoder, or one that blurb does not support.
+def check_config(folder: Path, config: Mapping[str, Any], remote_code: bool, errors: ErrorCollector) -> None:
+    """Adds a ModelError for all by which config.json describes an impossible encoder, or one that is not supported.
 
     :param remote_code: whether a person allowed the code of the checkpoint
     """
-    for fault in config_faults(config, remote_code):
-        raise ModelError(f"config.json: {fault.what}", where=folder, fix=fault.fix)
-
-
-def config_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterator[ModelError]:
-    """All that is wrong with a configuration."""
-    yield from code_faults(config, remote_code)
-    yield from filter(None, (config_fault(*field) for field in config_fields(config)))
+    wrong = (config_fault(*field) for field in config_fields(config))
+    for fault in (*code_faults(config, remote_code), *filter(None, wrong)):
+        fix = fault.fix or "Correct it, or save the model again."
+        errors.add(ModelError(fault.what, where=folder / "config.json", fix=fix))
 
 
 def check_code(folder: Path, contents: Mapping[str, Mapping[str, Any]]) -> None:

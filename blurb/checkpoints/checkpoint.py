@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +14,9 @@ from blurb.checkpoints.architecture_checks import check_code, check_config
 from blurb.checkpoints.encoder_size import EncoderSize, size_of
 from blurb.checkpoints.reading import blamed, read_json
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
-from blurb.checkpoints.weights import Stamp, Weights, find_weights, other_release
+from blurb.checkpoints.weights import PATTERNS, Stamp, Weights, check_header, find_weights, other_release
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import ModelError
+from blurb.messages.errors import FIRST, ErrorCollector, ModelError
 from blurb.messages.spelling import opt
 from blurb.names import by_number
 
@@ -52,7 +52,7 @@ class Checkpoint:
 
     @cached_property
     def weights(self) -> Weights:
-        """The files of the weights; the largest are opened by `Weights.check_headers`, `Weights.hash` and loading."""
+        """The files of the weights; the largest are opened by `check_header`, `Weights.hash` and loading."""
         return find_weights(self.folder, self.config_json)
 
     @cached_property
@@ -118,29 +118,40 @@ class Checkpoint:
         self.check_files()
         self.check_fit()
 
-    def check_files(self, with_tokenizer: bool = True) -> None:
+    def check_files(self, with_tokenizer: bool = True, errors: ErrorCollector = FIRST) -> None:
         """Raises a ModelError if configuration, weights or tokenizer are missing or invalid, each by itself.
 
         :param with_tokenizer: whether it needs one
+        :param errors: gets all that is wrong; by default the first fault is raised
         """
-        self.check_structure()
-        if not self.weights.files:
-            raise ModelError(
-                "no weights; expected model.safetensors or pytorch_model.bin",
-                where=self.folder,
-                fix=other_release(self.folder),
-            )
-        self.check_config()
-        if with_tokenizer and not self.has_tokenizer():
-            _ = self.outline  # a model of pictures lacks no tokenizer
-            raise ModelError(
-                f"no tokenizer (expected one of {', '.join(TOKENIZERS)})",
-                where=self.folder,
-                fix=f"save it to this folder with tokenizer.save_pretrained, or name another with {opt('tokenizer')}.",
-            )
-        if with_tokenizer:
-            _ = self.tokenizer_config
-        self.weights.check_headers()
+        errors.tried(self.check_structure)
+        has_config = (self.folder / CONFIG).is_file()
+        config = errors.tried(lambda: self.config_json) if has_config else None
+        before = len(errors.errors)
+        if config is not None:
+            errors.tried(self.check_code)
+            check_config(self.folder, config, self.remote_code, errors)
+        whole = config is not None and len(errors.errors) == before
+        files: Iterable[Path] | None = None  # of a configuration that cannot be read, which may name them
+        if not has_config:
+            files = [path for pattern in PATTERNS for path in sorted(self.folder.glob(pattern))]
+        elif config is not None and (weights := errors.tried(lambda: self.weights)) is not None:
+            files = weights.files
+        if files is not None and not files:
+            what = "no weights; expected model.safetensors or pytorch_model.bin"
+            errors.add(ModelError(what, where=self.folder, fix=other_release(self.folder)))
+        for path in files or ():
+            errors.tried(check_header, self.folder, path)
+        fix = f"Save it to this folder with tokenizer.save_pretrained, or name another with {opt('tokenizer')}."
+        if with_tokenizer and self.has_tokenizer():
+            try:
+                _ = self.tokenizer_config
+            except ModelError as error:
+                error.fix = error.fix or fix
+                errors.add(error)
+        elif with_tokenizer and not (whole and errors.tried(lambda: self.outline) is None):
+            what = f"no tokenizer (expected one of {', '.join(TOKENIZERS)})."  # a model of pictures lacks none
+            errors.add(ModelError(what, where=self.folder, fix=fix))
 
     def check_structure(self) -> None:
         """Raises a ModelError for what is no checkpoint at all: an adapter, a folder of checkpoints."""
@@ -178,7 +189,7 @@ class Checkpoint:
     def check_config(self) -> None:
         """Raises a ModelError for a configuration of an impossible encoder, or of code that nobody allowed."""
         self.check_code()
-        check_config(self.folder, self.config_json, self.remote_code)
+        check_config(self.folder, self.config_json, self.remote_code, FIRST)
 
     def check_code(self) -> None:
         """Raises a ModelError for code that may run, but is no part of the hash of the checkpoint."""

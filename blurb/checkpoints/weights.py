@@ -73,11 +73,6 @@ class Weights:
             (name, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino) for name, one in sorted(stats.items())
         )
 
-    def check_headers(self) -> None:
-        """Raises a ModelError if a file is truncated, invalid or compressed; reads the headers only."""
-        for path in self.files:
-            check_header(self.folder, path)
-
     def hash(self, config: Mapping[str, Any], code: Sequence[Path] = ()) -> str:
         """SHA-256 of the files and the configuration, without the fields that record who saved it.
 

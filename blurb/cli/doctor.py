@@ -29,9 +29,9 @@ def command(what: Annotated[Path | None, Argument()] = None, *, form: str) -> No
 
     Nothing is run or written.
 
-    WHAT is a store or a trial in it, a checkpoint folder, a data folder, a task file, a protocol file,
-    blurb-check.toml, or a results.csv, leaderboard.csv or external.csv. Without it, the environment is examined:
-    versions, device, cache, disk, plug-ins. A checkpoint's own code is never run.
+    WHAT is a store or a trial in it, a checkpoint folder, a data folder, a task file, a protocol file, a run file (of
+    run --config), blurb-check.toml, or a results.csv, leaderboard.csv or external.csv. Without it, the environment is
+    examined: versions, device, cache, disk, plug-ins. A checkpoint's own code is never run.
 
     Exit code 0 if nothing is wrong, 1 if something is, 2 if there is no WHAT or blurb cannot tell what it is.
     """

@@ -10,7 +10,7 @@ import click
 from blurb.api import scoring
 from blurb.cli._made import click_command
 from blurb.messages.text import grouped
-from blurb.scoring.lines import Line
+from blurb.scoring.scores import Line
 from blurb.terminal.output import Column, emit, say
 
 if TYPE_CHECKING:

@@ -112,8 +112,7 @@ def new(
     MODEL --tasks ./NAME.toml
     """
     from blurb.data.readers import task_file
-    from blurb.data.readers._files import telling_cuts
-    from blurb.data.readers.guess import guess
+    from blurb.data.readers._examples import telling_cuts
     from blurb.tasks import _file, _template
 
     form = form or {".jsonl": "jsonl", ".json": "jsonl", ".conll": "conll", ".iob": "conll", ".bio": "conll"}.get(
@@ -131,7 +130,7 @@ def new(
         raise SettingsError(f"File not found: {', '.join(lost)}. Nothing was written.")
     files = {split: _from(target, path) for split, path in paths.items()}
     with telling_cuts(train):
-        found = guess(train, kind, form)
+        found = task_file.guess(train, kind, form)
     target.write_text(_template.text(name, kind, form, files, found.labels, found.columns), encoding="utf-8")
     click.echo(f"Wrote {target}.")
     try:

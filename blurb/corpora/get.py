@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blurb.corpora.build import MissingRelease, prepare
 from blurb.corpora.download import fetch
-from blurb.data.verify import examine
+from blurb.data.loading import examine
 from blurb.messages.errors import DataError
 from blurb.tasks import Download, Task
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from blurb.data.loading import TaskData, load
-from blurb.data.splits import read_split
+from blurb.data.loading import TaskData, load, read_split
 
 __all__ = ["TaskData", "load", "read_split"]

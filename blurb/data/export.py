@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from blurb.data.readers._files import ID_LINE, numbered, sentences
+from blurb.data.loading import path_of, read_split
 from blurb.data.schema import Example
-from blurb.data.splits import path_of, read_split
+from blurb.lines import ID_LINE, sentences
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import replacing, write_whole
 from blurb.tasks import SPLITS, Task
@@ -38,7 +38,7 @@ def _block(row: Example, path: Path) -> str:
     cells = [[word, tag] for word, tag in zip(row["tokens"], row["tags"], strict=True)]
     block = f"{ID_LINE} {row['id']}\n" + "".join(f"{word}\t{tag}\n" for word, tag in cells)
     try:
-        (read,) = sentences(list(numbered(block)), path)
+        ((_, read),) = sentences(block, path)
     except (DataError, ValueError):
         read = None
     if read is None or (read.id, read.rows) != (row["id"], cells):

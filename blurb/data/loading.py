@@ -1,23 +1,33 @@
-"""Loads a dataset from a folder in the BLURB layout."""
+"""Reads, hashes and verifies the datasets of a folder, in the layout of BLURB or that of LinkBERT."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from blurb.data import manifest
+from blurb.data.readers import linkbert
+from blurb.data.readers._examples import telling_cuts
 from blurb.data.schema import Example, hash_rows, hash_splits, to_dataset
-from blurb.data.splits import read_split
-from blurb.data.verify import Verdict, verdict
-from blurb.messages.errors import DataError
+from blurb.messages.errors import FIRST, BlurbError, DataError, ErrorCollector, followed
 from blurb.messages.spelling import opt
+from blurb.messages.text import option
+from blurb.registry import load_object
+from blurb.system.files import file_hash
 from blurb.tasks import SPLITS, Split, Task
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+
+Verdict = Literal["identical", "counts only", "differs", "not known"]
+ORIGINALS = frozenset({".zip", ".gz", ".tgz", ".tar", ".rar", ".docx", ".iob2", ".xml", ".ann"})
+"""Endings of files of the original releases, which BLURB's files never have."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +59,137 @@ def identified(task: Task, rows: dict[Split, list[Example]]) -> TaskData:
 
 
 def identity(task: Task, rows: dict[Split, list[Example]]) -> tuple[str, Verdict]:
-    """The data hash of the splits of a task, and the verdict on them."""
+    """The data hash of the splits of a task, and the verdict on them.
+
+    The hash of a task file covers labels and metric, too, as users may edit both between two trials: labels determine
+    the outputs of the head, and scores of two metrics must not be averaged.
+    """
     hashes = {split: hash_rows(examples) for split, examples in rows.items()}
     counts = {split: task.task_type.size(examples) for split, examples in rows.items()}
-    return _hash(task, hashes), verdict(task, counts, hashes)
+    declared: dict[str, str] = {}
+    if task.file:
+        text = json.dumps([task.labels, task.metric, task.metric_options], sort_keys=True)
+        declared["declaration"] = hashlib.sha256(text.encode()).hexdigest()
+    return hash_splits({**hashes, **declared}), verdict(task, counts, hashes)
 
 
-def _hash(task: Task, hashes: dict[Split, str]) -> str:
-    """The data hash. For a task file it covers labels and metric, too, as users may edit both between two trials.
+def path_of(task: Task, folder: Path, split: Split) -> Path:
+    """Path of a split: BLURB's file, or LinkBERT's if only that exists."""
+    path = folder / task.files[split]
+    other = linkbert.path_of(folder, task, split)
+    return other if other is not None and other.is_file() and not path.exists() else path
 
-    Labels determine the outputs of the head; and scores of two metrics must not be averaged.
+
+def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
+    """A hint if the files are one folder up or down, or if these are originals and not BLURB's files."""
+    relative = [task for task in tasks if not task.file]
+    below = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    for other in (folder.resolve().parent, *below):
+        if any(path_of(task, other, split).is_file() for task in relative for split in SPLITS):
+            return f" Did you mean{option('--data', other)}?"
+    if any(path.suffix.lower() in ORIGINALS for depth in ("*", "*/*", "*/*/*") for path in folder.glob(depth)):
+        return (
+            " There are files of original releases here; BLURB's files are made from them by "
+            f"blurb data prepare{option('--raw', folder)} --out DATA"
+        )
+    return ""
+
+
+def read_split(task: Task, folder: Path, split: Split, errors: ErrorCollector = FIRST) -> list[Example]:
+    """Reads the examples of one split.
+
+    :param errors: gets what is wrong (file, line, what was expected); by default the first fault is raised
     """
-    if not task.file:
-        return hash_splits(hashes)
-    declared = json.dumps([task.labels, task.metric, task.metric_options], sort_keys=True)
-    return hash_splits({**hashes, "declaration": hashlib.sha256(declared.encode()).hexdigest()})
+    path, before = path_of(task, folder, split), len(errors.errors)
+    if not path.exists():
+        errors.add(DataError("the file is missing (docs/data.md describes BLURB's layout).", path))
+        return []
+    ours = path == folder / task.files[split]
+    read = load_object(task.reader, f"reader of {task.name}") if ours else linkbert.read
+    more = [errors] if "errors" in inspect.signature(read).parameters else []  # a reader of others may have none
+    with telling_cuts(path):
+        rows = errors.tried(lambda: list(read(path, task, split, *more))) or []
+    seen: set[str] = set()
+    for row in rows:
+        if row["id"] in seen:
+            errors.add(DataError(f"the id {row['id']!r} occurs twice in the file.", path))
+        seen.add(row["id"])
+    if not rows and len(errors.errors) == before:
+        errors.add(DataError("the file contains no examples.", path))
+    return rows
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Result of verifying one dataset.
+
+    :param counts: size of every split present, in the unit of the task
+    :param verdict: verdict on the splits present; None if there are none
+    :param missing: splits without a file
+    :param errors: of unreadable files
+    :param hashes: hash of the canonical examples of every split present
+    :param notes: differences from the manifest
+    """
+
+    task: Task
+    counts: Mapping[Split, int]
+    verdict: Verdict | None
+    missing: tuple[Split, ...]
+    errors: tuple[BlurbError, ...]
+    hashes: Mapping[Split, str] = field(default_factory=dict)
+    notes: tuple[BlurbError, ...] = ()
+
+
+def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
+    """Reads, counts and hashes every split of a task. Unreadable files are reported, not raised.
+
+    :param trust: do not read files again whose hash is the one in the folder's manifest
+    """
+    counts: dict[Split, int] = {}
+    hashes: dict[Split, str] = {}
+    missing: list[Split] = []
+    errors: list[BlurbError] = []
+    known, notes = _manifest(task, folder) if trust else ({}, [])
+    for split in SPLITS:
+        path = path_of(task, folder, split)
+        if not path.exists():
+            missing.append(split)
+            continue
+        if made := known.get(split):
+            if path.is_file() and file_hash(path) == made.sha256:
+                counts[split], hashes[split] = made.count, made.examples
+                continue
+            notes.append(DataError("changed since `blurb data prepare` wrote it.", path))
+        faults = ErrorCollector()
+        rows = read_split(task, folder, split, faults)
+        errors += faults.errors
+        if faults.errors:
+            continue
+        counts[split], hashes[split] = task.task_type.size(rows), hash_rows(rows)
+    judged = verdict(task, counts, hashes) if counts else None
+    return Verification(
+        task, counts, "differs" if errors else judged, tuple(missing), tuple(errors), hashes, tuple(notes)
+    )
+
+
+def _manifest(task: Task, folder: Path) -> tuple[Mapping[Split, manifest.ManifestSplit], list[BlurbError]]:
+    try:
+        return manifest.read(folder, task) or {}, []
+    except DataError as error:
+        return {}, [followed(error, "It is ignored; the files are read in full")]
+
+
+def verdict(task: Task, counts: Mapping[Split, int], hashes: Mapping[Split, str]) -> Verdict:
+    """Compares the given splits with the declaration of their task.
+
+    "identical": every hash equals the declared one. "counts only": some hash does not, but all counts are those of
+    Table 3, or all are those of the released files (a mixture of both is no known release). "differs": anything else.
+    "not known": the declaration (of a plug-in) has neither sizes nor hashes.
+    """
+    if not task.sizes and not task.hashes:
+        return "not known"
+    if hashes and all(task.hashes.get(split) == value for split, value in hashes.items()):
+        return "identical"
+    printed = {split: task.sizes.get(split) for split in counts}
+    released = {split: task.expected(split) for split in counts}
+    return "counts only" if counts and dict(counts) in (printed, released) else "differs"

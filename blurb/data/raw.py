@@ -6,18 +6,15 @@ columns, or text alone: one text, or for a pair two, separated by a tab.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blurb.data.readers._files import has_half_pair
+from blurb.data.readers._examples import span_of
 from blurb.data.schema import Example
+from blurb.lines import json_object, lines_of
 from blurb.messages.errors import DataError
-from blurb.system.files import read_bytes
-from blurb.system.sniffing import refuse
 from blurb.tasks import Task
 
 SPLITTER = re.compile(r"\w+|[^\w\s]")
@@ -59,7 +56,8 @@ def read(task: Task, given: Input, number: int, where: Path | None = None) -> Ra
 def _read(task: Task, given: Input, number: int) -> Raw:
     wanted = columns(task)
     record = _of_text(task, given, wanted) if isinstance(given, str) else dict(given)
-    answer = {name: _blank(task, name) for name in task.task_type.columns if name in ANSWERS}
+    nothing = {"tags": [], "labels": [], "score": 0.0, "label": task.labels[0] if task.labels else ""}
+    answer = {name: nothing[name] for name in task.task_type.columns if name in ANSWERS}
     example: Example = {"id": str(record.get("id", number)), "doc_id": None, **answer}
     raw, words = "", None
     if "tokens" in wanted and "tokens" not in record and isinstance(record.get("text"), str):
@@ -83,32 +81,9 @@ def lines(path: Path) -> Iterator[tuple[int, Input]]:
 
     :raises DataError: (file, line) for what is no UTF-8 or no JSON object
     """
-    try:
-        raw = read_bytes(path)
-        refuse(raw, path)
-        content = raw.decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}.", path) from None
-    except UnicodeDecodeError:
-        raise DataError("is not UTF-8; convert it.", path) from None
-    there = False
-    for number, line in enumerate(content.split("\n"), 1):
-        text = line.rstrip("\r")
-        if not text.strip():
-            continue
-        there = True
-        if path.suffix != ".jsonl":
-            yield number, text
-            continue
-        try:
-            record = json.loads(text)
-        except ValueError as error:
-            raise DataError(f"is no JSON: {error}.", path, number) from None
-        if not isinstance(record, dict):
-            raise DataError("must be a JSON object.", path, number)
-        yield number, record
-    if not there:
-        raise DataError("has no input.", path)
+    for line, text in lines_of(path):
+        if text.strip():
+            yield line.number, json_object(text, line) if path.suffix == ".jsonl" else text
 
 
 def _of_text(task: Task, text: str, wanted: Sequence[str]) -> dict[str, Any]:
@@ -130,11 +105,6 @@ def _needs(wanted: Sequence[str]) -> str:
     return ", ".join(span.get(name, name) for name in wanted)
 
 
-def _blank(task: Task, column: str) -> Any:
-    """Stands for the answer, which nobody knows."""
-    return {"tags": [], "labels": [], "score": 0.0}.get(column, task.labels[0] if task.labels else "")
-
-
 def _checked(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any:
     """A value of its column's type; DataError if it is of another."""
     if kind == "text":
@@ -148,18 +118,9 @@ def _checked(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any
         _check_characters(name, "".join(value))
         return value
     text = record.get("text")
-    length = len(text) if isinstance(text, str) else 0
-    try:
-        start, end, kind = index(value["start"]), index(value["end"]), value["type"]
-    except (TypeError, KeyError):
-        raise DataError(f"'{name}' must have start and end (exclusive), which are whole numbers, and type.") from None
-    if not isinstance(kind, str):
-        raise DataError(f"the type of '{name}' must be text.")
-    if not 0 <= start < end <= length:
-        raise DataError(f"'{name}' is from {start} to {end}, but the text has {length} characters.")
-    return {"start": start, "end": end, "type": kind}
+    return span_of(value, f"'{name}'", text if isinstance(text, str) else "")
 
 
 def _check_characters(name: str, text: str) -> None:
-    if has_half_pair(text):
+    if any("\ud800" <= character <= "\udfff" for character in text):
         raise DataError(f"'{name}' has half of a surrogate pair, which is not a character.")

@@ -1,4 +1,6 @@
-"""The columns of examples, and the hash of canonical examples. `blurb.tasks.types` lists the columns of each type.
+"""The columns of examples, the hash of canonical examples, and what of two examples is the same.
+
+`blurb.tasks.types` lists the columns of each type.
 
 | column | meaning |
 |---|---|
@@ -14,13 +16,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from blurb.tasks import TaskType
+from blurb.tasks import Split, TaskType
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
 
 Example = dict[str, Any]
 
@@ -49,3 +52,67 @@ def hash_splits(hashes: dict[Any, str]) -> str:
     """The data hash of a dataset from the hashes of its splits."""
     text = "".join(f"{split} {hashes[split]}\n" for split in sorted(hashes))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def texts(row: Example) -> tuple[str, ...]:
+    """The text of an example, or the two of a pair. Words are joined by blanks, as for the tokenizer.
+
+    >>> texts({"id": "7", "question": "Does it ?", "context": "It does ."})
+    ('Does it ?', 'It does .')
+    """
+    if "tokens" in row:
+        return (" ".join(row["tokens"]),)
+    return tuple(row[name] for name in ("text", "text_a", "text_b", "question", "context") if name in row)
+
+
+def words(row: Example) -> int:
+    """Number of words: the example's tokens if it has any, else separated by blanks, in both texts of a pair."""
+    return len(row["tokens"]) if "tokens" in row else sum(len(text.split()) for text in texts(row))
+
+
+def identity(row: Example) -> tuple[object, ...]:
+    """What a model can see of an example: examples with equal identity have exactly the same input.
+
+    The order of the two sentences of a similarity pair is ignored, as the score does not depend on it. In a relation
+    the positions of the entities are part of the input.
+
+    >>> identity({"text_a": "b", "text_b": "a", "score": 1.0}) == identity({"text_a": "a", "text_b": "b", "score": 4.0})
+    True
+    """
+    if "tokens" in row:
+        return tuple(row["tokens"])
+    if "head" in row:
+        return row["text"], *((row[role]["start"], row[role]["end"]) for role in ("head", "tail"))
+    parts = texts(row)
+    return tuple(sorted(parts)) if "text_a" in row else parts
+
+
+def answer(row: Example) -> object:
+    """The gold answer of an example, as a hashable value."""
+    for name in ("tags", "labels"):
+        if name in row:
+            return tuple(row[name])
+    return row["label"] if "label" in row else row["score"]
+
+
+def group(rows: Iterable[Example]) -> dict[tuple[object, ...], list[Example]]:
+    """Groups examples by input, in file order."""
+    by_input: dict[tuple[object, ...], list[Example]] = {}
+    for row in rows:
+        by_input.setdefault(identity(row), []).append(row)
+    return by_input
+
+
+def leaks(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
+    """Ids of the test examples whose exact input, however short, also occurs in train.
+
+    :param splits: train and test, as lists of examples or as datasets (`blurb.data.loading`)
+
+    >>> train = [{"id": "train.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]}]
+    >>> test = [{"id": "test.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]},
+    ...         {"id": "test.1", "tokens": ["kalo"], "tags": ["O"]}]
+    >>> leaks({"train": train, "test": test})
+    {'test.0'}
+    """
+    known = group(splits.get("train", ())).keys()
+    return {str(row["id"]) for key, rows in group(splits.get("test", ())).items() if key in known for row in rows}

@@ -7,12 +7,16 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.data import manifest
-from blurb.data.splits import elsewhere, path_of
-from blurb.doctor._base import Fact, Problem, Report, Subject, of_error
+from blurb.data.loading import elsewhere, path_of
+from blurb.doctor import data
+from blurb.doctor._base import Fact, Problem, Report, Subject, few, of_error
 from blurb.execution.sweeps import FOLDER, JOBS
 from blurb.learners import of_protocol
+from blurb.lines import table_of
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError
+from blurb.planning import run_file
 from blurb.regression import rules
+from blurb.results.references import of_table
 from blurb.store import schema
 from blurb.store.store import OWNERS
 from blurb.system import toml
@@ -21,8 +25,10 @@ from blurb.system.files import NO_FILE
 __all__ = ["Fact", "Problem", "Report", "examine"]
 
 KINDS = (
-    "a store, a trial, a checkpoint, a data folder, a task file, a protocol, blurb-check.toml, or a table of results"
+    "a store, a trial, a checkpoint, a data folder, a task file, a protocol, a run file, blurb-check.toml, or a table "
+    "of results"
 )
+MEND = "Correct the line, or remove it; of a store of yours, blurb rescore writes the tables again."
 PROTOCOL_HELP = "docs/protocols.md has the keys; blurb run --help lists the settings."
 
 
@@ -44,10 +50,8 @@ def examine(path: Path | None = None) -> Report:
 
 
 def _file(path: Path) -> Report:
-    from blurb.doctor import data, tables
-
     if path.suffix == ".csv":
-        return tables.examine(path)
+        return _table(path)
     if path.suffix != ".toml":
         raise SettingsError("cannot tell what this is", where=path, fix=f"give {KINDS}.")
     if path.name == rules.NAME:
@@ -61,6 +65,8 @@ def _file(path: Path) -> Report:
         isinstance(content.get("tasks"), dict) or keys == {"seeds"}
     ):
         return _settings("protocol", of_protocol.load, path, PROTOCOL_HELP)
+    if "model" in keys or (keys and keys <= {*run_file.KEY.values()}):
+        return _settings("run file", run_file.read, path, "docs/reference.md has the options.")
     if keys & {"split", "level", "max_drop", "min_score", rules.OVERALL, "datasets"}:
         return _settings("rules", rules.load, path, "docs/ci.md has the keys.")
     return data.examine_task_file(path)
@@ -73,8 +79,21 @@ def _settings(kind: Subject, load: Callable[..., object], path: Path, fix: str) 
     return Report(kind, str(path), [of_error(error, path, fix) for error in errors.errors])
 
 
+def _table(path: Path) -> Report:
+    """Every line of a `results.csv`, a `leaderboard.csv` or an `external.csv` that cannot be read."""
+    errors, unread = ErrorCollector(), ErrorCollector()
+    table = unread.tried(table_of, path, unread)
+    rows = errors.tried(of_table, path, errors)
+    facts: dict[str, Fact] = {}
+    if table is not None:
+        facts["lines"] = len(table.rows) + len(unread.errors)
+    if rows:
+        facts["rows"] = len(rows)
+    return Report("table", str(path), few([of_error(error, path, MEND) for error in errors.errors], path), facts)
+
+
 def _folder(path: Path) -> Report:
-    from blurb.doctor import checkpoint, data, store
+    from blurb.doctor import checkpoint, store
 
     if any(
         True

@@ -10,7 +10,9 @@ from typing import Annotated, Literal
 from blurb.messages.errors import BlurbError, ended
 from blurb.records import Rule
 
-Subject = Literal["environment", "store", "trial", "checkpoint", "data", "task file", "protocol", "rules", "table"]
+Subject = Literal[
+    "environment", "store", "trial", "checkpoint", "data", "task file", "protocol", "run file", "rules", "table"
+]
 Fact = str | int | bool | None
 """A number where it is one, `None` where there is none; sizes are in bytes."""
 SHOWN = 20

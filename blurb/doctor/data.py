@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from blurb import tasks
-from blurb.data import verify
-from blurb.data.examples import leaks
-from blurb.data.readers import task_file
-from blurb.data.readers._files import telling_cuts
-from blurb.data.splits import elsewhere
+from blurb.data import loading
+from blurb.data.loading import elsewhere, read_split
+from blurb.data.schema import leaks
 from blurb.doctor._base import Fact, Problem, Report, few, of_error
-from blurb.messages.errors import BlurbError, DataError, ErrorCollector
+from blurb.messages.errors import BlurbError, ErrorCollector
 from blurb.messages.text import option
 from blurb.system import toml
 from blurb.tasks import SPLITS, Split, Task
@@ -26,7 +25,7 @@ PREPARE = "Make it with blurb data prepare from the original release"
 def examine(folder: Path) -> Report:
     """What is wrong with a data folder in BLURB's layout: each file, and whether it is BLURB's data."""
     chosen = tasks.select("all")
-    findings = [verify.examine(task, folder) for task in chosen]
+    findings = [loading.examine(task, folder) for task in chosen]
     facts: dict[str, Fact] = {
         "datasets": len(findings),
         "whole": sum(not each.missing for each in findings),
@@ -43,14 +42,14 @@ def examine(folder: Path) -> Report:
     return Report("data", str(folder), problems, facts)
 
 
-def _of_dataset(finding: verify.Verification, folder: Path) -> Iterator[Problem]:
+def _of_dataset(finding: loading.Verification, folder: Path) -> Iterator[Problem]:
     task = finding.task
     where = task.source.page if task.source else task.homepage
     if finding.missing:
         files = ", ".join(task.files[split] for split in finding.missing)
         yield Problem(f"{folder}: {task.name}", f"Missing: {files}.", f"{PREPARE} ({where}).")
-    for error in finding.errors:
-        yield of_error(error, folder, f"{PREPARE}; or correct the file.")
+    for file, faults in groupby(finding.errors, lambda error: getattr(error, "path", folder)):
+        yield from few([of_error(error, folder, f"{PREPARE}; or correct the file.") for error in faults], file)
     if finding.verdict == "differs" and not finding.errors:
         counts = ", ".join(
             f"{split} {count:,} instead of {expected:,}"
@@ -99,16 +98,10 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
         path = Path(task.files[split])
         if not path.is_file():
             continue
-        with telling_cuts(path):
-            problems = list(task_file.each(path, task, split))
-        rows = [row for row in problems if not isinstance(row, DataError)]
-        facts[f"{split}_examples"] = len(rows)
-        yield from few(
-            [of_error(one, path, "Correct the line.") for one in problems if isinstance(one, DataError)], path
-        )
-        if not problems:
-            yield Problem(str(path), "The file contains no examples.", "Check [format] and the file.")
-        examples[split] = rows
+        errors = ErrorCollector()
+        examples[split] = read_split(task, path.parent, split, errors)
+        facts[f"{split}_examples"] = len(examples[split])
+        yield from few([of_error(one, path, "Correct the line.") for one in errors.errors], path)
     if leaked := sorted(leaks(examples)):
         what = f"Inputs of test that occur in train, a leak: {len(leaked):,}, such as {', '.join(leaked[:3])}."
         yield Problem(str(task.file), what, f"{AUDIT}{option('--tasks', task.file)} has all ids.")

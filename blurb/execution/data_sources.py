@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blurb import data, tasks
-from blurb.corpora.originals.loading import load_original
+from blurb.corpora.originals import load_original
 from blurb.data import TaskData
-from blurb.data.splits import path_of
-from blurb.data.verify import Verdict
+from blurb.data.loading import Verdict, path_of
 
 MOST_BYTES = 2 * 2**30
 """Bytes of examples kept in memory; all of BLURB takes a tenth of a GiB. Data beyond it is read again when needed."""

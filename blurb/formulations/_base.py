@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb import formulations, metrics
-from blurb.data.examples import texts
-from blurb.data.schema import Example
+from blurb.data.schema import Example, texts
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import SettingsError

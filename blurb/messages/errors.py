@@ -130,6 +130,7 @@ class ErrorCollector:
 
     def __init__(self) -> None:
         self.errors: list[BlurbError] = []
+        self._texts: set[str] = set()
 
     def tried(self, check: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
         """What a check returns, or None after adding its error."""
@@ -141,8 +142,9 @@ class ErrorCollector:
 
     def add(self, error: BlurbError) -> None:
         """Adds an error, or those of a `ErrorGroup`, unless the same was said before."""
-        told = {str(one) for one in self.errors}
-        self.errors += [one for one in getattr(error, "errors", (error,)) if str(one) not in told]
+        new = {str(one): one for one in getattr(error, "errors", (error,)) if str(one) not in self._texts}
+        self.errors += new.values()
+        self._texts |= new.keys()
 
     def tell(self, then: str = "") -> None:
         """Raises the only error as it is, or all of them as `Several`; does nothing if there is none.
@@ -153,6 +155,16 @@ class ErrorCollector:
             raise self.errors[0]
         if self.errors:
             raise ErrorGroup(self.errors, then)
+
+
+class FirstError(ErrorCollector):
+    """Raises an error instead of collecting it, for readers of which only the first is asked for."""
+
+    def add(self, error: BlurbError) -> None:
+        raise error
+
+
+FIRST = FirstError()
 
 
 def safe_message(error: BaseException) -> str:

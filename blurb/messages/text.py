@@ -32,6 +32,10 @@ def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str
     return texts
 
 
+BLANKS = re.compile(r"^[\s\u200b\u2060\ufeff]+|[\s\u200b\u2060\ufeff]+$")
+"""What nobody sees at the ends of a text: blanks, also those without width, and a byte order mark."""
+
+
 def folded(name: str) -> str:
     """A name as names are compared that people type: `NCBI_disease` is `ncbi-disease`."""
     return name.lower().replace("_", "-")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
+from blurb.lines import FileLine, head_of, table_of
 from blurb.messages.errors import DataError, ErrorCollector
-from blurb.results import csv_files
 
 
 @runtime_checkable
@@ -61,26 +61,23 @@ def read(path: Path) -> list[NamedModel]:
 
     :raises DataError: with file and line; all that is wrong is one error
     """
-    header, lines = csv_files.read(path)
+    errors, (header, _) = ErrorCollector(), head_of(path)
     if "model" not in header or not set(header) <= set(COLUMNS):
         raise DataError(f"needs the columns {', '.join(COLUMNS)}, the last two if wanted (it has {header}).", path, 1)
-    errors = ErrorCollector()
-    found = [errors.tried(_model, line, path, number) for number, line in lines]
+    named = [errors.tried(_model, at, line) for at, line in table_of(path, errors).rows]
     errors.tell()
-    models = [model for model in found if model is not None]
+    models = [model for model in named if model is not None]
     if not models:
         raise DataError("names no model.", path)
     return models
 
 
-def _model(line: dict[str | None, str | None], path: Path, number: int) -> NamedModel:
-    if None in line or None in line.values():
-        raise DataError("has more or fewer cells than the header.", path, number)
-    model, name, tags = ((line.get(column) or "").strip() for column in COLUMNS)
+def _model(at: FileLine, line: dict[str, str]) -> NamedModel:
+    model, name, tags = (line.get(column, "").strip() for column in COLUMNS)
     if not model:
-        raise DataError("names no model.", path, number)
+        raise at.error("names no model.")
     if "," in tags:
-        raise DataError(f"tags are separated by blanks, and have no commas in them (got '{tags}').", path, number)
-    beside = path.parent / model
+        raise at.error(f"tags are separated by blanks, and have no commas in them (got '{tags}').")
+    beside = at.path.parent / model
     reference = str(beside) if not Path(model).exists() and beside.is_dir() else model
     return NamedModel(reference, name or None, tuple(dict.fromkeys(tags.split())))

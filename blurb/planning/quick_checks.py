@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from blurb import formulations, learners, tasks
 from blurb.checkpoints import Checkpoint, references, scratch
-from blurb.doctor import checkpoint as doctor
 from blurb.execution.data_sources import data_verdict
 from blurb.heads import heads
 from blurb.learners import is_named, of_protocol
-from blurb.messages.errors import BlurbError, ErrorCollector, ErrorGroup, ModelError, SettingsError
+from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
 from blurb.messages.text import option, plural
 from blurb.planning.request import check_reference
@@ -94,19 +93,15 @@ def look_at(model: Model, options: RunOptions) -> None:
     else:
         place = references.folder_or_id(reference)
         if isinstance(place, Path):
-            try:
-                Checkpoint(place, options.trust_remote_code).check_files(with_tokenizer=options.tokenizer is None)
-            except ModelError as error:
-                raise whole(place, error) from error
+            check_parts(place, options.trust_remote_code, options.tokenizer is None)
 
 
-def whole(folder: Path, error: ModelError) -> BlurbError:
-    """The error of a checkpoint; if its parts have several faults, all of them."""
-    checkpoint = Checkpoint(folder)
-    problems = [] if doctor.structure(checkpoint) else doctor.parts(checkpoint)
-    if len(problems) < 2:  # of no checkpoint at all, nothing that it lacks need be told
-        return error
-    return ErrorGroup([ModelError(one.what, where=one.where, fix=one.fix) for one in problems])
+def check_parts(folder: Path, remote_code: bool = False, with_tokenizer: bool = True) -> None:
+    """Raises all that is wrong with the files of a checkpoint; of a folder that is none, only that."""
+    checkpoint, errors = Checkpoint(folder, remote_code), ErrorCollector()
+    checkpoint.check_structure()
+    checkpoint.check_files(with_tokenizer, errors)
+    errors.tell()
 
 
 HIGHEST_RATE = 0.01

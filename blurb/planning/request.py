@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from blurb import formulations, names, tasks
 from blurb.checkpoints import Source, lengths, scratch
 from blurb.data import home
-from blurb.data.splits import path_of
+from blurb.data.loading import path_of
 from blurb.heads import heads, poolings
 from blurb.heads._spec import canonical, parse
 from blurb.learners import LearnerKind, is_named, of_protocol
@@ -89,7 +89,7 @@ def _missing(task: Task, folder: Path) -> list[str]:
 
 def check_files(chosen: list[Task], folder: Path) -> None:
     """Raises a DataError that lists every missing dataset, before anything is trained."""
-    from blurb.data.splits import elsewhere
+    from blurb.data.loading import elsewhere
 
     if not folder.is_dir():
         why = "is a file; give its folder" if folder.exists() else "the data folder does not exist"

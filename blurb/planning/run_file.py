@@ -27,10 +27,7 @@ def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were given, over those of the file that `config` names; raises all that is wrong with it."""
     if given.get("config") is None:
         return dict(given)
-    path, errors = Path(given["config"]), ErrorCollector()
-    values = fields.read(toml.read(path), _table(), path, errors)
-    errors.tell()
-    _refuse_code(values, path)
+    values = read(Path(given["config"]))
     option = {key: name for name, key in KEY.items()}
     options = {option.get(key, key): value for key, value in values.items()}
     typed = given.get("settings", {})
@@ -43,17 +40,25 @@ def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _refuse_code(values: Mapping[str, Any], path: Path) -> None:
-    """Raises a SettingsError where a file would run code: data names what is registered, a person types code."""
+def read(path: Path) -> dict[str, Any]:
+    """The values of a file by key; raises all that is wrong with it."""
+    errors = ErrorCollector()
+    values = fields.read(toml.read(path), _table(), path, errors)
+    _refuse_code(values, path, errors)
+    errors.tell()
+    return values
+
+
+def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) -> None:
+    """Adds a SettingsError wherever a file would run code: data names what is registered, a person types code."""
     code = {key: str(values[key]) for key in CODE if ":" in str(values.get(key, ""))}
     code |= {key: str(value) for key, value in values.get("set", {}).items() if key in CODE and ":" in str(value)}
     if values.get("trust_remote_code"):
         code["trust_remote_code"] = "true"
     for key, value in code.items():
         option = f"--{key.replace('_', '-')}"
-        raise SettingsError(
-            f"a file runs no code, and {key} = {value} would", where=path, fix=f"type {option} instead."
-        )
+        what = f"a file runs no code, and {key} = {value} would"
+        errors.add(SettingsError(what, where=path, fix=f"type {option} instead."))
 
 
 def _table() -> Field:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from blurb.checkpoints import references, scratch
 from blurb.learners import is_named
 from blurb.messages.errors import BlurbError, ErrorCollector, ModelError
-from blurb.planning import quick_checks as before_loading
+from blurb.planning import quick_checks
 from blurb.planning.request import source
 
 if TYPE_CHECKING:
@@ -46,9 +46,10 @@ def _source(options: TrainOptions, named: NamedModel, folder: Path, found: Error
         return source(
             model, named.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
         )
-    except ModelError as error:
-        place = Path(str(model)).expanduser() if isinstance(model, str | Path) else None
-        found.add(before_loading.whole(place, error) if place is not None and place.is_dir() else error)
     except BlurbError as error:
-        found.add(error)
+        parts = ErrorCollector()
+        if isinstance(error, ModelError) and isinstance(model, str | Path) and Path(model).expanduser().is_dir():
+            parts.tried(quick_checks.check_parts, Path(model).expanduser())
+        for each in parts.errors or [error]:
+            found.add(each)
     return None

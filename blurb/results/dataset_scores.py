@@ -39,7 +39,7 @@ class Run:
     """One seed on one dataset.
 
     :param figures: split -> metric -> figure
-    :param verdict: verdict on the data, such as "identical" to the release (`blurb.data.verify`)
+    :param verdict: verdict on the data, such as "identical" to the release (`blurb.data.loading`)
     :param data_hash: shortened hash of the data
     :param metrics_version: version of the metrics
     :param settings: `SETTINGS`, `LIMITS` and `PLUGINS` as in the tables; missing keys are unknown

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from blurb.learners import row_name
-from blurb.messages.errors import DataError
+from blurb.lines import FileLine
+from blurb.messages.errors import FIRST, ErrorCollector
 from blurb.results import plans, schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
 from blurb.results.row_scores import Origin, RowScores, labelled
@@ -49,39 +50,38 @@ LOWEST, HIGHEST = -100 / 6, 100.0
 """The range of the score: of its six means, that of the correlations may be negative."""
 
 
-def read_lines(path: Path) -> list[Numbered]:
-    """Line number and cells of every line; DataError (file, line) if something is invalid."""
-    return schema.read_lines(path, COLUMNS)
+def read_lines(path: Path, errors: ErrorCollector = FIRST) -> list[Numbered]:
+    """The lines of a table; DataError (file, line) if something is invalid."""
+    return schema.read_lines(path, COLUMNS, errors)
 
 
-def of_lines(lines: Sequence[Numbered], path: Path) -> list[RowScores]:
+def of_lines(lines: Iterable[Numbered], errors: ErrorCollector = FIRST) -> list[RowScores]:
     """Rows with their means on test, without runs.
 
-    :raises DataError: (file, line) if a row occurs twice or a number is invalid
+    :param errors: gets the lines (file, line) of a row that occurs twice or has an invalid number
     """
-    rows: list[RowScores] = []
-    seen: dict[tuple[str, ...], int] = {}
-    for number, line in lines:
-        key = tuple(line[column] for column in (*KEY, "source"))
-        if key in seen:
-            raise DataError(f"duplicate of line {seen[key]}", path, number, fix="remove one.")
-        seen[key] = number
-        own = [column for column in line if column not in COLUMNS]
-        values = {
-            column: schema.score(line[column], column, path, number) for column in (*NUMBERS, *own) if line[column]
-        }
-        plans.check(line["plan"], path, number)
-        if not re.fullmatch("[0-9]{0,9}", line["max_eval"]):
-            plans.check(line["max_eval"], path, number, "max_eval")
-        there = {name: _dataset(name, values[name], line) for name in (*DATASETS, *own) if name in values}
-        row = RowScores(
-            **{column: line[column] for column in MODEL},  # type: ignore[arg-type]
-            datasets=plans.completed(there, [line["plan"]]),
-            origin=Origin.LEADERBOARD,
-            configuration=replace(schema.configuration(line), note=line["note"]),
-        )
-        rows.append(_of_others(row, line, values.get("score")) if line["source"] else row)
-    return labelled(rows)
+    seen: dict[tuple[str, ...], FileLine] = {}
+    rows = [errors.tried(_row, at, line, seen) for at, line in lines]
+    return labelled([row for row in rows if row is not None])
+
+
+def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> RowScores:
+    first = seen.setdefault(tuple(line[column] for column in (*KEY, "source")), at)
+    if first is not at:
+        raise at.error(f"duplicate of line {first.number}", "remove one.")
+    own = [column for column in line if column not in COLUMNS]
+    values = {column: schema.score(line[column], column, at) for column in (*NUMBERS, *own) if line[column]}
+    plans.check(line["plan"], at)
+    if not re.fullmatch("[0-9]{0,9}", line["max_eval"]):
+        plans.check(line["max_eval"], at, "max_eval")
+    there = {name: _dataset(name, values[name], line) for name in (*DATASETS, *own) if name in values}
+    row = RowScores(
+        **{column: line[column] for column in MODEL},  # type: ignore[arg-type]
+        datasets=plans.completed(there, [line["plan"]]),
+        origin=Origin.LEADERBOARD,
+        configuration=replace(schema.configuration(line), note=line["note"]),
+    )
+    return _of_others(row, line, values.get("score")) if line["source"] else row
 
 
 def _dataset(name: str, mean: float, line: Line) -> DatasetScores:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from blurb.messages.errors import DataError, StoreError
+from blurb.messages.errors import StoreError
 from blurb.messages.spelling import opt
 from blurb.results import leaderboard_csv, plans, results_csv, table_owners, tables
-from blurb.results.results_csv import ALIKE, COLUMNS, RUN, Place, check_alike
-from blurb.results.schema import KEY
+from blurb.results.results_csv import ALIKE, COLUMNS, RUN, check_alike
+from blurb.results.schema import KEY, Numbered
 from blurb.store import schema
 
 
@@ -35,62 +35,58 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
         _check_nothing_lost(results, merged)
         external = tables.external(leaderboard)
         # Of all places: a machine may have been asked for fewer seeds than another.
-        rows = results_csv.of_lines(line for _, _, line in _asked_most(places, merged))
+        rows = results_csv.of_lines(line for _, line in _asked_most(places, merged))
         table_owners.forget(leaderboard)  # first: the store that wrote them before must not write over the merged ones
         results_csv.write(results, rows)
         leaderboard_csv.write(leaderboard, [*rows, *external])
     return len(merged)
 
 
-def lines_of(paths: Sequence[Path]) -> tuple[list[Place], dict[tuple[str, ...], Place]]:
+def lines_of(paths: Sequence[Path]) -> tuple[list[Numbered], dict[tuple[str, ...], Numbered]]:
     """All lines of several files with their places, and each run once.
 
     :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
     """
-    places = [(path, *numbered) for path in paths for numbered in results_csv.read_lines(path)]
-    merged: dict[tuple[str, ...], Place] = {}
+    places = [numbered for path in paths for numbered in results_csv.read_lines(path)]
+    merged: dict[tuple[str, ...], Numbered] = {}
     for place in places:
-        path, number, line = place
-        before = merged.setdefault(tuple(line[column] for column in RUN), place)
-        if differing := [c for c in COLUMNS if c not in ("planned", "plan") and before[2][c] != line[c]]:
-            raise DataError(
+        at, line = place
+        before, other = merged.setdefault(tuple(line[column] for column in RUN), place)
+        if differing := [c for c in COLUMNS if c not in ("planned", "plan") and other[c] != line[c]]:
+            raise at.error(
                 f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
-                f"{', '.join(differing)} differs from {before[0]}:{before[1]}",
-                path,
-                number,
-                fix="remove one of these lines.",
+                f"{', '.join(differing)} differs from {before.path}:{before.number}",
+                "remove one of these lines.",
             )
     check_alike(merged.values(), ALIKE)
     return places, merged
 
 
-def _asked_most(places: Sequence[Place], merged: Mapping[tuple[str, ...], Place]) -> list[Place]:
+def _asked_most(places: Sequence[Numbered], merged: Mapping[tuple[str, ...], Numbered]) -> list[Numbered]:
     """The merged lines, with the largest number of planned seeds in any file for their dataset, and all plans."""
     most: dict[tuple[str, ...], int] = {}
     asked: dict[tuple[str, ...], list[str]] = {}
-    for _, _, line in places:
+    for _, line in places:
         row = tuple(line[column] for column in KEY)
         asked.setdefault(row, []).append(line["plan"])
         most[*row, line["task"]] = max(most.get((*row, line["task"]), 0), int(line["planned"]))
     plan = {row: plans.joined(plans.together(cells)) for row, cells in asked.items()}
     return [
-        (path, number, {**line, "planned": str(most[*row, line["task"]]), "plan": plan[row]})
-        for path, number, line in merged.values()
+        (at, {**line, "planned": str(most[*row, line["task"]]), "plan": plan[row]})
+        for at, line in merged.values()
         for row in [tuple(line[column] for column in KEY)]
     ]
 
 
-def _check_nothing_lost(target: Path, merged: Mapping[tuple[str, ...], Place]) -> None:
+def _check_nothing_lost(target: Path, merged: Mapping[tuple[str, ...], Numbered]) -> None:
     """Raises a DataError if the existing table has lines that the merged one would not have."""
     if not target.exists():
         return
-    there = {(line["model"], line["task"], line["trial"]) for _, _, line in merged.values()}
-    for number, line in results_csv.read_lines(target):
+    there = {(line["model"], line["task"], line["trial"]) for _, line in merged.values()}
+    for at, line in results_csv.read_lines(target):
         if (line["model"], line["task"], line["trial"]) not in there:
-            raise DataError(
+            raise at.error(
                 f"the table has {line['model']} on {line['task']}, seed {line['seed']}, which is in none of the "
                 "given files and would be lost",
-                target,
-                number,
-                fix=f"add this table to the files, or choose another {opt('out')} folder.",
+                f"add this table to the files, or choose another {opt('out')} folder.",
             )

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.messages.errors import DataError
+from blurb.lines import FileLine
 from blurb.results.dataset_scores import DatasetScores, in_order
 
 if TYPE_CHECKING:
@@ -60,13 +59,13 @@ def seeds(cell: str) -> dict[str, int]:
     return {name: int(count) for name, count in parts(cell).items()}
 
 
-def check(cell: str, path: Path, line: int, column: str = "plan") -> None:
+def check(cell: str, at: FileLine, column: str = "plan") -> None:
     """Raises a DataError (file, line) if a cell of numbers per dataset cannot be read."""
     for part in cell.split():
         if not PART.fullmatch(part):
-            raise DataError(f"{column} must have a number per dataset, such as gad:3 (got {part[:20]!r}).", path, line)
+            raise at.error(f"{column} must have a number per dataset, such as gad:3 (got {part[:20]!r}).")
     if len(parts(cell)) < len(cell.split()):
-        raise DataError(f"{column} names a dataset twice (got {cell[:60]!r}).", path, line)
+        raise at.error(f"{column} names a dataset twice (got {cell[:60]!r}).")
 
 
 def together(cells: Iterable[str]) -> dict[str, int]:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from blurb.messages.errors import DataError
+from blurb.lines import FileLine, Table, head_of, table_of
+from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.messages.spelling import opt
-from blurb.results import csv_files, schema
+from blurb.results import schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.row_scores import Origin, RowScores
 from blurb.store.trial import Configuration
@@ -93,9 +93,12 @@ class Printed:
         )
 
 
-def read(path: Path) -> list[RowScores]:
+def read(path: Path, errors: ErrorCollector = FIRST) -> list[RowScores]:
     """Rows of a file in the format of `published.csv`; DataError (file, line) if it has another format."""
-    return [one.row for one in _parse(*csv_files.read(path), path)]
+    if head_of(path)[0] != COLUMNS:
+        errors.add(DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1))
+        return []
+    return _rows(table_of(path, errors, short=True), errors)
 
 
 @cache
@@ -111,9 +114,8 @@ def ablations() -> tuple[RowScores, ...]:
 
 
 def _shipped(name: str) -> tuple[RowScores, ...]:
-    path = Path(name)
-    text = (files("blurb.results") / path.name).read_text(encoding="utf-8")
-    return tuple(one.row for one in _parse(*csv_files.parse(text, path), path))
+    text = (files("blurb.results") / name).read_text(encoding="utf-8")
+    return tuple(_rows(table_of(Path(name), text=text), FIRST))
 
 
 def best_of_paper() -> dict[str, tuple[float, str]]:
@@ -126,34 +128,37 @@ def best_of_paper() -> dict[str, tuple[float, str]]:
     return best
 
 
-def _parse(columns: Sequence[str], lines: csv_files.Lines, path: Path) -> list[Printed]:
-    if columns != COLUMNS:
-        raise DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1)
-    rows: dict[tuple[str, str, str], Printed] = {}
-    seen: dict[tuple[str, ...], int] = {}
-    for number, line in lines:
-        if None in line:  # a decimal comma makes one cell two
-            raise DataError(f"expected {len(COLUMNS)} cells.", path, number)
-        for column in ("source", "model"):
-            if not (line[column] or "").strip():
-                raise DataError(f"{column} is empty; a row without it would pass for one of a store.", path, number)
-        key = line["source"], line["version"], line["model"]
-        if (first := seen.setdefault((*key, line["dataset"]), number)) != number:
-            raise DataError(f"the same model and dataset as line {first}.", path, number)
-        row = rows.setdefault(key, Printed(*key))
-        score = schema.score(line["score"] or "", "score", path, number)
-        runs = schema.number(line["runs"] or "0", "runs", path, number)
-        if not runs.is_integer() or runs < 0:
-            raise DataError(f"runs must be a whole number (got {line['runs'][:20]!r}).", path, number)
-        certainty = line["certainty"] if line["certainty"] in DOUBTS else "recalled"
-        row.certainty = max(row.certainty, certainty, key=list(DOUBTS).index)
-        if line["dataset"] == "score":
-            row.total = score
-        elif line["dataset"] in DATASETS:
-            row.scores[line["dataset"]], row.runs[line["dataset"]] = score, int(runs)
-        else:
-            raise DataError(f"unknown dataset {line['dataset']!r}", path, number, fix="see blurb tasks.")
-    return list(rows.values())
+def _rows(table: Table, errors: ErrorCollector) -> list[RowScores]:
+    rows: dict[tuple[str, ...], Printed] = {}
+    seen: dict[tuple[str, ...], FileLine] = {}
+    for at, line in table.rows:
+        errors.tried(_add, at, line, rows, seen)
+    return [each.row for each in rows.values()]
+
+
+def _add(
+    at: FileLine, line: dict[str, str], rows: dict[tuple[str, ...], Printed], seen: dict[tuple[str, ...], FileLine]
+) -> None:
+    """Adds the number of a line to its row; DataError if it is none, or occurs twice."""
+    for column in ("source", "model"):
+        if not line[column].strip():
+            raise at.error(f"{column} is empty; a row without it would pass for one of a store.")
+    key = line["source"], line["version"], line["model"]
+    if (first := seen.setdefault((*key, line["dataset"]), at)) is not at:
+        raise at.error(f"the same model and dataset as line {first.number}.")
+    score = schema.score(line["score"], "score", at)
+    runs = schema.number(line["runs"] or "0", "runs", at)
+    if not runs.is_integer() or runs < 0:
+        raise at.error(f"runs must be a whole number (got {line['runs'][:20]!r}).")
+    if line["dataset"] not in (*DATASETS, "score"):
+        raise at.error(f"unknown dataset {line['dataset']!r}", "see blurb tasks.")
+    row = rows.setdefault(key, Printed(*key))
+    certainty = line["certainty"] if line["certainty"] in DOUBTS else "recalled"
+    row.certainty = max(row.certainty, certainty, key=list(DOUBTS).index)
+    if line["dataset"] == "score":
+        row.total = score
+    else:
+        row.scores[line["dataset"]], row.runs[line["dataset"]] = score, int(runs)
 
 
 def add(path: Path, numbers: Printed) -> None:

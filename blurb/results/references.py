@@ -9,10 +9,20 @@ from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from blurb import names, tasks
-from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError, Tell, UnknownName, tell_damage
+from blurb.lines import head_of
+from blurb.messages.errors import (
+    FIRST,
+    BlurbError,
+    DataError,
+    ErrorCollector,
+    SettingsError,
+    Tell,
+    UnknownName,
+    tell_damage,
+)
 from blurb.messages.spelling import opt
 from blurb.names import known_as
-from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, tables
+from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row_scores import RowScores, labelled
 from blurb.results.schema import KEY, Numbered
 from blurb.store.record import Record
@@ -242,18 +252,32 @@ def _listed(rows: Iterable[RowScores]) -> str:
     return ", ".join(f"'{row.name}'" for row in rows)
 
 
-def of_file(path: Path, alone: bool = False) -> list[RowScores]:
-    """All rows of a `results.csv` or `leaderboard.csv`; DataError (file, line) if it is neither.
+def of_table(path: Path, errors: ErrorCollector = FIRST) -> list[RowScores]:
+    """All rows of one table, whether it is a `results.csv`, a `leaderboard.csv` or an `external.csv`.
 
-    :param alone: read only this file, without the `results.csv` that has the runs of a `leaderboard.csv`
+    :param errors: gets all that is wrong with it (file, line); by default the first fault is raised
     """
-    if "metric" in csv_files.columns(path):
+    columns, _ = head_of(path)
+    if columns[: len(published.COLUMNS)] == published.COLUMNS:
+        return published.read(path, errors)
+    if "metric" in columns:
+        lines = results_csv.read_lines(path, errors, results_csv.ALIKE)
+        return results_csv.of_lines(line for _, line in lines)
+    return leaderboard_csv.of_lines(leaderboard_csv.read_lines(path, errors), errors)
+
+
+def of_file(path: Path) -> list[RowScores]:
+    """All rows of a `results.csv` or `leaderboard.csv`; the runs of the latter are those of the table beside it.
+
+    :raises DataError: (file, line) if it is neither
+    """
+    if "metric" in head_of(path)[0]:
         return results_csv.read(path)
     lines = leaderboard_csv.read_lines(path)
-    runs = None if alone else _runs_of(path, lines)
+    runs = _runs_of(path, lines)
     if runs is None:
-        return leaderboard_csv.of_lines(lines, path)
-    others = leaderboard_csv.of_lines([numbered for numbered in lines if numbered[1]["source"]], path)
+        return leaderboard_csv.of_lines(lines)
+    others = leaderboard_csv.of_lines([numbered for numbered in lines if numbered[1]["source"]])
     return labelled([*runs, *others])
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blurb import metrics, tasks
-from blurb.messages.errors import DataError
-from blurb.results import csv_files, plans, schema
+from blurb.lines import FileLine, head_of
+from blurb.messages.errors import FIRST, DataError, ErrorCollector
+from blurb.results import plans, schema
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, in_order
 from blurb.results.row_scores import Origin, RowScores, labelled
 from blurb.results.schema import KEY, Line, Numbered
@@ -47,19 +48,25 @@ MADE = ALIKE[:-2]
 """Those of them that must be equal even in merged tables."""
 WHOLE = re.compile("[0-9]{1,18}")
 """A seed, or a number of runs or examples. `str.isdigit` takes superscripts, and `int` no thousands of digits."""
-Place = tuple[Path, int, Line]
-"""A line with its file and line number."""
 
 
-def read_lines(path: Path) -> list[Numbered]:
-    """Line number and cells of every line; DataError (file, line) if something is invalid."""
-    if "metric" not in csv_files.columns(path):
-        raise DataError(
-            "not a results.csv, as the column 'metric' is missing. (A leaderboard.csv has no runs.)", path, 1
-        )
-    lines = schema.read_lines(path, COLUMNS)
-    _check_runs(lines, path)
-    check_alike([(path, number, line) for number, line in lines], MADE)
+def read_lines(path: Path, errors: ErrorCollector = FIRST, columns: Sequence[str] = MADE) -> list[Numbered]:
+    """The lines of a table that are valid.
+
+    :param errors: gets what is wrong (file, line); by default the first fault is raised
+    :param columns: in which seeds of a dataset must be alike
+    """
+    if "metric" not in head_of(path)[0]:
+        what = "not a results.csv, as the column 'metric' is missing. (A leaderboard.csv has no runs.)"
+        errors.add(DataError(what, path, 1))
+        return []
+    seen: dict[tuple[str, ...], FileLine] = {}
+    lines = [
+        (at, line)
+        for at, line in schema.read_lines(path, COLUMNS, errors)
+        if errors.tried(_checked, at, line, seen) is not None
+    ]
+    check_alike(lines, columns, errors)
     return lines
 
 
@@ -68,41 +75,36 @@ def read(path: Path) -> list[RowScores]:
     return of_lines(line for _, line in read_lines(path))
 
 
-def check_alike(places: Iterable[Place], columns: Sequence[str]) -> None:
-    """Raises a DataError that names two lines if seeds of one row differ in one of the columns."""
-    first: dict[tuple[str, ...], Place] = {}
-    for path, number, line in places:
-        before, at, other = first.setdefault(tuple(line[key] for key in (*KEY, "task")), (path, number, line))
+def check_alike(lines: Iterable[Numbered], columns: Sequence[str], errors: ErrorCollector = FIRST) -> None:
+    """A DataError that names two lines wherever seeds of one row differ in one of the columns."""
+    first: dict[tuple[str, ...], Numbered] = {}
+    for at, line in lines:
+        before, other = first.setdefault(tuple(line[key] for key in (*KEY, "task")), (at, line))
         differing = [column for column in columns if other[column] != line[column]]
         if differing:
             hint = " Run blurb rescore on the older one." if differing == ["metrics_version"] else ""
-            raise DataError(
+            what = (
                 f"{line['model']} on {line['task']}: cannot average seed {line['seed']} and seed {other['seed']} in "
-                f"{before}:{at}, as they differ in {', '.join(differing)}.{hint}",
-                path,
-                number,
+                f"{before.path}:{before.number}, as they differ in {', '.join(differing)}.{hint}"
             )
+            errors.add(at.error(what))
 
 
-def _check_runs(lines: Sequence[Numbered], path: Path) -> None:
-    """Raises a DataError if a line occurs twice, or a split or number is invalid."""
-    seen: dict[tuple[str, ...], int] = {}
-    for number, line in lines:
-        cell = tuple(line[column] for column in RUN)
-        if cell in seen:
-            raise DataError(
-                f"same model, task, seed, split and metric as line {seen[cell]}", path, number, fix="remove one."
-            )
-        seen[cell] = number
-        if line["split"] not in SCORED:
-            raise DataError(f"split must be {' or '.join(SCORED)} (got {line['split'][:20]!r}).", path, number)
-        schema.score(line["value"], "value", path, number, line["task"], line["metric"])
-        plans.check(line["plan"], path, number)
-        if line["majority"]:
-            schema.score(line["majority"], "majority", path, number, line["task"], line["metric"])
-        for column in ("seed", "planned", *LIMITS):
-            if not (WHOLE.fullmatch(line[column]) or (column in LIMITS and not line[column])):
-                raise DataError(f"{column} must be a whole number (got {line[column][:20]!r}).", path, number)
+def _checked(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Line:
+    """The line of a run; DataError if it occurs twice, or a split or number is invalid."""
+    first = seen.setdefault(tuple(line[column] for column in RUN), at)
+    if first is not at:
+        raise at.error(f"same model, task, seed, split and metric as line {first.number}", "remove one.")
+    if line["split"] not in SCORED:
+        raise at.error(f"split must be {' or '.join(SCORED)} (got {line['split'][:20]!r}).")
+    schema.score(line["value"], "value", at, line["task"], line["metric"])
+    plans.check(line["plan"], at)
+    if line["majority"]:
+        schema.score(line["majority"], "majority", at, line["task"], line["metric"])
+    for column in ("seed", "planned", *LIMITS):
+        if not (WHOLE.fullmatch(line[column]) or (column in LIMITS and not line[column])):
+            raise at.error(f"{column} must be a whole number (got {line[column][:20]!r}).")
+    return line
 
 
 def of_lines(lines: Iterable[Line]) -> list[RowScores]:
@@ -169,7 +171,7 @@ def write(path: Path, rows: Iterable[RowScores]) -> None:
     before, so they are put together once for all lines of a run.
     """
     with writing_whole(path) as aside, aside.open("w", encoding="utf-8", newline="") as file:
-        file.write(f"{csv_files.joined(COLUMNS)}\n")
+        file.write(f"{schema.joined(COLUMNS)}\n")
         for row in rows:
             file.writelines(_text_of(row))
 
@@ -178,11 +180,11 @@ def _text_of(row: RowScores) -> Iterator[str]:
     """The lines of a row."""
     names: dict[tuple[str, str], str] = {}
     for made, run in _runs_of(row):
-        before, after = (csv_files.joined([made.get(name, "") for name in part]) for part in (BEFORE, AFTER))
+        before, after = (schema.joined([made.get(name, "") for name in part]) for part in (BEFORE, AFTER))
         for split, figures in run.figures.items():
             for metric, figure in figures.items():
                 if (split, metric) not in names:
-                    names[split, metric] = csv_files.joined((split, metric))
+                    names[split, metric] = schema.joined((split, metric))
                 majority = "" if figure.majority is None else f"{figure.majority:.4f}"
                 yield f"{before},{names[split, metric]},{figure.value:.4f},{majority},{after}\n"
 

@@ -1,4 +1,4 @@
-"""Shared by both tables: the schema version of their columns, and the checks of every line that is read.
+"""Shared by both tables: the schema version of their columns, the checks of every line that is read, and safe cells.
 
 docs/csv.md describes the columns.
 """
@@ -12,8 +12,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from blurb.messages.errors import DataError
-from blurb.results import csv_files
+from blurb.lines import FileLine, table_of
+from blurb.messages.errors import FIRST, DataError, ErrorCollector
+from blurb.messages.text import escaped
 from blurb.results.row_scores import RowScores
 from blurb.store.record import admits_in_tables
 from blurb.store.schema import CONVERT, UPDATE
@@ -28,32 +29,33 @@ ASKED = ("protocol", "protocol_hash", "overrides", "precision")
 KEY = ("suite", *MODEL, *ASKED)
 """The columns that identify a row, in the order of `RowScores.identity`."""
 Line = dict[str, str]
-Numbered = tuple[int, Line]
-"""Line number and cells by column."""
+Numbered = tuple[FileLine, Line]
+"""Where a line stands, and its cells by column."""
 
 
-def read_lines(path: Path, columns: Sequence[str]) -> list[Numbered]:
-    """Line number and cells of every line of a table; DataError (file, line) if its schema cannot be read.
+def read_lines(path: Path, columns: Sequence[str], errors: ErrorCollector = FIRST) -> list[Numbered]:
+    """The lines of a table; DataError (file, line) if its schema cannot be read.
 
     :param columns: columns that it must have
     """
-    there, lines = csv_files.read(path)
-    version = (lines[0][1].get("schema") or "") if lines else SCHEMA
+    there, rows = table_of(path, errors)
+    version = rows[0][1].get("schema", "") if rows else SCHEMA
     if version != SCHEMA:
         end = "" if remedy(version) else "."
         what = f"schema version {version or 'none'}, but this version of blurb reads {SCHEMA}{end}"
-        raise DataError(what, path, lines[0][0], fix=remedy(version))
+        errors.add(rows[0][0].error(what, remedy(version)))
+        return []
     missing = [column for column in columns if column not in there]
     if missing:
-        raise DataError(f"missing columns: {', '.join(missing)}.", path, 1)
-    if not lines:
-        raise DataError("the table has no rows.", path)
-    for number, line in lines:
-        if None in line or None in line.values():
-            raise DataError(f"expected {len(there)} cells.", path, number)
+        errors.add(DataError(f"missing columns: {', '.join(missing)}.", path, 1))
+        return []
+    if not rows:
+        errors.add(DataError("the table has no rows.", path))
+    for at, line in rows:
         if line["schema"] != version:
-            raise DataError(f"schema version {line['schema'] or 'none'} among rows of {version}.", path, number)
-    return [(number, {key: csv_files.original(cell) for key, cell in line.items()}) for number, line in lines]
+            errors.add(at.error(f"schema version {line['schema'] or 'none'} among rows of {version}."))
+    same = [(at, line) for at, line in rows if line["schema"] == version]
+    return [(at, {key: original(cell) for key, cell in line.items()}) for at, line in same]
 
 
 def remedy(version: str) -> str:
@@ -61,22 +63,22 @@ def remedy(version: str) -> str:
     return CONVERT if version in BEFORE else UPDATE if version.isdecimal() else ""
 
 
-def number(text: str, column: str, path: Path, line: int) -> float:
+def number(text: str, column: str, at: FileLine) -> float:
     """A cell as a number; DataError (file, line) if it is not one."""
     value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
-        raise DataError(f"{column} must be a number (got {text[:20]!r}).", path, line)
+        raise at.error(f"{column} must be a number (got {text[:20]!r}).")
     return value
 
 
-def score(text: str, column: str, path: Path, line: int, task: str = "", metric: str = "") -> float:
+def score(text: str, column: str, at: FileLine, task: str = "", metric: str = "") -> float:
     """A cell as a figure times 100; DataError (file, line) if there can be no such figure.
 
     :param task: whose metric says what there can be; without it a score of any metric
     """
-    value = number(text, column, path, line)
+    value = number(text, column, at)
     if not (admits_in_tables(task, metric, value) if task else abs(value) <= HIGHEST):
-        raise DataError(f"{column} cannot be {value:g}, which is outside the range of the metric.", path, line)
+        raise at.error(f"{column} cannot be {value:g}, which is outside the range of the metric.")
     return value
 
 
@@ -108,10 +110,47 @@ def identity_columns(row: RowScores) -> Line:
     return dict(zip(KEY, row.identity, strict=True))
 
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""First characters of formulas in spreadsheets; a model name could contain a formula."""
+
+
+def joined(cells: Sequence[str]) -> str:
+    """Cells as a part of a line, `neutral` and in quotes where they must be; at least two.
+
+    >>> joined(["a", "c,d", ""])
+    'a,"c,d",'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([neutral(cell) for cell in cells])
+    return text.getvalue()
+
+
+def neutral(cell: str) -> str:
+    """A cell that no spreadsheet executes: text that looks like a formula gets an apostrophe, numbers do not.
+
+    One more, if it has some already, so that `original` gives back what was there.
+    """
+    return f"'{cell}" if cell.lstrip("'").startswith(FORMULA) and not _is_number(cell) else cell
+
+
+def original(cell: str) -> str:
+    """Undoes `neutral`; characters that would command a terminal become escapes for good."""
+    cell = cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
+    return escaped(cell).replace("\n", "\\n")
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
 def write(path: Path, columns: Sequence[str], lines: Sequence[Line]) -> None:
     """Writes lines by column name; missing values become empty cells."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows({column: csv_files.neutral(cell) for column, cell in line.items()} for line in lines)
+    writer.writerows({column: neutral(cell) for column, cell in line.items()} for line in lines)
     write_whole(path, text.getvalue().encode())

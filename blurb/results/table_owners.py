@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from blurb.messages.errors import DataError, StoreError
+from blurb.lines import table_of
+from blurb.messages.errors import StoreError
 from blurb.messages.spelling import opt
-from blurb.results import csv_files
+from blurb.results.schema import original
 from blurb.store import planned_rows as row_files
 from blurb.store.store import Store
 from blurb.store.trial import short_weights
@@ -89,7 +90,5 @@ def _lines(path: Path, *columns: str) -> list[dict[str, str]]:
     """These columns of a table; no lines if the file does not exist."""
     if not path.exists():
         return []
-    there, lines = csv_files.read(path)
-    if missing := [column for column in columns if column not in there]:
-        raise DataError(f"missing columns: {', '.join(missing)}.", path, 1)
-    return [{column: csv_files.original(line[column] or "") for column in columns} for _, line in lines]
+    lines = table_of(path, needed=columns).rows
+    return [{column: original(line[column]) for column in columns} for _, line in lines]

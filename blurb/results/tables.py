@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from blurb.lines import head_of
 from blurb.messages.errors import DataError, StoreError, Tell, tell_damage
 from blurb.messages.spelling import opt
-from blurb.results import csv_files, from_store, leaderboard_csv, published, results_csv, table_owners
+from blurb.results import from_store, leaderboard_csv, published, results_csv, table_owners
 from blurb.results.row_scores import RowScores
 from blurb.results.schema import SCHEMA, remedy
 from blurb.store.store import Store
@@ -105,7 +106,7 @@ def check_schema(path: Path, columns: Sequence[str], option: str = opt("leaderbo
     if not path.is_file():
         raise StoreError(f"{path} is a folder, a pipe or a device and no table", fix=f"choose another {option}.")
     try:
-        there, line = csv_files.first(path)
+        there, line = head_of(path)
         version = ((line.get("schema") if line else SCHEMA) or "") if "schema" in there else ""
     except DataError:
         there, version = (), ""

@@ -111,11 +111,9 @@ def answer_column(names: Sequence[str], path: Path, column: str = "", inputs: It
         return by_name[predicted[0]]
     if len(gold) == 1 and {*by_name} <= {*INPUTS, *inputs, *gold}:
         return by_name[gold[0]]
-    raise DataError(
-        f"no column is surely that of the predictions; present: {', '.join(map(_shown, names)) or 'nothing'}.",
-        path,
-        fix=f"Call it '{PREDICTION}', or choose a column: {opt('column', 'NAME')}.",
-    )
+    shown = ", ".join(name.strip()[:40] or "a column without a name" for name in names) or "nothing"
+    what = f"no column is surely that of the predictions; present: {shown}."
+    raise DataError(what, path, fix=f"Call it '{PREDICTION}', or choose a column: {opt('column', 'NAME')}.")
 
 
 def folded(name: str) -> str:
@@ -125,10 +123,6 @@ def folded(name: str) -> str:
     'y_pred'
     """
     return re.sub(r"[\s-]+", "_", name.strip().lower())
-
-
-def _shown(name: str) -> str:
-    return name.strip()[:40] or "a column without a name"
 
 
 @dataclass(frozen=True)

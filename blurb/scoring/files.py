@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._files import conll, json_lines, json_object, numbered, read_text
+from blurb.lines import FileLine, cells_of, conll, json_lines, json_object, lines_of, numbered, text_of
 from blurb.messages.errors import DataError, UnknownName
 from blurb.messages.spelling import opt
 from blurb.messages.text import plural
@@ -38,7 +38,7 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
         raise DataError(f"the file has {path.stat().st_size:,} bytes; predictions take a few million.", path)
     words = "tokens" in task.task_type.columns
     name = form or ENDINGS.get(path.suffix.lower(), "conll" if words else "tsv")
-    if not form and name == "tsv" and words and not _has_header(path, task, column):
+    if not form and name == "tsv" and words and not is_header(next(lines_of(path))[1].split("\t"), task, column):
         name = "conll"  # a word and its tag, separated by a tab
     if name == "json":
         return _json(path, column)
@@ -48,18 +48,14 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
 
 
 def _jsonl(path: Path, task: Task, column: str) -> Records:
-    rows = list(json_lines(path))
+    rows = [(line.number, record) for line, record in json_lines(path)]
     names = dict.fromkeys(name for _, record in rows for name in record)
     return Records(list(names), lambda needed: rows)
 
 
-def _parquet(path: Path, task: Task, column: str) -> Records:
-    return Records(parquet.names(path), functools.partial(parquet.records, path))
-
-
 def _json(path: Path, column: str) -> AnswerFile:
     """BLURB's submission form, or an object of id -> prediction alone."""
-    content = json_object(read_text(path), path)
+    content = json_object(text_of(path), FileLine(path, 1))
     predictions = content.get("predictions", content)
     if not isinstance(predictions, dict):
         raise DataError("expected an object of id and prediction, as in BLURB's submissions.", path)
@@ -70,31 +66,28 @@ def _json(path: Path, column: str) -> AnswerFile:
 
 
 def _csv(path: Path, task: Task, column: str) -> Records:
-    rows = csv.reader(io.StringIO(_cells(path, task, column), newline=""), strict=True)
-    return _table(path, _lines(rows, path), task, column)
-
-
-def _lines(rows: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
+    rows = csv.reader(io.StringIO(_text(path, task, column), newline=""), strict=True)
+    table = []
     try:
         for row in rows:
             if row:
-                yield rows.line_num, row
+                table.append((FileLine(path, rows.line_num), row))
     except csv.Error as error:
         raise DataError(f"not valid CSV: {error}.", path, rows.line_num) from None
+    return _table(table, task, column)
 
 
 def _tsv(path: Path, task: Task, column: str) -> Records:
-    rows = ((line, text.split("\t")) for line, text in numbered(_cells(path, task, column)) if text.strip())
-    return _table(path, rows, task, column)
+    lines = [(line, text) for line, text in numbered(_text(path, task, column), path) if text.strip()]
+    return _table(list(cells_of(lines, None)), task, column)
 
 
-def _table(path: Path, rows: Iterator[tuple[int, list[str]]], task: Task, column: str) -> Records:
+def _table(table: Sequence[tuple[FileLine, list[str]]], task: Task, column: str) -> Records:
     """With a header, by its names; without, one column of predictions, or two of ids and predictions."""
-    table = list(rows)
     width = len(table[0][1])
     for line, cells in table:
         if len(cells) != width:
-            raise DataError(f"expected {width} columns, found {len(cells)}.", path, line)
+            raise line.error(f"expected {width} columns, found {len(cells)}.")
     (line, first), below = table[0], table[1:]
     if is_header(first, task, column):
         # Lines that end with separators have columns without a name and without cells.
@@ -102,37 +95,31 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]], task: Task, column
         used: Sequence[int] = [place for place, cells in enumerate(columns) if any(map(str.strip, cells))]
         names = [first[place] for place in used]
     elif width > 2:
-        fix = f"Name them: 'id' and '{PREDICTION}' are read."
-        raise DataError(f"{width} columns without a header.", path, line, fix=fix)
+        raise line.error(f"{width} columns without a header.", f"Name them: 'id' and '{PREDICTION}' are read.")
     elif width == 2 and all(re.fullmatch(r"[01]?\.\d+(e-\d+)?", cell.strip()) for cell in first):
         fix = f"Name the columns, such as 'id' and '{PREDICTION}'."
-        raise DataError("two numbers from 0 to 1 are no id and prediction, but probabilities.", path, line, fix=fix)
+        raise line.error("two numbers from 0 to 1 are no id and prediction, but probabilities.", fix)
     else:
         names, used, below = ["id", PREDICTION][-width:], range(width), table
     places = dict(zip(names, used, strict=True))
 
     def records(needed: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        return ((at, {name: cells[places[name]] for name in needed}) for at, cells in below)
+        return ((line.number, {name: cells[places[name]] for name in needed}) for line, cells in below)
 
     return Records(names, records)
 
 
-def _cells(path: Path, task: Task, column: str) -> str:
+def _text(path: Path, task: Task, column: str) -> str:
     """The text of a table, whose cells are not separated by semicolons.
 
     A `;` may also separate the labels of a document.
     """
-    text = read_text(path)
-    rows = [line for _, line in numbered(text) if line.strip()]
+    text = text_of(path)
+    rows = [line for _, line in numbered(text, path) if line.strip()]
     named = is_header([cell.strip('"') for cell in rows[0].split(";")], task, column)
     if named or ("labels" not in task.task_type.columns and all(";" in row for row in rows)):
         refuse_separators(rows[0], path, ";", "commas or TABs")
     return text
-
-
-def _has_header(path: Path, task: Task, column: str) -> bool:
-    first = next((line for _, line in numbered(read_text(path))), "")
-    return is_header(first.split("\t"), task, column)
 
 
 def _conll(path: Path, column: str) -> Iterator[Answer]:
@@ -142,21 +129,19 @@ def _conll(path: Path, column: str) -> Iterator[Answer]:
             "the columns of CoNLL have no names.", path, fix=f"Give its number, from 0: {opt('column', '1')}."
         )
     place = int(column or -1)
-    for sentence in conll(path):
-        first, width = sentence.numbers[0], len(sentence.rows[0])
+    for line, sentence in conll(path):
+        width = len(sentence.rows[0])
         if width < 2 or not -width <= place < width:
-            raise DataError(
-                f"expected a word and its tag in column {place}; found {plural(width, 'column')}.", path, first
-            )
+            raise line.error(f"expected a word and its tag in column {place}; found {plural(width, 'column')}.")
         tags, words = [row[place] for row in sentence.rows], [row[0] for row in sentence.rows]
-        yield Answer(first, sentence.id or "", tags, words, lines=sentence.numbers)
+        yield Answer(line.number, sentence.id or "", tags, words, lines=range(line.number, line.number + len(tags)))
 
 
 FORMATS: Mapping[str, Callable[[Path, Task, str], Records]] = {
     "tsv": _tsv,
     "csv": _csv,
     "jsonl": _jsonl,
-    "parquet": _parquet,
+    "parquet": lambda path, task, column: Records(parquet.names(path), functools.partial(parquet.records, path)),
 }
 """Forms with named columns; beside them there are `conll` and `json`."""
 FORMS = ("conll", *FORMATS, "json")

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from blurb import __version__, formulations
-from blurb.data.loading import identity
+from blurb.data.loading import identity, path_of, read_split
 from blurb.data.schema import Example
-from blurb.data.splits import path_of, read_split
 from blurb.messages.errors import BlurbError
 from blurb.store import plugins
 from blurb.system.cache import home
@@ -30,7 +29,7 @@ class DataFacts:
     """What scoring has to know of all splits of a dataset.
 
     :param hash: data hash, as trials have it; "" if a split is missing
-    :param verdict: whether the splits at hand are BLURB's (`blurb.data.verify`)
+    :param verdict: whether the splits at hand are BLURB's (`blurb.data.loading`)
     :param majority: the most frequent answer of train; None without train
     :param missing: splits without a file; scores need none but that of the predictions
     """

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blurb.data.examples import texts
-from blurb.data.schema import Example
+from blurb.data.schema import Example, texts
 from blurb.messages.text import plural
 from blurb.scoring.columns import Answer, AnswerFile
 

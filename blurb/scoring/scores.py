@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
-from blurb import formulations, metrics
+from blurb import formulations, metrics, records
 from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
 from blurb.messages.errors import DataError
+from blurb.records import From
 from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper
 from blurb.scoring import gold, matching, values
@@ -20,7 +21,7 @@ from blurb.scoring.columns import AnswerFile
 from blurb.scoring.values import Reading
 from blurb.statistics import bootstrap
 from blurb.store.record import bounds
-from blurb.tasks import Split, Task
+from blurb.tasks import SCORED, Split, Task
 
 RESAMPLES = 2_000
 """Of the test examples; enough for the digits that are shown."""
@@ -185,6 +186,9 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
     floor = formulation.best_constant(columns["gold"], documents)
     unscaled = metrics.get(task.metric).unscaled
     best = best_of_paper().get(task.name)
+    majority = None
+    if matched_answers.facts.majority is not None:
+        majority = 100 * formulation.main_metric(formulation.score(columns["gold"], columns["majority"], documents))
     return Score(
         task=task,
         split=matched_answers.split,
@@ -193,7 +197,7 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
         interval=_interval(matched_answers, resamples) if resamples else None,
         metric=next(iter(figures)),
         figures={name: value if name in unscaled else 100 * value for name, value in figures.items()},
-        majority=None if matched_answers.facts.majority is None else 100 * _main(formulation, columns, "majority"),
+        majority=majority,
         floor=None if floor is None else 100 * floor,
         published=best if matched_answers.split == "test" else None,
         all_classes=_all_classes(task, columns),
@@ -205,10 +209,6 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
         gold_column=matched_answers.gold_column,
         is_gold=matched_answers.is_gold,
     )
-
-
-def _main(formulation: Formulation, columns: Mapping[str, Sequence[Any]], answers: str) -> float:
-    return formulation.main_metric(formulation.score(columns["gold"], columns[answers], columns["doc_id"]))
 
 
 def _interval(found: MatchedAnswers, resamples: int) -> tuple[float, float]:
@@ -230,3 +230,34 @@ def _all_classes(task: Task, columns: Mapping[str, Sequence[Any]]) -> AllClasses
     return AllClasses(
         100 * right / len(columns["gold"]), 100 * columns["gold"].count(negative) / len(columns["gold"]), negative
     )
+
+
+class Line(TypedDict):
+    """The score of the predictions of a dataset; figures are times 100, empty where nothing is known."""
+
+    dataset: Annotated[str, "name of the task", From("task.name")]
+    split: Annotated[str, f"{' or '.join(SCORED)}"]
+    metric: Annotated[str, "name of the score"]
+    score: Annotated[float, "BLURB's metric"]
+    low: Annotated[float | None, "lower end of its 95 % interval, over the choice of test examples", From("interval.0")]
+    high: Annotated[float | None, "upper end", From("interval.1")]
+    majority: Annotated[float | None, "score of the most frequent answer of train"]
+    floor: Annotated[float | None, "score of the best constant answer"]
+    published: Annotated[float | None, "best figure of the paper's Table 6", From("published.0")]
+    published_model: Annotated[str, "its model", From(lambda one: one.published[1] if one.published else "")]
+    all_class_accuracy: Annotated[
+        float | None, "accuracy over all classes, which is not BLURB's metric", From("all_classes.accuracy")
+    ]
+    all_class_constant: Annotated[
+        float | None, "accuracy over all classes of the negative class for all examples", From("all_classes.constant")
+    ]
+    examples: Annotated[int, "number of examples"]
+    matched: Annotated[str, "how the example of each answer was found"]
+    data: Annotated[str, "verdict on the data: identical to BLURB's, or what else", From("verdict")]
+    predictions: Annotated[str, "SHA-256 of the predictions by id"]
+    remarks: Annotated[list[str], "what to know before the score is compared with others"]
+
+
+def lines(scores: Iterable[Score]) -> list[dict[str, Any]]:
+    """The scores as lines."""
+    return [records.of(Line, each) for each in scores]

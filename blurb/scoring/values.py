@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from blurb.data.readers._files import label_text, telling_cuts, trimmed
+from blurb.data.readers._examples import label_text, telling_cuts, trimmed
 from blurb.inputs import tagging
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
 from blurb.messages.text import option
-from blurb.scoring import probabilities
 from blurb.scoring.columns import Answer, AnswerFile, reading
 from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task
@@ -22,6 +22,8 @@ from blurb.tasks import Task
 OUTSIDE = ("O", "o", "0", "")
 QUOTED = 40
 """Characters of an answer that a message quotes."""
+ROUNDED = 0.02
+"""How far from 1 the sum of rounded probabilities may be."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ def _quoted(value: Any) -> str:
 def _label(task: Task, file: AnswerFile, answer: Answer) -> str:
     """The text of a label, or of the most probable one."""
     if isinstance(answer.value, dict):
-        return probabilities.most_probable(probabilities.read(answer.value, file, answer, whole=True))
+        shares = _probabilities(answer.value, file, answer, whole=True)
+        return max(shares, key=lambda name: shares[name])  # the first of equal ones
     return label_text(answer.value)
 
 
@@ -93,7 +96,8 @@ def _labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     """A list, a text with `|`, `;` or `,` between labels, or those that are rather right by their probabilities."""
     given = answer.value
     if isinstance(given, dict):
-        return probabilities.probable(probabilities.read(given, file, answer, whole=False))
+        shares = _probabilities(given, file, answer, whole=False)
+        return [name for name, share in shares.items() if share > 0.5]
     if not isinstance(given, str) or given.strip().startswith("["):
         return [label_text(each) for each in _list(given)]
     if given.strip() in task.labels:  # which may have a comma in its name
@@ -110,6 +114,27 @@ def _tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     if not all(isinstance(tag, str) for tag in tags):
         raise TypeError
     return list(map(trimmed, tags))
+
+
+def _probabilities(value: Mapping[str, Any], file: AnswerFile, answer: Answer, whole: bool) -> dict[str, float]:
+    """The probability of each label.
+
+    :param whole: whether just one label is right, so that the probabilities have the sum 1
+    :raises DataError: (file, line) for what is no probability, such as a percentage
+    """
+    shares = {}
+    for name, given in value.items():
+        share = math.nan if isinstance(given, bool | str) or given is None else float(given)
+        if not 0 <= share <= 1:
+            fix = "Divide percentages by 100." if 1 < share <= 100 else ""
+            raise file.error(f"{given!r} of {name[:40]!r} is no probability, which is from 0 to 1.", answer, fix=fix)
+        shares[name] = share
+    total = sum(shares.values())
+    if not shares:
+        raise file.error("there are no probabilities of labels.", answer)
+    if whole and abs(total - 1) > ROUNDED:
+        raise file.error(f"the probabilities of the labels have the sum {total:g}, not 1.", answer)
+    return shares
 
 
 def _list(given: Any) -> list[Any]:
@@ -173,39 +198,27 @@ def numbers(task: Task, file: AnswerFile, written: Reading) -> list[float]:
 
 def tags(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
     """One BIO tag a word (`I-` alone where the task has no borders), from any tagging scheme."""
-    rows = [answer.value for answer in file.answers]
-    scheme = tagging.reading_scheme(written.scheme) if written.scheme else _scheme(rows)
+    # BIOUL or IOBES if a tag has a letter of theirs; else the rules of BIO read BIO, IOB1 and IO.
+    last = any(re.match(r"[LUES](-|$)", tag) for tag in {tag for answer in file.answers for tag in answer.value})
+    scheme = tagging.reading_scheme(written.scheme) if written.scheme else "bioul" if last else "bio"
     canonical: dict[str, str | None] = {}
     answers = []
-    for answer, row in zip(file.answers, rows, strict=True):
-        for place, tag in enumerate(row):
+    for answer in file.answers:
+        for place, tag in enumerate(answer.value):
             if tag not in canonical:
                 canonical[tag] = _tag(task, tag, scheme, written.names)
             if canonical[tag] is None:
                 _no_tag(task, file, answer, place, tag, scheme, written)
-        answers.append([str(canonical[tag]) for tag in row])
+        answers.append([str(canonical[tag]) for tag in answer.value])
     # BIO stays as it is, since strict F1 counts what the scheme does not allow.
-    is_bio = written.scheme.lower() == "bio" or (not written.scheme and any(map(_begins_with_b, answers)))
+    # In it an entity that follows none begins with B, in IOB1 and IO none does.
+    begun = any(tag[:2] == "B-" and before == "O" for row in answers for before, tag in pairwise(["O", *row]))
+    is_bio = written.scheme.lower() == "bio" or (not written.scheme and begun)
     if scheme != "bio" or not is_bio:
         answers = [tagging.convert(row, scheme, "bio") for row in answers]
     if task.task_type.borders:
         return answers
     return [[tag if tag == "O" else f"I-{tag[2:]}" for tag in row] for row in answers]
-
-
-def _begins_with_b(tags: Sequence[str]) -> bool:
-    """Whether an entity that follows none begins with B: in BIO all do, in IOB1 and IO none."""
-    return any(tag.startswith("B-") and before == "O" for before, tag in zip(["O", *tags], tags, strict=False))
-
-
-def _prefixes(written: Iterable[Sequence[str]]) -> set[str]:
-    every = {tag for row in written for tag in row}
-    return {match[1] for tag in every if (match := re.fullmatch(r"([BIESLU])(?:-.*)?", tag))}
-
-
-def _scheme(written: Sequence[Sequence[str]]) -> str:
-    """BIOUL or IOBES if a tag has a letter of theirs; else the rules of BIO read BIO, IOB1 and IO."""
-    return "bioul" if _prefixes(written) & {"L", "U", "E", "S"} else "bio"
 
 
 def _tag(task: Task, tag: str, scheme: str, names: Mapping[str, str]) -> str | None:

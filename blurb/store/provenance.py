@@ -48,7 +48,7 @@ class Predicted(NamedTuple):
 class Provenance:
     """The content of `provenance.json`; what nobody said is empty.
 
-    :param data_verdict: on the data: "identical" to the release, or what else (`blurb.data.verify`)
+    :param data_verdict: on the data: "identical" to the release, or what else (`blurb.data.loading`)
     :param parameters: of the encoder
     :param started: in UTC, as `2026-01-31T12:00:00Z`
     :param facts: what worker and learner say of times, inputs and choices

@@ -1,4 +1,4 @@
-"""What a file is that is no table: a sentence with the cure, for every command that reads tables."""
+"""What a file is that is no text: a sentence with the cure, for every command that reads texts."""
 
 from __future__ import annotations
 
@@ -38,6 +38,19 @@ def refuse(raw: bytes, path: Path) -> None:
     for beginning, what, fix in KINDS:
         if re.match(beginning, head):
             raise DataError(f"this is {what}", path, fix=fix)
+
+
+def decode(raw: bytes, path: Path, first: int = 1) -> str:
+    """UTF-8 text without byte order mark; DataError (file, line) for invalid bytes.
+
+    :param first: number of its first line
+    """
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + first
+        what = f"this line is not UTF-8 (byte 0x{raw[error.start]:02x})"
+        raise DataError(what, path, line, fix="save the file as UTF-8.") from None
 
 
 def refuse_separators(header: str, path: Path, marks: str, separator: str) -> None:

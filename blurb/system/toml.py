@@ -6,8 +6,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import SettingsError
+from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import ordinary
+from blurb.system.sniffing import decode
 
 MOST_BYTES = 4_000_000
 """Maximum bytes of a file: enough for a hundred thousand labels, and fast to read."""
@@ -25,12 +26,9 @@ def read(path: Path) -> dict[str, Any]:
     if len(raw) > MOST_BYTES:
         raise SettingsError(f"too large for a TOML file of settings (maximum {MOST_BYTES:,} bytes).", where=path)
     try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise SettingsError(
-            f"this line is not valid UTF-8 (byte 0x{raw[error.start]:02x}).", where=f"{path}:{line}"
-        ) from None
+        text = decode(raw, path)
+    except DataError as error:
+        raise SettingsError(error.what, where=error.where, fix=error.fix) from None
     return parse(text, str(path))
 
 

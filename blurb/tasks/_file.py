@@ -8,6 +8,7 @@ from typing import Any
 
 from blurb.fields import Field, read
 from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
+from blurb.messages.text import BLANKS
 from blurb.system import toml
 from blurb.tasks import types
 from blurb.tasks._task import SPLITS, Download, Source, Task
@@ -18,26 +19,26 @@ READER = "blurb.data.readers.task_file:read"
 READERS = {
     "ner": "blurb.data.readers.conll:read_ner",
     "pico": "blurb.data.readers.conll:read_pico",
-    "pairs": "blurb.data.readers.relation:read_pairs",
-    "gad": "blurb.data.readers.relation:read_gad",
-    "similarity": "blurb.data.readers.similarity:read",
-    "hoc": "blurb.data.readers.hoc:read",
-    "pubmedqa": "blurb.data.readers.qa:read_pubmedqa",
-    "bioasq": "blurb.data.readers.qa:read_bioasq",
+    "pairs": "blurb.data.readers.tables:read_pairs",
+    "gad": "blurb.data.readers.tables:read_gad",
+    "similarity": "blurb.data.readers.tables:read_similarity",
+    "hoc": "blurb.data.readers.tables:read_hoc",
+    "pubmedqa": "blurb.data.readers.tables:read_pubmedqa",
+    "bioasq": "blurb.data.readers.tables:read_bioasq",
 }
 """Readers of BLURB's layouts."""
 ORIGINALS = {"chemprot": "blurb.corpora.originals.chemprot:read", "ddi": "blurb.corpora.originals.ddi:read"}
 BUILDERS = {
-    "mtl": "blurb.corpora.build.mtl:build",
-    "jnlpba": "blurb.corpora.build.jnlpba:build",
-    "ebm-pico": "blurb.corpora.build.ebm_pico:build",
+    "mtl": "blurb.corpora.build.words:build_mtl",
+    "jnlpba": "blurb.corpora.build.words:build_jnlpba",
+    "ebm-pico": "blurb.corpora.build.words:build_pico",
     "chemprot": "blurb.corpora.build.relations:build_chemprot",
     "ddi": "blurb.corpora.build.relations:build_ddi",
-    "gad": "blurb.corpora.build.gad:build",
+    "gad": "blurb.corpora.build.relations:build_gad",
     "biosses": "blurb.corpora.build.biosses:build",
     "hoc": "blurb.corpora.build.hoc:build",
-    "pubmedqa": "blurb.corpora.build.pubmedqa:build",
-    "bioasq": "blurb.corpora.build.bioasq:build",
+    "pubmedqa": "blurb.corpora.build.qa:build_pubmedqa",
+    "bioasq": "blurb.corpora.build.qa:build_bioasq",
 }
 CODE = {"reader": READERS, "original": ORIGINALS, "builder": BUILDERS}
 """Key of a file of this folder -> the code that its value may stand for: data never names code itself."""
@@ -141,7 +142,7 @@ def load(path: Path, shipped: bool = False) -> Task:
             _check_format(content["format"], content["type"], where, errors)
         _check_metric(content, task_type, where, errors)
     for label in content.get("labels", ()):
-        if label != label.strip():
+        if BLANKS.search(label):
             errors.add(SettingsError(f"the label {label!r} has blanks at its ends", where=where, fix="remove them."))
     errors.tell()
     return _task(content, path.resolve(), shipped)

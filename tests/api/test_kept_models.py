@@ -136,9 +136,9 @@ def test_raw_text(played: blurb.Results, tmp_path: Path) -> None:
         (
             "chemprot",
             {"text": "ab", "head": {"start": 0, "end": 1, "type": "x"}, "tail": {"start": 1, "end": 9}},
-            "'tail' must have",
+            "'tail' must be an object with",
         ),
-        ("chemprot", {"text": "ab", "head": {"start": 0, "end": 3, "type": "x"}}, "text has 2 characters"),
+        ("chemprot", {"text": "ab", "head": {"start": 0, "end": 3, "type": "x"}}, "text has 2 code points"),
         ("pubmedqa", {"question": "why?", "context": 3}, "'context' must be text"),
     ],
 )

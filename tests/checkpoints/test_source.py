@@ -71,7 +71,7 @@ def test_parameters_are_those_of_the_encoder_alone(checkpoint: Builder) -> None:
     [
         (["config.json"], "no config.json; a checkpoint must be a folder written by save_pretrained"),
         (["model.safetensors"], "no weights; expected model.safetensors or pytorch_model.bin"),
-        (["tokenizer.json"], "no tokenizer .*save it to this folder with tokenizer.save_pretrained"),
+        (["tokenizer.json"], "no tokenizer .*Save it to this folder with tokenizer.save_pretrained"),
     ],
 )
 def test_what_is_missing_is_named(copy: Path, lost: list[str], message: str) -> None:

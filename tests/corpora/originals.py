@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.corpora.build import bioasq, biosses, ebm_pico, gad, hoc, jnlpba, pubmedqa
+from blurb.corpora.build import biosses, hoc, qa, relations, words
 from blurb.corpora.originals import chemprot, ddi
 
 NAMES = (
@@ -77,7 +77,7 @@ QUESTIONS = {
     str(number): {"QUESTION": f"kalo {number} ?", "CONTEXTS": ["tra nex ."], "final_decision": label, "YEAR": None}
     for number, label in enumerate(["yes"] * 40 + ["no"] * 20)
 }
-TEST_IDS = pubmedqa._cut(list(QUESTIONS), 2, QUESTIONS, ("yes", "no", "maybe"), random.Random(0))[1]
+TEST_IDS = qa._cut(list(QUESTIONS), 2, QUESTIONS, ("yes", "no", "maybe"), random.Random(0))[1]
 
 
 def question(number: str, answer: str, kind: str = "yesno") -> dict[str, object]:
@@ -173,7 +173,7 @@ FILES: dict[str, dict[str, bytes]] = {
         ),
         **{
             f"Task7BGoldenEnriched/{name}": _json({"questions": [question(f"d{place}", "yes")]})
-            for place, name in enumerate(bioasq.BATCHES)
+            for place, name in enumerate(qa.BATCHES)
         },
     },
 }
@@ -184,14 +184,14 @@ def small_lists() -> Iterator[None]:
     """Lists and cuts of the size of `FILES`, in the place of BLURB's."""
     one_each = {"train": ["1"], "dev": ["2"], "test": ["3"]}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (ebm_pico, biosses, hoc):
+        for module in (words, biosses, hoc):
             patch.setattr(module, "listed", lambda name: one_each)
-        patch.setattr(bioasq, "listed", lambda name: {"dev": ["b2"]})
+        patch.setattr(qa, "listed", lambda name: {"dev": ["b2"]})
         paths = [f"{kind}_dataset/x {number}.xml" for number, kind in enumerate(("train", "train", "test"))]
-        patch.setattr(ddi, "_listed", lambda: {"train": paths[:1], "dev": paths[1:2], "test": paths[2:]})
+        patch.setattr(ddi, "listed", lambda name: {"train": paths[:1], "dev": paths[1:2], "test": paths[2:]})
         patch.setattr(chemprot, "_ends", lambda: {"7": [8, 25]})
-        patch.setattr(gad, "CUT", 2)
-        patch.setattr(jnlpba, "CUT", 5)
+        patch.setattr(relations, "GAD_CUT", 2)
+        patch.setattr(words, "JNLPBA_CUT", 5)
         yield
 
 

@@ -15,7 +15,7 @@ from blurb import tasks
 from blurb.corpora import build as module
 from blurb.corpora.build import MissingRelease, prepare
 from blurb.data import read_split
-from blurb.data.verify import Verification
+from blurb.data.loading import Verification
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
 from tests.corpora.originals import FILES, NAMES, XML, docx, put, question, small_lists, tarred, zipped
@@ -158,7 +158,7 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "{}">]>'.format("&a;" * 
 BROKEN: list[tuple[str, str, bytes, str]] = [
     ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"kalo\tB-X\nmi\n", "devel.tsv:2: expected a token"),
     ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"kalo\tX\n", "devel.tsv:1: .* starts with B, I or O"),
-    ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"a\tO\nkalo\xff\tO\n", "devel.tsv:2: not UTF-8"),
+    ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"a\tO\nkalo\xff\tO\n", "devel.tsv:2: this line is not UTF-8"),
     ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"kalo\tO\nmi\tI-X\n", "BC2GM/dev.tsv:2: tag I does not follow"),
     ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"", "BC2GM/dev.tsv: the file is empty"),
     ("jnlpba", "JNLPBA/Genia4ERtask2.iob2", b"###MEDLINE:1\n\nkalo\tB\n", "ends before line 5"),
@@ -206,7 +206,7 @@ BROKEN: list[tuple[str, str, bytes, str]] = [
         "question '1' must have a final_decision",
     ),
     ("pubmedqa", "pubmedqa/test_ground_truth.json", b'{"1": "yes"}', "differ from the test split"),
-    ("bioasq", TRAINING, b"[]", "expected one JSON object"),
+    ("bioasq", TRAINING, b"[]", "expected a JSON object"),
     ("bioasq", TRAINING, b"{}", 'expected a list called "questions"'),
     ("bioasq", TRAINING, json.dumps({"questions": [question("a", "perhaps")]}).encode(), "question 0 must have"),
 ]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.corpora import manifest
-from blurb.corpora.build import ebm_pico, prepare
+from blurb.corpora.build import prepare, words
 from blurb.corpora.releases import Release
+from blurb.data import manifest
 from blurb.tasks import SPLITS, Split
 
 pytestmark = pytest.mark.real
@@ -55,8 +55,8 @@ def _documents(text: str) -> Iterator[tuple[str, str]]:
 def test_the_one_original_document_of_ebm_pico(
     test_data: Path, real_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ebm_pico, "listed", lambda name: {"test": ["10070173"]})
-    text = ebm_pico.build(Release(test_data / "raw_data"), tasks.get("ebm-pico"))["test"]
+    monkeypatch.setattr(words, "listed", lambda name: {"test": ["10070173"]})
+    text = words.build_pico(Release(test_data / "raw_data"), tasks.get("ebm-pico"))["test"]
     assert text == dict(_documents((real_data / "ebmnlp" / "test.tsv").read_text(encoding="utf-8")))["10070173"]
 
 
@@ -75,19 +75,19 @@ def test_ebm_picos_documents_taken_apart_are_put_together_again(
             for element, label in MARKS.items():
                 path = f"annotations/aggregated/starting_spans/{element}/{level}/{pmid}.AGGREGATED.ann"
                 contents[path] = [str(int(tag == label)) for _, tag in pairs]
-            for path, words in contents.items():
+            for path, cells in contents.items():
                 (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-                (tmp_path / path).write_text("\n".join(words), encoding="utf-8", newline="")
-    shipped = ebm_pico.listed("ebm_pico")
+                (tmp_path / path).write_text("\n".join(cells), encoding="utf-8", newline="")
+    shipped = words.listed("ebm_pico")
     assert {split: shipped[split] for split in listed} == listed  # the lists have BLURB's documents in its order
-    monkeypatch.setattr(ebm_pico, "listed", lambda name: listed)
-    texts = ebm_pico.build(Release(tmp_path), tasks.get("ebm-pico"))
+    monkeypatch.setattr(words, "listed", lambda name: listed)
+    texts = words.build_pico(Release(tmp_path), tasks.get("ebm-pico"))
     for split in listed:
         assert texts[split] == (real_data / "ebmnlp" / f"{split}.tsv").read_text(encoding="utf-8")
 
 
 def test_the_lists_are_those_of_the_kit(test_data: Path) -> None:
-    from blurb.corpora.build._files import listed
+    from blurb.corpora.releases import listed
 
     for name, folder in (("ebm_pico", "ebmnlp"), ("hoc", "HoC")):
         for split in SPLITS:

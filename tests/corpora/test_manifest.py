@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from blurb import data, tasks
-from blurb.corpora import manifest as written
 from blurb.corpora.build import prepare
-from blurb.data import manifest, verify
+from blurb.data import loading, manifest
+from blurb.data.loading import examine
 from blurb.data.schema import hash_rows
-from blurb.data.verify import examine
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
 from tests.corpora.originals import FILES, put, small_lists
@@ -75,7 +74,7 @@ def test_two_runs_in_two_places_give_the_same_bytes(out: Path, tmp_path: Path) -
 
 
 def test_many_files_of_a_folder_are_one_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(written, "MANY", 2)
+    monkeypatch.setattr(manifest, "MANY", 2)
     prepare(tasks.get("hoc"), put(tmp_path / "raw", "hoc"), tmp_path / "out")
     lines = "".join(
         f"{hashlib.sha256(FILES['hoc'][f'hoc/text/{n}.txt']).hexdigest()}  {n}.txt\n" for n in (1, 2, 3)
@@ -89,7 +88,7 @@ def _forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("the file was read")
 
-    monkeypatch.setattr(verify, "read_split", never)
+    monkeypatch.setattr(loading, "read_split", never)
 
 
 def test_verify_believes_it_while_the_bytes_are_the_same(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +244,7 @@ def _update(folder: Path, name: str, ready: Any) -> None:
     """In a process of its own: 50 entries, one after the other."""
     ready.wait()
     for number in range(50):
-        written.update(folder, f"{name}{number}", {"made_by": {}})
+        manifest.update(folder, f"{name}{number}", {"made_by": {}})
 
 
 def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:

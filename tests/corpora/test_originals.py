@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
-from blurb.corpora.originals import chemprot, ddi
-from blurb.corpora.originals.loading import load_original
+from blurb.corpora.originals import chemprot, ddi, load_original
 from blurb.data.schema import Example
 from blurb.inputs.relations import dummified
 from blurb.messages.errors import DataError
@@ -57,7 +56,7 @@ def test_the_sentences_of_chemprot_are_those_of_nltk(test_data: Path, monkeypatc
 @pytest.fixture
 def one_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
     """A DDI release whose train split is one file with this content."""
-    monkeypatch.setattr(ddi, "_listed", lambda: {"train": ["train_dataset/x y.xml"]})
+    monkeypatch.setattr(ddi, "listed", lambda name: {"train": ["train_dataset/x y.xml"]})
 
     def write(content: str) -> Path:
         path = tmp_path / "deep" / ddi.TOP / "train_dataset" / "x y.xml"

@@ -12,8 +12,8 @@ import blurb
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.export import export
-from blurb.data.readers._files import conll
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
+from blurb.lines import conll
 from blurb.messages.errors import DataError
 from tests.cli.in_process import blurb as command
 
@@ -135,7 +135,7 @@ def test_odd_words_come_back_from_conll(word: str, tmp_path: Path, monkeypatch: 
             continue
         task = _corpus(tmp_path, words)
         export([task], tmp_path, tmp_path / "out", "conll")
-        (sentence,) = conll(tmp_path / "out" / task.name / "test.conll")
+        ((_, sentence),) = conll(tmp_path / "out" / task.name / "test.conll")
         assert [row[0] for row in sentence.rows] == words
 
 

@@ -50,7 +50,7 @@ def test_words_that_are_none_are_told_with_their_input(given: dict[str, Any], to
         ({"start": float("inf")}, "whole numbers"),
         ({"start": 0.9, "end": 1.9}, "whole numbers"),
         ({"end": "7"}, "whole numbers"),
-        ({"type": None}, "the type of 'head' must be text"),
+        ({"type": None}, "the type of 'head' must be a text"),
     ],
 )
 def test_an_entity_has_whole_numbers_and_a_type(changed: dict[str, Any], told: str) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
+from blurb.data.loading import examine, verdict
 from blurb.data.schema import Example, hash_rows
-from blurb.data.verify import examine, verdict
 from blurb.tasks import SPLITS, Split
 
 pytestmark = pytest.mark.real

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
+from blurb.data.loading import examine, verdict
 from blurb.data.schema import Example, hash_rows, hash_splits
-from blurb.data.verify import examine, verdict
 from blurb.tasks import Split
 from tests.data.samples import READERS, SAMPLES, put
 

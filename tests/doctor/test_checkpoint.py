@@ -34,20 +34,20 @@ def test_nothing_is_wrong_with_a_whole_one(checkpoint: Callable[[str], Path], ki
 
 def _weights(folder: Path) -> tuple[str, str]:
     (folder / "model.safetensors").unlink()
-    return "No weights", "save_pretrained"
+    return "no weights", "save_pretrained"
 
 
 def _cut(folder: Path) -> tuple[str, str]:
     content = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(content[:1_000])
-    return "model.safetensors", "download it again"
+    return "model.safetensors", "Download the checkpoint again"
 
 
 def _tokenizer(folder: Path) -> tuple[str, str]:
     for path in folder.glob("*token*"):
         path.unlink()
     (folder / "vocab.txt").unlink(missing_ok=True)
-    return "No tokenizer", "tokenizer.save_pretrained"
+    return "no tokenizer", "tokenizer.save_pretrained"
 
 
 def _ids(folder: Path) -> tuple[str, str]:

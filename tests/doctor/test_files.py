@@ -167,6 +167,43 @@ def test_what_is_a_protocol(tmp_path: Path, text: str) -> None:
     assert (report.kind, report.problems) == ("protocol", [])
 
 
+def test_a_run_file_with_all_faults_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('model = "org/a"\nprotocol = "quick"\ntasks = ["gad"]\n[set]\nepochs = 3\n')
+    assert (examine(path).kind, examine(path).problems) == ("run file", [])
+    path.write_text('protocol = "quick"\nseeds = 3\n')
+    assert (examine(path).kind, examine(path).problems) == ("run file", [])
+    path.write_text('model = "org/a"\nprotocoll = "quick"\njobs = 0\nhead = "mine.py:Head"\ntrust_remote_code = true\n')
+    text = "\n".join(problem.what for problem in examine(path).problems)
+    for message in ("'protocoll'", "jobs must be", "head = mine.py:Head would", "trust_remote_code = true would"):
+        assert message in text
+    assert len(examine(path).problems) == 4
+
+
+def test_every_line_of_a_table_and_of_data_that_is_wrong(tmp_path: Path, data: Path) -> None:
+    table = tmp_path / "external.csv"
+    head = "source,version,model,dataset,score,runs,certainty"
+    lines = [
+        "s,1,m,gad,80,,",
+        "s,1,m,hoc,high,,",
+        "s,1,m,gad,81,,",
+        "s,1,m,gda,80,,",
+        "s,1,m,ddi,80,,,",
+        ",1,m,ddi,80,,",
+    ]
+    table.write_text("\n".join([head, *lines, *(f"s,1,n,gad,x{number},," for number in range(30))]) + "\n")
+    report = examine(table)
+    assert report.facts == {"lines": 36, "rows": 1}
+    places = [problem.where.removeprefix(f"{table}:") for problem in report.problems]
+    assert places[:5] == ["6", "3", "4", "5", "7"]
+    assert report.problems[-1].what == "And 15 more of this file."
+    gad = data / tasks.get("gad").files["dev"]
+    rows = gad.read_text().splitlines()
+    gad.write_text("\n".join([*rows[:3], "x", "100\tno dummies\t1", *rows[3:], f"{rows[1]}"]) + "\n")
+    of_gad = [problem for problem in examine(data).problems if problem.where.startswith(f"{gad}:")]
+    assert [problem.where for problem in of_gad] == [f"{gad}:{line}" for line in (4, 5, len(rows) + 3)]
+
+
 def test_rules(tmp_path: Path) -> None:
     path = tmp_path / "blurb-check.toml"
     path.write_text("max_drop = 1.0\n")

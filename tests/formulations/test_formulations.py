@@ -13,7 +13,7 @@ from scipy.spatial import distance
 
 from blurb import metrics, tasks
 from blurb.checkpoints import Checkpoint
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.formulations import bind
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer

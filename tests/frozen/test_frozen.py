@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from blurb.results import gathered, merge, tables
-from blurb.results.references import of_file
+from blurb.results.references import of_table
 from blurb.results.schema import SCHEMA
 from blurb.store import planned_rows, rescore, schema
 from blurb.store.store import Store
@@ -65,13 +65,11 @@ def test_every_trial_is_done_under_its_hash(runs: Path) -> None:
 
 
 def test_the_tables_are_made_and_merged_from_it(runs: Path, tmp_path: Path) -> None:
-    before = {name: of_file(runs / name, alone=True) for name in ("results.csv", "leaderboard.csv")}
+    before = {name: of_table(runs / name) for name in ("results.csv", "leaderboard.csv")}
     rescore.rescore(Store(runs), pytest.fail)
     tables.rebuild(Store(runs), runs / "leaderboard.csv", pytest.fail)
     for name, rows in before.items():
-        assert [(row.name, row.means()) for row in of_file(runs / name, alone=True)] == [
-            (row.name, row.means()) for row in rows
-        ]
+        assert [(row.name, row.means()) for row in of_table(runs / name)] == [(row.name, row.means()) for row in rows]
     assert merge.merge([runs / "results.csv"], tmp_path / "merged") > 0
     assert len(gathered.read(runs, [tmp_path / "merged" / "results.csv"])) == 4
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from blurb import tasks
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.inputs import tagging
 from blurb.system.lease_records import LeaseRecord
 

@@ -17,8 +17,8 @@ from blurb.leaderboard import ranking
 from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
 from blurb.planning import ablations
-from blurb.results import csv_files as cells
 from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
+from blurb.results import schema as cells
 from blurb.results.references import of_file
 from blurb.statistics.welch import half_width
 from blurb.store.store import Store
@@ -120,7 +120,7 @@ def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..
     assert "--data" in str(blurb(*arguments).exception)
     # The ids of invented predictions are none of the real ones but for `test.N` of sentences.
     from blurb import data, tasks
-    from blurb.data.examples import leaks
+    from blurb.data.schema import leaks
 
     task = tasks.get("gad")
     found = leaks({split: data.read_split(task, real_data, split) for split in ("train", "test")})
@@ -286,7 +286,11 @@ def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Pa
     head = {"external": ",".join(published.COLUMNS), "ablation": ",".join(ablations.COLUMNS)}
     first = head.get(kind) or (folder / f"{kind}.csv").read_text().splitlines()[0]
     path = tmp_path / f"{kind}.csv"
-    for line, message in ((b"x" * 200_000, "field larger"), (b"a\rb,", "new-line character"), (b"\xff", "valid UTF-8")):
+    for line, message in (
+        (b"x" * 200_000, "field larger"),
+        (b"a\rb,", "new-line character"),
+        (b"\xff", "is not UTF-8"),
+    ):
         path.write_bytes(first.encode() + b"\n" + line + b"\n")
         with pytest.raises(DataError, match=message) as caught:
             readers[kind](path)

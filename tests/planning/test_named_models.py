@@ -32,7 +32,7 @@ def test_a_table_has_names_and_tags_and_folders_beside_it(tmp_path: Path) -> Non
         ("", r"models\.csv:1: needs the columns model"),
         ("path,name\nx,y\n", r":1: needs the columns"),
         ('model,tags\nx,"a,b"\n', r":2: tags are separated by blanks, and have no commas"),
-        ("model,tags\nx,a,b\n", ":2: has more or fewer cells"),
+        ("model,tags\nx,a,b\n", ":2: expected 2 cells"),
         ("model,name\n,y\n", ":2: names no model"),
         ("model\n", "names no model"),
         ("model,name\rx,y\r", "invalid CSV"),

@@ -13,8 +13,8 @@ from sklearn.metrics import f1_score
 
 from blurb import formulations, tasks
 from blurb.corpora import demo
+from blurb.data.loading import read_split
 from blurb.data.schema import Example
-from blurb.data.splits import read_split
 from blurb.leaderboard import terminal
 from blurb.regression import Outcome, Rules, as_json, decide, markdown, workflow_commands
 from blurb.regression.rules import Limit

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from blurb.messages.errors import DataError
+from blurb.lines import head_of, table_of
+from blurb.messages.errors import DataError, ErrorCollector
 from blurb.planning import ablations
-from blurb.results import csv_files, leaderboard_csv, published, results_csv
+from blurb.results import leaderboard_csv, published, results_csv, schema
 from tests.results import invented
 
 
@@ -20,37 +21,43 @@ def written(path: Path, content: bytes) -> Path:
 
 def test_columns_and_lines_come_with_their_numbers(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", b'a,b\n1,2\n\n3,"x\ny"\r\n\n\n5,6\n')
-    columns, lines = csv_files.read(path)
-    assert columns == ("a", "b") == csv_files.columns(path)
+    columns, lines = table_of(path)
+    assert columns == ("a", "b") == head_of(path)[0]
     # A cell of two lines ends in the second of them.
-    assert lines == [(2, {"a": "1", "b": "2"}), (5, {"a": "3", "b": "x\ny"}), (8, {"a": "5", "b": "6"})]
+    assert [(at.number, line) for at, line in lines] == [
+        (2, {"a": "1", "b": "2"}),
+        (5, {"a": "3", "b": "x\ny"}),
+        (8, {"a": "5", "b": "6"}),
+    ]
 
 
 def test_a_mark_of_the_byte_order_is_no_part_of_the_first_column(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", b"\xef\xbb\xbfa,b\n1,2\n")  # as spreadsheets write it
-    assert csv_files.columns(path) == csv_files.read(path)[0] == ("a", "b")
+    assert head_of(path)[0] == table_of(path).columns == ("a", "b")
 
 
 def test_lines_that_are_too_short_or_too_long_say_so(tmp_path: Path) -> None:
-    _, lines = csv_files.read(written(tmp_path / "t.csv", b"a,b\n1\n1,2,3\n"))
-    assert lines == [(2, {"a": "1", "b": None}), (3, {"a": "1", "b": "2", None: ["3"]})]
+    path, errors = written(tmp_path / "t.csv", b"a,b\n1\n1,2,3\n4,5\n"), ErrorCollector()
+    assert [line for _, line in table_of(path, errors).rows] == [{"a": "4", "b": "5"}]
+    assert [str(error) for error in errors.errors] == [f"{path}:{line}: expected 2 cells." for line in (2, 3)]
+    assert table_of(written(path, b"a,b\n1\n"), short=True).rows[0][1] == {"a": "1", "b": ""}
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n"])
 def test_a_file_of_nothing_has_no_columns(content: bytes, tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", content)
-    assert csv_files.read(path) == ((), [])
-    assert csv_files.columns(path) == ()
+    assert table_of(path) == ((), [])
+    assert head_of(path)[0] == ()
 
 
 def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path) -> None:
     for content, line in ((b"a\n1\n\n\xff\n", ":4: "), (b"a\n1\n\n" + b"x" * 200_000 + b"\n", ":4: ")):
         path = written(tmp_path / "t.csv", content)
         with pytest.raises(DataError) as caught:
-            csv_files.read(path)
+            table_of(path)
         assert str(caught.value).startswith(f"{path}{line}")
     for missing in (tmp_path / "none.csv", tmp_path):
-        for read in (csv_files.read, csv_files.columns):
+        for read in (table_of, head_of):
             with pytest.raises(DataError) as caught:
                 read(missing)  # type: ignore[operator]
             assert str(caught.value).startswith(f"{missing}: ")
@@ -96,8 +103,8 @@ def test_every_table_counts_empty_lines_as_an_editor_does(kind: str, tmp_path: P
 
 @pytest.mark.parametrize("cell", ["=1+1", "+a", "-x", "@y", "\ta", "-1.5", "-", "plain", "", "1e3", "it's", "-inf"])
 def test_a_cell_that_a_spreadsheet_would_run_is_made_safe_and_comes_back(cell: str) -> None:
-    safe = csv_files.neutral(cell)
-    assert csv_files.original(safe) == cell
+    safe = schema.neutral(cell)
+    assert schema.original(safe) == cell
     try:
         float(safe)
     except ValueError:
@@ -115,5 +122,5 @@ def test_a_cell_that_a_spreadsheet_would_run_is_made_safe_and_comes_back(cell: s
     ],
 )
 def test_characters_that_command_a_terminal_are_escapes_once_and_for_all(cell: str, shown: str) -> None:
-    assert csv_files.original(cell) == shown
-    assert csv_files.original(csv_files.neutral(shown)) == shown
+    assert schema.original(cell) == shown
+    assert schema.original(schema.neutral(shown)) == shown

@@ -232,7 +232,7 @@ def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / table_owners.NOTE).unlink()
     with (tmp_path / "results.csv").open("ab") as file:
         file.write(b"\xff\xfe")
-    with pytest.raises(StoreError, match=r"results\.csv has schema version none"):
+    with pytest.raises(DataError, match=r"results\.csv:\d+: this line is not UTF-8"):
         tables.rebuild(store, tmp_path / "leaderboard.csv")
     (tmp_path / "results.csv").write_text("schema,metric,trial\n1,f1,abc\n")
     with pytest.raises(DataError, match=r"results\.csv:1: missing columns: model, task, seed"):

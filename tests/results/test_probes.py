@@ -21,7 +21,7 @@ from blurb.regression import Outcome, Rules, decide
 from blurb.regression.rules import Limit
 from blurb.results import comparison, from_store
 from blurb.results.comparability import Reason
-from blurb.results.references import of_file
+from blurb.results.references import of_file, of_table
 from blurb.results.row_scores import RowScores
 from blurb.results.tables import rebuild
 from blurb.statistics.clusters import Clusters
@@ -143,7 +143,7 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
             assert decide(rows[one], rows[two], rules).outcome == Outcome.CANNOT_JUDGE
     table = next(row for row in of_file(folder / "results.csv") if row.model == "good")
     assert table.learner == "probe"
-    wide = next(row for row in of_file(folder / "leaderboard.csv", alone=True) if row.model == "good")
+    wide = next(row for row in of_table(folder / "leaderboard.csv") if row.model == "good")
     assert wide.learner == "probe"
     for side in (table, wide):
         assert {

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DataError, SettingsError, UnknownName
 from blurb.results import from_store, published, references, tables
-from blurb.results.references import of_file, pick, resolve, resolve_all
+from blurb.results.references import of_file, of_table, pick, resolve, resolve_all
 from blurb.results.row_scores import Origin, RowScores
 from blurb.store import planned_rows as rows
 from blurb.store.index import Index
@@ -94,7 +94,7 @@ def test_a_row_of_a_table_has_its_runs(name: str) -> None:
 def test_a_leaderboard_alone_has_means_and_no_runs() -> None:
     row = named("alone/leaderboard.csv:a")
     assert (row.origin, row.run_counts, row.means()) == (Origin.LEADERBOARD, [2], {"gad": 50.0})
-    assert [one.run_counts for one in of_file(Path("leaderboard.csv"), alone=True)] == [[2], [2], [2], []]
+    assert [one.run_counts for one in of_table(Path("leaderboard.csv"))] == [[2], [2], [2], []]
 
 
 def test_numbers_of_others_in_a_leaderboard_are_rows_without_runs() -> None:

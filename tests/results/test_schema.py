@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from blurb.lines import FileLine
 from blurb.messages.errors import DataError
 from blurb.results import published, schema
 from blurb.store.trial import Configuration
@@ -42,7 +43,7 @@ def test_lines_come_with_their_numbers_in_the_file(path: Path) -> None:
     written(path, {"value": "1"}, {"value": "2"})
     head, first, second = path.read_text().splitlines()
     path.write_text("\n".join([head, "", first, "", "", second]) + "\n")
-    assert [(number, line["value"]) for number, line in schema.read_lines(path, COLUMNS)] == [(3, "1"), (6, "2")]
+    assert [(at.number, line["value"]) for at, line in schema.read_lines(path, COLUMNS)] == [(3, "1"), (6, "2")]
 
 
 def test_what_today_s_schema_has_may_not_be_missing(path: Path) -> None:
@@ -72,13 +73,13 @@ def test_a_table_of_a_head_alone_has_no_rows(path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["1.5", "-2", "1e3", " 7 "])
 def test_a_number_is_what_float_reads(text: str, path: Path) -> None:
-    assert schema.number(text, "value", path, 7) == float(text)
+    assert schema.number(text, "value", FileLine(path, 7)) == float(text)
 
 
 @pytest.mark.parametrize("text", ["", "nan", "inf", "1e999", "1,5", "x" * 50])
 def test_anything_else_is_told_with_place_column_and_cell(text: str, path: Path) -> None:
     with pytest.raises(DataError) as caught:
-        schema.number(text, "value", path, 7)
+        schema.number(text, "value", FileLine(path, 7))
     assert str(caught.value) == f"{path}:7: value must be a number (got {text[:20]!r})."
 
 

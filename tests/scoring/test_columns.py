@@ -21,7 +21,7 @@ import pytest
 import blurb
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.messages.errors import BlurbError, DataError
 from blurb.scoring.columns import answer_column
 from tests.cli.in_process import blurb as command

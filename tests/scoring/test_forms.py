@@ -19,8 +19,8 @@ from sklearn.metrics import accuracy_score, f1_score
 from blurb import formulations, tasks
 from blurb.api.scoring import score
 from blurb.corpora import demo
+from blurb.data.loading import read_split
 from blurb.data.schema import Example
-from blurb.data.splits import read_split
 from blurb.inputs import tagging
 
 TASKS = [task.name for task in tasks.all() if task.paper_order]

@@ -9,7 +9,7 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from tests.cli.in_process import blurb
 
 NER, GAD = "ncbi-disease", "gad"
@@ -127,7 +127,7 @@ def test_numbers_that_are_none_or_of_another_scale(value: str, told: str, tmp_pa
         ("a.csv", ["id,prediction,prediction", "1,2,3"], "a.csv: two columns have the name 'prediction'"),
         ("a.jsonl", ["{"], "a.jsonl:1: not valid JSON"),
         ("a.jsonl", ['{"id": "x"}'], "no column is surely that of the predictions; present: id."),
-        ("a.json", ["[]"], "expected one JSON object"),
+        ("a.json", ["[]"], "expected a JSON object"),
         ("a.json", ['{"predictions": []}'], "expected an object of id and prediction"),
         ("a.parquet", ["PAR1"], "cannot be read as Parquet"),
         ("a.conll", ["word"], "a.conll:1: expected a word and its tag"),

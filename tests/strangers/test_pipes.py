@@ -15,8 +15,7 @@ from click.testing import CliRunner
 from blurb.checkpoints import reading, weights
 from blurb.cli import cli
 from blurb.data import manifest, raw
-from blurb.data.readers._files import read_text
-from blurb.results import csv_files
+from blurb.lines import head_of, table_of, text_of
 from blurb.store.record import Record, read_predictions
 from blurb.store.store import Store
 from blurb.system import files, leases, toml
@@ -27,10 +26,9 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "JSON": ("spec.json", files.read_json),
     "hash": ("log.txt", files.file_hash),
     "copy": ("log.txt", lambda path: files.copy_file(str(path), f"{path}.copy")),
-    "table": ("results.csv", csv_files.read),
-    "its columns": ("results.csv", csv_files.columns),
-    "its first line": ("results.csv", csv_files.first),
-    "data": ("train.tsv", read_text),
+    "table": ("results.csv", table_of),
+    "its first line": ("results.csv", head_of),
+    "data": ("train.tsv", text_of),
     "manifest": ("manifest.json", lambda path: manifest.datasets(path)),
     "texts": ("a.jsonl", lambda path: list(raw.lines(path))),
     "predictions": ("predictions.parquet", read_predictions),

@@ -11,7 +11,7 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.system.sniffing import refuse
 from tests.cli.in_process import blurb
 

@@ -23,7 +23,7 @@ BAD = {
     "digits": (b"seeds = " + b"9" * 5_000, "invalid TOML"),
     "brackets": (b"seeds = " + b"[" * 100_000, "nested too deeply"),
     "no TOML": (b"a = 1\nb =\n", "line 2"),
-    "no UTF-8": (b"a = 1\nb = '\xff'\n", ":2: this line is not valid UTF-8"),
+    "no UTF-8": (b"a = 1\nb = '\xff'\n", ":2: this line is not UTF-8"),
     "too large": (b"#" * (toml.MOST_BYTES + 1), "too large"),
 }
 

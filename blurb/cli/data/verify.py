@@ -12,8 +12,7 @@ from blurb import tasks
 from blurb.cli._made import click_command
 from blurb.cli._options import TASKS
 from blurb.data import home
-from blurb.data.splits import elsewhere
-from blurb.data.verify import examine
+from blurb.data.loading import elsewhere, examine
 from blurb.messages.errors import DataError
 from blurb.options import Option
 from blurb.records import Count, From
@@ -21,7 +20,7 @@ from blurb.tasks import SPLITS, Split
 from blurb.terminal.output import Column, emit
 
 if TYPE_CHECKING:
-    from blurb.data.verify import Verification
+    from blurb.data.loading import Verification
 
 
 def _cell(split: Split, finding: Verification) -> str:

@@ -13,9 +13,9 @@ from blurb.messages.errors import SettingsError, UnknownName
 from blurb.messages.text import plural
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.results import csv_files, published, results_csv, tables
+from blurb.results import published, tables
 from blurb.results.dataset_scores import DATASETS
-from blurb.results.references import of_file
+from blurb.results.references import of_table
 
 
 @click_command("merge")
@@ -102,14 +102,7 @@ def validate(file: Annotated[Path, Argument()]) -> None:
 
     If it cannot, the message names the line and the exit code is 2.
     """
-    columns, _ = csv_files.read(file)
-    if columns[: len(published.COLUMNS)] == published.COLUMNS:
-        rows = published.read(file)
-    else:
-        if "metric" in columns:
-            lines = [(file, number, line) for number, line in results_csv.read_lines(file)]
-            results_csv.check_alike(lines, results_csv.ALIKE)
-        rows = of_file(file, alone=True)
+    rows = of_table(file)
     for row in rows:
         click.echo(f"{row.name}: {plural(len(row.means()), 'dataset')}")
     click.echo(f"{file}: {plural(len(rows), 'row')}, valid.")

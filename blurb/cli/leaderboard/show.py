@@ -12,7 +12,7 @@ import click
 from blurb import tasks
 from blurb.cli._made import click_command
 from blurb.cli._options import RESULTS, TOGETHER
-from blurb.data.examples import leaks
+from blurb.data.schema import leaks
 from blurb.leaderboard import kept_intervals, overview, ranking, sources
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.messages.text import grouped

@@ -6,8 +6,7 @@ and `NULL` mean no label.
 
 from __future__ import annotations
 
-from blurb.corpora.build._files import listed
-from blurb.corpora.releases import Release, SourceFile
+from blurb.corpora.releases import Release, SourceFile, listed
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
 

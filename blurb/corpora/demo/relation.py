@@ -4,7 +4,10 @@ Learnable: each label has its own cue phrases ("blunted", "is converted by"). No
 a second word decides; the cue may belong to another entity than the masked one, and the sentence then has one row for
 each; overlapping pairs are always negative; four per cent of the labels are wrong.
 
-ChemProt and DDI are also written with the masked names (`originals`), as in the real releases.
+ChemProt and DDI are also written before masking, as in the real releases: the same rows, with names in place of the
+dummies. Names that a row of the sentence shows are kept; only names that all rows mask are drawn, from a random stream
+of their own. The two rows of a sentence with a rival therefore have the same text, and without markers the pair is
+ambiguous: as on the real corpora, the relation input `original` is a negative control.
 """
 
 from __future__ import annotations
@@ -12,11 +15,10 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blurb.corpora.demo import originals
 from blurb.corpora.demo.lexicon import WORDS, Lexicon, expand, fill, flip, plain, stream
 from blurb.data.schema import Example
 from blurb.tasks import SPLITS
@@ -24,6 +26,17 @@ from blurb.tasks import SPLITS
 NOISE = 0.04  # share of rows with a wrong label
 RIVAL = 0.18  # share of sentences that name a second, unrelated entity and make two rows
 OVERLAP = 25  # each 25th sentence has two entities that share their words (a count: no split may lack them)
+
+# Dummy -> names to draw, and entity types. Of two overlapping entities the first is the whole name and the second its
+# last part: in the ids of BLURB's layout the chemical of such a pair comes first, so it must start first.
+BEHIND = {
+    "@CHEMICAL$": ("<CHEM>", ("CHEMICAL",)),
+    "@GENE$": ("<GENE>", ("GENE",)),
+    "@DRUG$": ("<CHEM>", ("DRUG",)),
+    "@DISEASE$": ("<DIS>", ("DISEASE",)),
+    "@CHEM-GENE$": ("<CHEM>-<GENE>", ("CHEMICAL", "GENE")),
+    "@DRUG-DRUG$": ("<CHEM>-<CHEM>", ("DRUG", "DRUG")),
+}
 
 
 @dataclass(frozen=True)
@@ -95,15 +108,15 @@ def examples(seed: int, words: Lexicon, corpus: Corpus, part: int, seen: set[str
         document += 1
         generated = sentence(rng, corpus, overlap=document % OVERLAP == 0)
         filled = [[fill(slot, terminals) for slot in slots] for slots, _ in generated.rows]
-        names = originals.names(filled, hidden)
+        surface = drawn_names(filled, hidden)
         for place, (slots, (_, label)) in enumerate(zip(filled, generated.rows, strict=True)):
             text = generated.text(slots)
             if text not in seen:
                 seen.add(text)
                 pair = str(len(pairs)) if corpus.name == "GAD" else identify(corpus, document, place, text)
                 row = {"id": pair, "doc_id": pair.rsplit(".", 2)[0], "text": text, "label": label}
-                surfaces = [names[slot] for slot in generated.order() if slots[slot] in originals.BEHIND]
-                pairs.append((row, originals.unmask(row, surfaces)))
+                surfaces = [surface[slot] for slot in generated.order() if slots[slot] in BEHIND]
+                pairs.append((row, unmask(row, surfaces)))
     return pairs[:size]
 
 
@@ -119,3 +132,44 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
             if corpus.name != "GAD":  # the real GAD was released masked
                 lines = [json.dumps(original) for _, original in rows]
                 yield f"originals/{corpus.name.lower()}/{split}.jsonl", "\n".join(lines) + "\n"
+
+
+def drawn_names(rows: Sequence[Sequence[str]], terminals: Mapping[str, Callable[[], str]]) -> list[str]:
+    """The name in each slot of a sentence.
+
+    :param rows: for each row of the sentence the dummy or name in every slot
+    :param terminals: functions that draw names which no row shows
+    """
+    drawn = [next((text for text in slot if text not in BEHIND), "") for slot in zip(*rows, strict=True)]
+    for place, dummy in enumerate(rows[0]):
+        if not drawn[place]:
+            name = fill(BEHIND[dummy][0], terminals)
+            while name in drawn:  # an entity does not interact with itself
+                name = fill(BEHIND[dummy][0], terminals)
+            drawn[place] = name
+    return drawn
+
+
+def unmask(row: Example, surfaces: Sequence[str]) -> Example:
+    """The row with names in place of its dummies.
+
+    :param row: text with dummies, and any other columns
+    :param surfaces: the name behind each dummy, in text order
+
+    >>> row = unmask({"text": "@CHEM-GENE$ fired."}, ["axol-K1"])
+    >>> row["text"], row["head"], row["tail"]
+    ('Axol-K1 fired.', {'start': 0, 'end': 7, 'type': 'CHEMICAL'}, {'start': 5, 'end': 7, 'type': 'GENE'})
+    """
+    first, *rest = re.split(f"({'|'.join(map(re.escape, BEHIND))})", row["text"])
+    text, spans, types = first, list[tuple[int, int]](), list[str]()
+    for dummy, after, name in zip(rest[::2], rest[1::2], surfaces, strict=True):
+        start = len(text)
+        text += name if text else name[:1].upper() + name[1:]  # as at the start of every sentence of the suite
+        spans.append((start, len(text)))
+        types += BEHIND[dummy][1]
+        text += after
+    if len(spans) < len(types):
+        start, end = spans[0]
+        spans.append((start + surfaces[0].index("-") + 1, end))
+    head, tail = ({"start": start, "end": end, "type": kind} for (start, end), kind in zip(spans, types, strict=True))
+    return {**row, "text": text, "head": head, "tail": tail}

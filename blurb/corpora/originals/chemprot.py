@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from blurb.corpora.releases import Release
 from blurb.data.schema import Example
-from blurb.messages.errors import DataError
+from blurb.lines import FileLine
 from blurb.tasks import Split, Task
 
 FILES = {"train": ("training", ""), "dev": ("development", ""), "test": ("test", "_gs")}
@@ -40,18 +40,18 @@ def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
 def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     """Like `read`, from an open release."""
     texts, ends = {}, _ends()
-    for path, number, (pmid, title, abstract) in _table(release, split, "abstracts", 3):
+    for line, (pmid, title, abstract) in _table(release, split, "abstracts", 3):
         texts[pmid] = f"{title}\t{abstract}"
         if pmid not in ends or ends[pmid][-1] > len(texts[pmid]):
-            raise DataError(f"{pmid[:20]}: no abstract of ChemProt, so its sentences are not known.", path, number)
+            raise line.error(f"{pmid[:20]}: no abstract of ChemProt, so its sentences are not known.")
     entities: dict[str, list[Entity]] = {pmid: [] for pmid in texts}
-    for path, number, (pmid, name, kind, first, last, _) in _table(release, split, "entities", 6):
+    for line, (pmid, name, kind, first, last, _) in _table(release, split, "entities", 6):
         entity = _entity(name, kind, first, last, texts.get(pmid, ""))
         if entity is None:
-            raise DataError(f"{pmid[:20]} {name[:20]}: not a valid span of an abstract of this split.", path, number)
+            raise line.error(f"{pmid[:20]} {name[:20]}: not a valid span of an abstract of this split.")
         entities[pmid].append(entity)
     labels = {}
-    for _, _, (pmid, group, _, _, first, second) in _table(release, split, "relations", 6):
+    for _, (pmid, group, _, _, first, second) in _table(release, split, "relations", 6):
         labels[pmid, first.removeprefix("Arg1:"), second.removeprefix("Arg2:")] = group  # of repeated pairs the last
     for pmid, text in texts.items():
         for start, end in _sentences(text, ends[pmid]):
@@ -90,13 +90,11 @@ def _sentences(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
         before = end
 
 
-def _table(release: Release, split: Split, kind: str, columns: int) -> Iterator[tuple[Path, int, list[str]]]:
+def _table(release: Release, split: Split, kind: str, columns: int) -> Iterator[tuple[FileLine, list[str]]]:
     name, suffix = FILES[split]
     # The official test files are called `..._entities_gs.tsv`; some copies `..._gs_entities.tsv`.
     names = dict.fromkeys([f"chemprot_{name}_{kind}{suffix}.tsv", f"chemprot_{name}{suffix}_{kind}.tsv"])
-    file = release.file(*names, archives=ARCHIVES)
-    for number, cells in file.rows(columns):
-        yield file.path, number, cells
+    return release.file(*names, archives=ARCHIVES).rows(columns)
 
 
 @cache

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
-from blurb.corpora.releases import Release, SourceFile
+from blurb.corpora.releases import Release, SourceFile, listed
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
@@ -22,13 +20,13 @@ BLANKS = str.maketrans("\r\n\t", "   ")
 
 
 def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
-    """Reads the pairs of a split. `ddi_files.tsv` has the list of its files from BLURB's kit."""
+    """Reads the pairs of a split, from the files that BLURB's kit lists."""
     return rows(Release(folder), task, split)
 
 
 def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     """Like `read`, from an open release."""
-    for file in release.files([f"{TOP}/{name}" for name in _listed()[split]], ARCHIVES).values():
+    for file in release.files([f"{TOP}/{name}" for name in listed("ddi")[split]], ARCHIVES).values():
         yield from _document(file, task)
 
 
@@ -69,12 +67,3 @@ def _span(offsets: str, path: Path) -> tuple[int, int]:
     if len(numbers) % 2 or not all(number.isdecimal() and len(number) < 10 for number in numbers):
         raise DataError(f"{offsets[:40]!r} is not a valid span of characters.", path)
     return int(numbers[0]), int(numbers[-1]) + 1
-
-
-@cache
-def _listed() -> dict[str, list[str]]:
-    listed: dict[str, list[str]] = {}
-    for line in (files("blurb.corpora.originals") / "ddi_files.tsv").read_text(encoding="utf-8").splitlines():
-        split, name = line.split("\t")
-        listed.setdefault(split, []).append(name)
-    return listed

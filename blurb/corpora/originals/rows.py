@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from blurb.data.readers._files import check_label, json_lines
+from blurb.data.readers._examples import check_label, examples, span_of
 from blurb.data.schema import Example
 from blurb.inputs.relations import is_dummified
-from blurb.messages.errors import DataError
+from blurb.lines import FileLine, Record, json_lines
+from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.tasks import SPLITS, Split, Task
 
 KEYS = ("id", "doc_id", "text", "head", "tail", "label")
-SPAN_KEYS = ("start", "end", "type")
 
 
 def path_of(folder: Path, task: Task, split: Split) -> Path:
@@ -33,43 +32,29 @@ def are_there(folder: Path, task: Task) -> bool:
     return any(path_of(folder, task, split).exists() for split in SPLITS)
 
 
-def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
+def read(folder: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
     """Reads the examples of a split; DataError (file, line) for lines in another format."""
-    path = path_of(folder, task, split)
-    first: dict[str, int] = {}
-    for number, row in json_lines(path):
+
+    def example(line: FileLine, row: Record) -> Example:
         if problem := _problem(row):
-            raise DataError(f"{problem}.", path, number)
-        row = {**row, "label": check_label(row["label"], task.labels, path, number)}
-        if row["id"] in first:
-            raise DataError(f"the id {row['id'][:40]!r} already occurs in line {first[row['id']]}.", path, number)
-        first[row["id"]] = number
-        yield row
+            raise line.error(f"{problem}.")
+        try:
+            spans = {role: span_of(row[role], role, row["text"]) for role in ("head", "tail")}
+        except DataError as error:
+            raise line.error(error.what) from None
+        if spans["head"]["start"] > spans["tail"]["start"]:
+            raise line.error("tail starts before head; the entity that starts first is the head.")
+        if is_dummified(row):  # or a run on "original text" would put markers around dummies
+            raise line.error("the entities are dummies; this file must have the original text with their names.")
+        return {**row, **spans, "label": check_label(row["label"], task.labels, line)}
+
+    return examples(json_lines(path_of(folder, task, split), errors), example, errors)
 
 
-def _problem(row: Any) -> str:
-    """What is wrong with a line; "" if it is a valid example."""
-    if not _has(row, KEYS):
+def _problem(row: Record) -> str:
+    """What is wrong with the keys and texts of a line; "" if nothing."""
+    if set(row) != set(KEYS):
         return f"expected an object with the keys {', '.join(KEYS)}"
     if not all(isinstance(row[key], str) and row[key] for key in ("id", "text", "label")):
         return "id, text and label must be non-empty strings"
-    if not isinstance(row["doc_id"], str | None):
-        return "doc_id must be a string or null"
-    for role in ("head", "tail"):
-        span = row[role]
-        if not (_has(span, SPAN_KEYS) and isinstance(span["type"], str) and span["type"]):
-            return f"{role} must be an object with start, end and type, and type a non-empty string"
-        if type(span["start"]) is not int or type(span["end"]) is not int:  # not isinstance, as True is an int
-            return f"start and end of {role} must be whole numbers"
-        if not 0 <= span["start"] < span["end"] <= len(row["text"]):
-            return f"{role} is outside the text of {len(row['text'])} code points (end is exclusive)"
-    if row["head"]["start"] > row["tail"]["start"]:
-        return "tail starts before head; the entity that starts first is the head"
-    # Otherwise a run on "original text" would put markers around dummies.
-    return (
-        "the entities are dummies; this file must have the original text with their names" if is_dummified(row) else ""
-    )
-
-
-def _has(value: Any, keys: tuple[str, ...]) -> bool:
-    return isinstance(value, dict) and set(value) == set(keys)
+    return "" if isinstance(row["doc_id"], str | None) else "doc_id must be a string or null"

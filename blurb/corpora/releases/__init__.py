@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
-from blurb.data.readers._files import decode, numbered
+from blurb.lines import FileLine, Record, cells_of, json_object, numbered
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.system.files import file_hash
+from blurb.system.sniffing import decode
+
+
+@cache
+def listed(name: str) -> Mapping[str, list[str]]:
+    """Split -> which documents, pairs or files belong to it, in BLURB's order, as `lists/NAME.tsv` has them.
+
+    The lists contain no text. EBM PICO, HoC and DDI: those of BLURB's kit. BIOSSES: the order of the released files.
+    BioASQ: the 75 questions of dev, as BigBIO publishes them.
+    """
+    ids: dict[str, list[str]] = {}
+    for line in (files("blurb.corpora") / "lists" / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
+        split, each = line.split("\t")
+        ids.setdefault(split, []).append(each)
+    return ids
 
 
 class MissingRelease(DataError):
@@ -35,17 +51,17 @@ class SourceFile:
         """The content as UTF-8 text without byte order mark; DataError (file, line) for invalid bytes."""
         return decode(self.content, self.path)
 
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """Yields number (from 1) and text of every line; LF and CR LF end a line."""
-        return numbered(self.text())
+    def lines(self) -> Iterator[tuple[FileLine, str]]:
+        """The lines; LF and CR LF end a line."""
+        return numbered(self.text(), self.path)
 
-    def rows(self, columns: int) -> Iterator[tuple[int, list[str]]]:
-        """Yields number and TAB-separated cells of every line; DataError if their number is wrong."""
-        for number, line in self.lines():
-            cells = line.split("\t")
-            if len(cells) != columns:
-                raise DataError(f"expected {columns} TAB-separated columns, found {len(cells)}.", self.path, number)
-            yield number, cells
+    def rows(self, columns: int) -> Iterator[tuple[FileLine, list[str]]]:
+        """The TAB-separated cells of every line; DataError if their number is wrong."""
+        return cells_of(self.lines(), columns)
+
+    def json(self) -> Record:
+        """The content as a JSON object; DataError (file, line) if it is none."""
+        return json_object(self.text(), FileLine(self.path, 1))
 
 
 class Release:

@@ -2,62 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, pairwise
 from pathlib import Path
 
-from blurb.data.readers._files import DOCUMENT, check_label, document_of, lines
+from blurb.data.readers._examples import check_labels, examples
 from blurb.data.schema import Example
-from blurb.messages.errors import DataError
+from blurb.lines import FileLine, Sentence, conll
+from blurb.messages.errors import FIRST, ErrorCollector
 from blurb.tasks import Split, Task
 
+Place = Callable[[int], FileLine]
+"""Gives the line of the word at a place."""
+Tagged = Callable[[Sequence[str], Place], list[str]]
+"""Makes the tags of an example from those of a file."""
 
-def read_ner(path: Path, task: Task, split: Split) -> Iterator[Example]:
-    """Reads sentences of an NER file; adds the dataset's single entity type to BLURB's bare `B` and `I`.
+
+def read_ner(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+    """Reads sentences of an NER file; adds the dataset's single entity type to BLURB's bare `B` and `I`."""
+    return _sentences(path, split, errors, lambda tags, line: bio(tags, task, line))
+
+
+def read_pico(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+    """Reads sentences of a PICO file; in BLURB's kit every token `.` ends a sentence."""
+    allowed = (*(f"I-{label}" for label in task.labels), "O")
+    return _sentences(path, split, errors, lambda tags, line: check_labels(tags, allowed, line))
+
+
+def bio(tags: Sequence[str], task: Task, line: Place) -> list[str]:
+    """The tags of a sentence with the type of the task.
 
     An `I` without an entity before it does not occur in BLURB's files, so it is an error here.
     """
-    kind = task.labels[0]
-
-    def tag(label: str, before: str, number: int) -> str:
-        label = check_label(label, ("B", "I", "O"), path, number)
-        if label == "I" and before == "O":
-            raise DataError("tag I does not follow a B or I.", path, number)
-        return label if label == "O" else f"{label}-{kind}"
-
-    return _sentences(path, split, tag)
+    tags = check_labels(tags, ("B", "I", "O"), line)
+    for place, (before, tag) in enumerate(pairwise(["O", *tags])):
+        if tag == "I" and before == "O":
+            raise line(place).error("tag I does not follow a B or I.")
+    return [tag if tag == "O" else f"{tag}-{task.labels[0]}" for tag in tags]
 
 
-def read_pico(path: Path, task: Task, split: Split) -> Iterator[Example]:
-    """Reads sentences of a PICO file; in BLURB's kit every token `.` ends a sentence."""
-    allowed = (*(f"I-{label}" for label in task.labels), "O")
-    return _sentences(path, split, lambda label, before, number: check_label(label, allowed, path, number))
+def check_words(words: Sequence[str], line: FileLine) -> None:
+    """Raises a DataError for a word that is blank.
 
-
-def _sentences(path: Path, split: Split, tag: Callable[[str, str, int], str]) -> Iterator[Example]:
-    """Reads the sentences of one file. A blank line or a document header ends a sentence.
-
-    `tag(label, tag before, line number)` checks and names a label. Sentences are numbered from 0 in file order:
-    that number is the key of a BLURB submission.
+    :param line: of the first word
     """
-    doc_id: str | None = None
-    tokens: list[str] = []
-    tags: list[str] = []
-    count = 0
-    for number, line in lines(path):
-        if line == "" or line.startswith(DOCUMENT):
-            if tokens:
-                yield {"id": f"{split}.{count}", "doc_id": doc_id, "tokens": tokens, "tags": tags}
-                count += 1
-                tokens, tags = [], []
-            if line:
-                doc_id = document_of(line)
-            continue
-        cells = line.split("\t")
-        if len(cells) != 2:
-            raise DataError(f"expected a token, a TAB and a tag; found {len(cells)} columns.", path, number)
-        if not cells[0].strip():
-            raise DataError("the token is blank.", path, number)
-        tags.append(tag(cells[1], tags[-1] if tags else "O", number))
-        tokens.append(cells[0])
-    if tokens:
-        yield {"id": f"{split}.{count}", "doc_id": doc_id, "tokens": tokens, "tags": tags}
+    for place, word in enumerate(words):
+        if not word.strip():
+            raise line.below(place).error("the token is blank.")
+
+
+def _sentences(
+    path: Path,
+    split: Split,
+    errors: ErrorCollector,
+    tagged: Callable[[list[str], Callable[[int], FileLine]], list[str]],
+) -> Iterator[Example]:
+    """The sentences of a file, numbered from 0 in file order: that number is the key of a BLURB submission."""
+    number = count()
+
+    def example(line: FileLine, sentence: Sentence) -> Example:
+        tokens, tags = map(list, zip(*sentence.rows, strict=True))
+        check_words(tokens, line)
+        named = tagged(tags, line.below)
+        return {"id": f"{split}.{next(number)}", "doc_id": sentence.document, "tokens": tokens, "tags": named}
+
+    return examples(conll(path, errors, kit=True), example, errors)

@@ -6,14 +6,17 @@ and PICO, and the sentences of HoC (`HoC_hf` has whole abstracts). The verdict o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._files import check_label, json_lines
-from blurb.data.readers.relation import row_of
+from blurb.data.readers._examples import check_label, check_labels, examples
+from blurb.data.readers.conll import bio
+from blurb.data.readers.tables import check_score, relation
 from blurb.data.schema import Example
-from blurb.messages.errors import DataError
+from blurb.lines import FileLine, Record, json_lines
+from blurb.messages.errors import FIRST, ErrorCollector
 from blurb.tasks import Split, Task
 
 NEGATIVE = "0"
@@ -25,84 +28,80 @@ def path_of(folder: Path, task: Task, split: Split) -> Path | None:
     return folder / LAYOUT[task.name][0] / f"{split}.json" if task.name in LAYOUT else None
 
 
-def read(path: Path, task: Task, split: Split) -> Iterator[Example]:
+def read(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
     """Reads the examples of one split, as the reader of BLURB's own file would return them."""
     _, build = LAYOUT[task.name]
-    for count, (number, record) in enumerate(json_lines(path)):
-        yield build(record, task, f"{split}.{count}", path, number)
+    number = count()
+    return examples(
+        json_lines(path, errors), lambda line, record: build(record, task, f"{split}.{next(number)}", line), errors
+    )
 
 
-def _texts(record: Mapping[str, Any], keys: tuple[str, ...], path: Path, number: int) -> list[Any]:
+def _texts(record: Record, keys: tuple[str, ...], line: FileLine) -> list[Any]:
     """The values of required text fields; ids may be numbers."""
     values = [record.get(key) for key in keys]
     values = [
         str(value) if key == "id" and type(value) is int else value for key, value in zip(keys, values, strict=True)
     ]
     if not all(isinstance(value, str) for value in values):
-        raise DataError(f"{', '.join(keys)} must be strings.", path, number)
+        raise line.error(f"{', '.join(keys)} must be strings.")
     return values
 
 
-def _words(record: Mapping[str, Any], path: Path, number: int) -> tuple[list[str], list[str]]:
+def _words(record: Record, line: FileLine) -> tuple[list[str], list[str]]:
     tokens, tags = record.get("tokens"), record.get("ner_tags")
     for values in (tokens, tags):
         if not isinstance(values, list) or not all(isinstance(value, str) and value.strip() for value in values):
-            raise DataError("tokens and ner_tags must be lists of non-blank strings.", path, number)
+            raise line.error("tokens and ner_tags must be lists of non-blank strings.")
     assert isinstance(tokens, list)
     assert isinstance(tags, list)
     if len(tokens) != len(tags) or not tokens:
-        raise DataError(f"expected one tag per token, found {len(tokens)} tokens and {len(tags)} tags.", path, number)
+        raise line.error(f"expected one tag per token, found {len(tokens)} tokens and {len(tags)} tags.")
     return tokens, tags
 
 
-def _ner(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
-    tokens, tags = _words(record, path, number)
-    tags = [check_label(tag, ("B", "I", "O"), path, number) for tag in tags]
-    for before, tag in zip(["O", *tags], tags, strict=False):
-        if tag == "I" and before == "O":
-            raise DataError("tag I does not follow a B or I.", path, number)
-    named = [tag if tag == "O" else f"{tag}-{task.labels[0]}" for tag in tags]
-    return {"id": place, "doc_id": None, "tokens": tokens, "tags": named}
+def _ner(record: Record, task: Task, place: str, line: FileLine) -> Example:
+    tokens, tags = _words(record, line)
+    return {"id": place, "doc_id": None, "tokens": tokens, "tags": bio(tags, task, lambda place: line)}
 
 
-def _pico(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
+def _pico(record: Record, task: Task, place: str, line: FileLine) -> Example:
     """LinkBERT's conversion turns `I-X` into `B-X`; BLURB's files only have `I-`."""
-    tokens, tags = _words(record, path, number)
+    tokens, tags = _words(record, line)
     allowed = ("O", *(f"{prefix}-{label}" for label in task.labels for prefix in "BI"))
-    named = [check_label(tag, allowed, path, number) for tag in tags]
-    named = [f"I-{tag[2:]}" if tag != "O" else "O" for tag in named]
+    tags = check_labels(tags, allowed, lambda place: line)
+    named = [f"I-{tag[2:]}" if tag != "O" else "O" for tag in tags]
     return {"id": place, "doc_id": None, "tokens": tokens, "tags": named}
 
 
-def _relation(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
-    name, text, label = _texts(record, ("id", "sentence", "label"), path, number)
+def _relation(record: Record, task: Task, place: str, line: FileLine) -> Example:
+    name, text, label = _texts(record, ("id", "sentence", "label"), line)
     negative = task.metric_options.get("negative")
     if label == NEGATIVE and negative is not None:
         label = str(negative)
     # GAD's file in BLURB numbers its rows from 0 in every split.
-    return row_of(task, place if task.name == "gad" else name, text, label, path, number)
+    return relation(task, place if task.name == "gad" else name, text, label, line)
 
 
-def _similarity(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
-    name, first, second = _texts(record, ("id", "sentence1", "sentence2"), path, number)
+def _similarity(record: Record, task: Task, place: str, line: FileLine) -> Example:
+    name, first, second = _texts(record, ("id", "sentence1", "sentence2"), line)
     score = record.get("label")
-    if not isinstance(score, int | float) or isinstance(score, bool) or not 0 <= score <= 4:
-        raise DataError(f"expected a label from 0 to 4, found {str(score)[:20]!r}.", path, number)
-    return {"id": name, "text_a": first, "text_b": second, "score": float(score)}
+    score = check_score(score if type(score) in (int, float) else str(score), 0, 4, line)
+    return {"id": name, "text_a": first, "text_b": second, "score": score}
 
 
-def _document(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
-    name, text = _texts(record, ("id", "sentence"), path, number)
+def _document(record: Record, task: Task, place: str, line: FileLine) -> Example:
+    name, text = _texts(record, ("id", "sentence"), line)
     flags = record.get("label")
     if not isinstance(flags, list) or len(flags) != len(task.labels) or not all(flag in (0, 1) for flag in flags):
-        raise DataError(f"label must be a list of {len(task.labels)} zeros and ones.", path, number)
+        raise line.error(f"label must be a list of {len(task.labels)} zeros and ones.")
     labels = [label for label, flag in zip(task.labels, flags, strict=True) if flag]
     return {"id": name, "doc_id": name, "text": text, "labels": labels}
 
 
-def _qa(record: Mapping[str, Any], task: Task, place: str, path: Path, number: int) -> Example:
-    name, question, context, label = _texts(record, ("id", "sentence1", "sentence2", "label"), path, number)
-    label = check_label(label, task.labels, path, number)
+def _qa(record: Record, task: Task, place: str, line: FileLine) -> Example:
+    name, question, context, label = _texts(record, ("id", "sentence1", "sentence2", "label"), line)
+    label = check_label(label, task.labels, line)
     return {"id": name, "question": question, "context": context, "label": label}
 
 

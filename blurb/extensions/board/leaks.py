@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from blurb import formulations, tasks
-from blurb.data.examples import leaks
+from blurb.data.schema import leaks
 from blurb.messages.errors import DataError
 from blurb.row_files.reading import Row
 from blurb.row_files.scores import figures_of

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, TypedDict
 
 from blurb import metrics, tasks
-from blurb.data.splits import path_of
+from blurb.data.loading import path_of
 from blurb.extensions.board import consistency, copies, leaks, plausibility
 from blurb.extensions.board.signals import FATAL, Signal, SignalKind
 from blurb.messages.errors import DataError

@@ -11,8 +11,7 @@ from typing import Literal
 import numpy as np
 
 from blurb import metrics
-from blurb.data.examples import words
-from blurb.data.schema import Example
+from blurb.data.schema import Example, words
 from blurb.inputs import tagging
 from blurb.inputs.tokenized_split import Read
 from blurb.tasks import Split, Task
@@ -59,7 +58,7 @@ class Statistics:
 
     :param units: size in the unit of the paper's Table 3
     :param inputs: number of examples (sentences, pairs, questions)
-    :param words: lengths in words (`blurb.data.examples.words`)
+    :param words: lengths in words (`blurb.data.schema.words`)
     :param labels: entities (ner), words (pico), documents (document) or examples (others) of each label
     :param score: mean and standard deviation of the gold scores (similarity)
     :param adjacent: entities directly after another of their type (ner), which tagging without borders merges

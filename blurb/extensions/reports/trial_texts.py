@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from blurb import data, tasks
-from blurb.corpora.originals.loading import load_original
+from blurb.corpora.originals import load_original
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
 from blurb.store.record import Record

@@ -14,12 +14,13 @@ from blurb.extensions.reports.html.model import SeriesChart, SeriesPoint
 from blurb.extensions.series import curves
 from blurb.extensions.series.curves import Family
 from blurb.extensions.series.reading import ratio
+from blurb.lines import table_of
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.messages.text import plural
 from blurb.records import Count
-from blurb.results import csv_files
 from blurb.results.dataset_scores import Measure
+from blurb.results.schema import original
 from blurb.statistics.smoothing import logarithmic
 from blurb.store.record import within
 from blurb.tasks import Split
@@ -74,12 +75,10 @@ def read(folder: Path) -> list[SeriesChart]:
 
 
 def _charts(path: Path) -> list[SeriesChart]:
-    columns, lines = csv_files.read(path)
-    if missing := [column for column in NEEDED if column not in columns]:
-        raise DataError(f"not a table of blurb series, as columns are missing: {', '.join(missing)}.", path, 1)
+    lines = table_of(path, needed=NEEDED, noun="table of blurb series").rows
     points: dict[str, dict[str, list[SeriesPoint]]] = {}
     first = next((line["protocol"] for _, line in lines if line["protocol"]), "")
-    for number, line in lines:
+    for at, line in lines:
         if line["measure"] not in SHOWN or line["protocol"] not in ("", first):
             continue
         try:
@@ -90,8 +89,8 @@ def _charts(path: Path) -> list[SeriesChart]:
                 ends = within(*ends, line["dataset"])
             point = int(line["step"]), float(line["value"]), trend, ends
         except (ValueError, TypeError) as error:
-            raise DataError("step, value and trend must be numbers.", path, number) from error
-        points.setdefault(line["dataset"], {}).setdefault(csv_files.original(line["run"]), []).append(point)
+            raise at.error("step, value and trend must be numbers.") from error
+        points.setdefault(line["dataset"], {}).setdefault(original(line["run"]), []).append(point)
     steps = ([step for step, *_ in own] for runs in points.values() for own in runs.values())
     spaced = logarithmic(*steps)
     return [SeriesChart(dataset, spaced, list(runs.items())) for dataset, runs in points.items()]

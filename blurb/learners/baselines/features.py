@@ -22,8 +22,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from blurb.data.examples import texts
-from blurb.data.schema import Example
+from blurb.data.schema import Example, texts
 from blurb.formulations._base import Formulation
 from blurb.inputs import relations
 

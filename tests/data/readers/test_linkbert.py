@@ -107,7 +107,7 @@ def test_blurbs_own_file_comes_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "line", "message"),
     [
-        ("gad", "[]", "one JSON object"),
+        ("gad", "[]", "a JSON object"),
         ("gad", '{"id": 1, "sentence": "@GENE$", "label": "1"}', "expected exactly @GENE$ and @DISEASE$"),
         ("gad", '{"id": 1, "sentence": "@GENE$ @DISEASE$", "label": "2"}', "unknown label '2'"),
         ("gad", '{"id": 1, "sentence": 2, "label": "1"}', "id, sentence, label must be strings"),

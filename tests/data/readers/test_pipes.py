@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.data.readers._files import read_text
+from blurb.lines import text_of
 from blurb.messages.errors import DataError
 
 
@@ -17,4 +17,4 @@ def test_what_is_no_file(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "train.tsv"
     {"pipe": lambda: os.mkfifo(path), "device": lambda: path.symlink_to("/dev/zero")}[kind]()
     with pytest.raises(DataError, match="this is no ordinary file"):
-        read_text(path)
+        text_of(path)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from blurb import data, tasks
 from blurb.corpora import demo
 from blurb.data.readers import task_file
-from blurb.data.readers.guess import guess
+from blurb.data.readers.task_file import guess
 from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages.errors import BlurbError, DataError
@@ -117,7 +117,7 @@ def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
         ("qa", {"kind": "tsv", "columns": {"label": "gold"}}, "question\tcontext\nc\td\n", "no column 'gold'"),
         ("qa", {"kind": "jsonl"}, '{"question": "a", "context": "b", "label": "no"}\n', ":1: unknown label 'no'"),
         ("qa", {"kind": "jsonl"}, '{"question": 1, "context": "b", "label": "Gene"}\n', "question must be a string"),
-        ("qa", {"kind": "jsonl"}, "[]\n", ":1: expected one JSON object per line"),
+        ("qa", {"kind": "jsonl"}, "[]\n", ":1: expected a JSON object"),
         ("qa", {"kind": "jsonl"}, "{\n", ":1: not valid JSON"),
         ("qa", {"kind": "tsv"}, "id\tquestion\tcontext\tlabel\n7\ta\tb\tGene\n7\tc\td\tGene\n", ":3: the id '7'"),
         (
@@ -125,7 +125,7 @@ def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
             {"kind": "jsonl"},
             '{"text": "a b", "label": "Gene", "head": {"start": 0, "end": 1, "type": "X"}, '
             '"tail": {"start": 2, "end": 9, "type": "X"}}\n',
-            ":1: tail must be",
+            ":1: tail is from 2 to 9",
         ),
         ("relation", {"kind": "jsonl", "dummies": ["@A$"]}, '{"text": "@A$", "label": "Gene"}\n', "found 1"),
         ("similarity", {"kind": "tsv"}, "text_a\ttext_b\tscore\na\tb\t9\n", ":2: expected a score from 0 to 4"),

@@ -18,12 +18,12 @@ import seqeval.metrics.sequence_labeling
 import blurb
 from blurb import tasks
 from blurb.corpora import demo
+from blurb.data.loading import read_split
 from blurb.data.readers import task_file
-from blurb.data.readers._files import telling_cuts
-from blurb.data.readers.guess import guess
-from blurb.data.splits import read_split
+from blurb.data.readers._examples import telling_cuts
+from blurb.data.readers.task_file import guess
 from blurb.inputs import relations, tagging
-from blurb.messages.errors import DataError, Notice
+from blurb.messages.errors import DataError, Notice, SettingsError
 from tests.cli.in_process import blurb as command
 from tests.data.readers.test_task_file import declare
 
@@ -278,6 +278,20 @@ def test_labels_that_differ_by_blanks_or_case_are_named(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(toml.replace('"Gene"', '"Gene "'))
     _, out, err = command(["doctor", "mine.toml"], tmp_path)
     assert "the label 'Gene ' has blanks at its ends" in " ".join((out + err).split())
+
+
+def test_a_byte_order_mark_and_a_number_that_is_none_are_no_labels(tmp_path: Path) -> None:
+    """Where files were put together, a mark stands before a tag or behind it; JSON of Python has NaN."""
+    (tmp_path / "a.conll").write_text("a\tO\ufeff\nb\t\ufeffB-Drug\n")
+    assert guess(tmp_path / "a.conll", "ner", "conll").labels == ["Drug"]
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "label": NaN}\n')
+    assert guess(tmp_path / "a.jsonl", "classification", "jsonl").labels is None
+    with pytest.raises(DataError, match=r"a.jsonl:1: label must be a text, a number, .* \(got 'nan'\)"):
+        rows_of(tmp_path / "a.jsonl", '{"text": "a", "label": NaN}\n', "classification", "jsonl", labels=("nan",))
+    names = 'files = { train = "a", dev = "a", test = "a" }\nformat = { kind = "conll" }\n'
+    (tmp_path / "mine.toml").write_text(f'name = "mine"\ntype = "ner"\nlabels = ["\ufeffDrug"]\n{names}')
+    with pytest.raises(SettingsError, match="has blanks at its ends"):
+        tasks.load(str(tmp_path / "mine.toml"))
 
 
 def test_no_notice_where_nothing_is_cut(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 import blurb
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.extensions.board import boards, ledger, rescoring
 from blurb.extensions.board.ledger import Entry, Event, append, today
 from blurb.messages.errors import SettingsError

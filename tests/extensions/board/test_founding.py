@@ -18,7 +18,7 @@ import yaml
 import blurb
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.extensions.board import founding, ledger
 from tests.cli.in_process import blurb as command
 from tests.scoring.test_forms import answers

@@ -14,7 +14,7 @@ import pytest
 import blurb
 from blurb import metrics, tasks
 from blurb.corpora import demo
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.extensions.board import founding, ledger, listing
 from blurb.extensions.board.ledger import Entry, Event
 from blurb.extensions.board.listing import BoardFolder

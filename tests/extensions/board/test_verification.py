@@ -16,7 +16,7 @@ import pytest
 import blurb
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.extensions.board.signals import FATAL, SignalKind
 from blurb.extensions.board.verification import Level, verify
 from blurb.row_files.writing import MANIFEST

@@ -11,8 +11,8 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.data.examples import texts
-from blurb.data.splits import path_of, read_split
+from blurb.data.loading import path_of, read_split
+from blurb.data.schema import texts
 from blurb.extensions.lab.pretraining import packing, request
 from blurb.extensions.lab.pretraining.corpus import collect, mixed
 from blurb.extensions.lab.text import documents, held_out, train_texts
@@ -55,7 +55,7 @@ BOMB = '<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;">]><a>&z;</a>'
         ("a.xml", XML[:-40], ": is damaged or cut"),
         ("a.xml", BOMB, "declares entities"),
         ("a.jsonl", '{"text": "a"}\n{"text": 5}\n', "a.jsonl:2: expected an object"),
-        ("a.jsonl", "{", "a.jsonl:1: is no JSON"),
+        ("a.jsonl", "{", "a.jsonl:1: not valid JSON"),
         ("a.csv", "a", "is of no kind that can be read"),
         ("a.txt", "", "There is no text to pretrain on: it is empty"),
     ],
@@ -208,7 +208,7 @@ DECLARED = "<?xml version='1.0' encoding='{}'?><PubmedArticleSet/>"
 HOSTILE: dict[str, tuple[str, bytes, str]] = {
     **{f"XML in {name}": ("x.xml", DECLARED.format(name).encode(), "declares an encoding that cannot be read")
        for name in ("foo", "utf-7", "utf-32", "shift_jis", "idna", "punycode", "rot13", "zlib_codec", "base64")},
-    "a number of many digits": ("x.jsonl", b'{"text": "a b c", "n": ' + b"1" * 5_000 + b"}", "is no JSON"),
+    "a number of many digits": ("x.jsonl", b'{"text": "a b c", "n": ' + b"1" * 5_000 + b"}", "not usable as JSON"),
     "half a pair": ("x.jsonl", b'{"text": "a \\ud800 b c"}', "half of a surrogate pair"),
     "nesting": ("x.xml.gz", gzip.compress(b"<a>" * 1_000_000), "more than 100 tags that are open at once"),
     "a text without end": ("x.txt.gz", gzip.compress(b"word word\n" * 6_000_000), "separate documents by blank lines"),

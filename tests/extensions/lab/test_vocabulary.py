@@ -134,19 +134,17 @@ def test_terms_of_ones_own_are_read_and_a_file_that_is_no_text_is_refused(checkp
     (one,), _ = vocabulary([str(checkpoint("bert_uncased"))], terms=path)
     assert list(one.terms) == ["aspirin", "the DNA"]
     for content, message in (
-        (
-            "fine\ncaf\u00e9\n".encode("latin-1"),
-            "terms.txt:2: the line is not UTF-8; save the terms as UTF-8, one a line",
-        ),
-        ("aspirin\n".encode("utf-16"), "terms.txt:1: the line is not UTF-8; save the terms as UTF-8, one a line"),
-        ("aspirin\n".encode("utf-16-le"), "terms.txt:1: the line is not text; save the terms as UTF-8, one a line"),
-        (b"fine\n" + "caf\u00e9".encode("utf-16"), "terms.txt:2: the line is not"),
-        (b"\n \n", "has no terms"),
+        ("fine\ncaf\u00e9\n".encode("latin-1"), "terms.txt:2: this line is not UTF-8 .*; save the file as UTF-8"),
+        ("aspirin\n".encode("utf-16"), "terms.txt: this is text in UTF-16; save it as UTF-8"),
+        ("aspirin\n".encode("utf-16-le"), "terms.txt: this is text in UTF-16; save it as UTF-8"),
+        (b"fine\n" + "caf\u00e9".encode("utf-16"), "terms.txt:2: this line is not UTF-8"),
+        (b"fine\na\0b\n", "terms.txt:2: the line is not text"),
+        (b"\n \n", "the file is empty"),
     ):
         path.write_bytes(content)
         with pytest.raises(DataError, match=message):
             vocabulary([str(checkpoint("bert_uncased"))], terms=path)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="the file is missing"):
         terms.read(tmp_path / "nowhere.txt")
 
 

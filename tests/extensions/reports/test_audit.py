@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from blurb import tasks
 from blurb.checkpoints.lengths import reader
-from blurb.corpora.originals.loading import load_original
-from blurb.data.examples import leaks
-from blurb.data.schema import Example, to_dataset
+from blurb.corpora.originals import load_original
+from blurb.data.schema import Example, leaks, to_dataset
 from blurb.extensions.reports.audit import Corpus, Finding, audit
 from blurb.extensions.reports.audit.alignment import entities, windows
 from blurb.extensions.reports.audit.characters import characters, kinds
@@ -153,7 +152,7 @@ def test_an_original_of_ncbi_disease_that_is_not_utf_8_is_named(tmp_path: Path) 
     samples.put(tmp_path / "data", "ncbi-disease", "mi\tB\n")
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "NCBItrainset_corpus.txt").write_bytes(b"1|t|Mi\n2|t|M\xe9\n")
-    with pytest.raises(DataError, match=r"NCBItrainset_corpus.txt:2: not UTF-8"):
+    with pytest.raises(DataError, match=r"NCBItrainset_corpus.txt:2: this line is not UTF-8"):
         gather([tasks.get("ncbi-disease")], tmp_path / "data", tmp_path / "raw")
 
 

@@ -15,8 +15,7 @@ from click.testing import CliRunner
 from blurb import tasks
 from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
-from blurb.data.examples import leaks, texts, words
-from blurb.data.schema import Example
+from blurb.data.schema import Example, leaks, texts, words
 from blurb.extensions.reports.audit import Corpus, Finding
 from blurb.extensions.reports.audit.alignment import entities, windows
 from blurb.extensions.reports.audit.characters import characters

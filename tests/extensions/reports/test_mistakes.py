@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix
 import blurb
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.messages.errors import BlurbError
 from blurb.results.references import trial
 from tests.cli.in_process import blurb as command

@@ -13,7 +13,7 @@ from blurb import tasks as tasks_
 from blurb.checkpoints import Checkpoint, scratch
 from blurb.checkpoints.references import Place, default_name, locate
 from blurb.checkpoints.terms import published
-from blurb.data.splits import elsewhere, path_of, read_split
+from blurb.data.loading import elsewhere, path_of, read_split
 from blurb.extensions.lab.vocabulary import count, report
 from blurb.learners import is_named
 from blurb.messages.errors import DataError, SettingsError

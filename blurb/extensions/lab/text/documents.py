@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from blurb.extensions.lab.text import pubmed
+from blurb.lines import FileLine, json_object
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import of_system, ordinary
+from blurb.system.sniffing import decode
 
 MOST_LINE = 50_000_000
 """Bytes of a line: a file without line ends is no text, and would fill the memory."""
@@ -58,13 +59,13 @@ def _text(stream: IO[bytes], path: Path) -> Iterator[Document]:
     """Documents separated by blank lines, as in the corpora of BERT."""
     lines: list[str] = []
     size = 0
-    for number, line in _lines(stream, path):
-        if line.strip():
-            lines.append(line.strip())
-            size += len(line)
+    for line, text in _lines(stream, path):
+        if text.strip():
+            lines.append(text.strip())
+            size += len(text)
             if size > MOST_LINE:
                 what = f"a document ends here with more than {MOST_LINE:,} characters."
-                raise DataError(what, path, number, fix="separate documents by blank lines.")
+                raise line.error(what, "separate documents by blank lines.")
         elif lines:
             yield Document("\n".join(lines))
             lines, size = [], 0
@@ -74,20 +75,13 @@ def _text(stream: IO[bytes], path: Path) -> Iterator[Document]:
 
 def _json_lines(stream: IO[bytes], path: Path) -> Iterator[Document]:
     """Objects with `text`, or with `title` and `abstract`; `pmid` beside, if it is known."""
-    for number, line in _lines(stream, path):
-        if not line.strip():
+    for line, text in _lines(stream, path):
+        if not text.strip():
             continue
-        try:
-            row: Any = json.loads(line)
-        except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
-            raise DataError(f"is no JSON ({error}).", path, number) from None
-        parts = [row.get(name) or "" for name in ("title", "abstract", "text")] if isinstance(row, dict) else []
+        row = json_object(text, line)
+        parts = [row.get(name) or "" for name in ("title", "abstract", "text")]
         if not all(isinstance(part, str) for part in parts) or not any(parts):
-            raise DataError("expected an object with `text`, or with `title` and `abstract`.", path, number)
-        try:
-            "".join(parts).encode()
-        except UnicodeEncodeError:
-            raise DataError("half of a surrogate pair is not a character.", path, number) from None
+            raise line.error("expected an object with `text`, or with `title` and `abstract`.")
         yield Document("\n".join(part.strip() for part in parts if part.strip()), str(row.get("pmid") or ""))
 
 
@@ -96,14 +90,12 @@ def _pubmed(stream: IO[bytes], path: Path) -> Iterator[Document]:
         yield Document(text, pmid)
 
 
-def _lines(stream: IO[bytes], path: Path) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE), b""), 1):
-        if len(line) == MOST_LINE:
-            raise DataError(f"has {MOST_LINE:,} bytes without a line end.", path, number)
-        try:
-            yield number, line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(f"is not UTF-8 ({error.reason}).", path, number) from None
+def _lines(stream: IO[bytes], path: Path) -> Iterator[tuple[FileLine, str]]:
+    for number, raw in enumerate(iter(lambda: stream.readline(MOST_LINE), b""), 1):
+        line = FileLine(path, number)
+        if len(raw) == MOST_LINE:
+            raise line.error(f"has {MOST_LINE:,} bytes without a line end.")
+        yield line, decode(raw, path, number)
 
 
 READERS: dict[str, Callable[[IO[bytes], Path], Iterator[Document]]] = {

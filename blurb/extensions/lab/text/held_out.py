@@ -11,9 +11,8 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.data import read_split
-from blurb.data.examples import texts
-from blurb.data.schema import Example
-from blurb.data.splits import path_of
+from blurb.data.loading import path_of
+from blurb.data.schema import Example, texts
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION
 from blurb.extensions.lab.text.documents import Document
 from blurb.extensions.reports.audit import LONG

@@ -8,12 +8,11 @@ from itertools import groupby
 from pathlib import Path
 
 from blurb import tasks
-from blurb.corpora.originals.loading import load_original
+from blurb.corpora.originals import load_original
 from blurb.corpora.releases import MissingRelease
 from blurb.data import read_split
-from blurb.data.examples import texts
-from blurb.data.schema import Example
-from blurb.data.splits import path_of
+from blurb.data.loading import path_of
+from blurb.data.schema import Example, texts
 from blurb.extensions.lab.text.documents import Document
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import DataError
-from blurb.system.files import read_bytes
+from blurb.lines import lines_of
 
 
 def read(path: Path) -> list[str]:
@@ -15,22 +14,12 @@ def read(path: Path) -> list[str]:
 
     :raises DataError: if the file is missing, is not UTF-8, or has no terms
     """
-    try:
-        content = read_bytes(path)
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror or error}).", path) from None
     terms: dict[str, None] = {}
-    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
-        try:
-            text = line.decode("utf-8").strip()
-        except UnicodeDecodeError:
-            raise DataError("the line is not UTF-8", path, number, fix="save the terms as UTF-8, one a line.") from None
+    for line, text in lines_of(path):
         if "\0" in text:
-            raise DataError("the line is not text", path, number, fix="save the terms as UTF-8, one a line.")
-        if text:
-            terms[text] = None
-    if not terms:
-        raise DataError("has no terms; write one a line.", path)
+            raise line.error("the line is not text", "save the terms as UTF-8, one a line.")
+        if text.strip():
+            terms[text.strip()] = None
     return list(terms)
 
 

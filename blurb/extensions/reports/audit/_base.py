@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from blurb.data.examples import group, words
-from blurb.data.schema import Example
+from blurb.data.schema import Example, group, words
 from blurb.inputs.tokenized_split import TokenizedSplit
 from blurb.tasks import Split, Task
 

@@ -6,8 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from blurb.data.examples import texts
-from blurb.data.schema import Example
+from blurb.data.schema import Example, texts
 from blurb.extensions.reports.audit._base import Corpus, Finding
 
 BLANKS = "may not be read as a blank"

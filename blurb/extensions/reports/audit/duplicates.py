@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from blurb.data.examples import answer, group, texts
-from blurb.data.schema import Example
+from blurb.data.schema import Example, answer, group, texts
 from blurb.extensions.reports.audit._base import LONG, Corpus, Finding, ids, long
 from blurb.tasks import Split
 

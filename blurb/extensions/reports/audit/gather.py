@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from blurb.data.loading import TaskData
-from blurb.data.readers._files import decode
-from blurb.data.splits import path_of, read_split
+from blurb.data.loading import TaskData, path_of, read_split
 from blurb.extensions.reports.audit._base import Corpus, Finding
 from blurb.inputs.tokenized_split import Read
 from blurb.messages.errors import BlurbError, DataError
 from blurb.messages.spelling import opt
 from blurb.system.files import read_bytes
+from blurb.system.sniffing import decode
 from blurb.tasks import SPLITS, Split, Task
 
 HEADERS = {"ncbi-disease": r"NCBI(?:train|develop|test)set_corpus\.txt"}

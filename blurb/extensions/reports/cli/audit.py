@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import click
 
 from blurb.cli._made import click_command
-from blurb.corpora.originals.loading import load_original
-from blurb.data.splits import elsewhere
+from blurb.corpora.originals import load_original
+from blurb.data.loading import elsewhere
 from blurb.extensions.reports.audit import audit as examine
 from blurb.extensions.reports.audit.gather import gather
 from blurb.extensions.reports.cli._data import chosen

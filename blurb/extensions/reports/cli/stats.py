@@ -10,7 +10,7 @@ import click
 
 from blurb import records
 from blurb.cli._made import click_command
-from blurb.data.splits import elsewhere, path_of, read_split
+from blurb.data.loading import elsewhere, path_of, read_split
 from blurb.extensions.reports.cli._data import chosen
 from blurb.extensions.reports.plots import input_lengths
 from blurb.extensions.reports.stats import RULE, TABLE_8, measure

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from blurb.extensions.reports.html.model import Ablation
+from blurb.lines import table_of
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.planning import ablations
-from blurb.results import csv_files
+from blurb.results.schema import original
 
 Line = dict[str, str]
 
@@ -31,18 +32,11 @@ def read(folder: Path) -> list[Ablation]:
 
 def _cells(path: Path) -> list[Line]:
     """The lines of an ablation table."""
-    columns, lines = csv_files.read(path)
-    if missing := [column for column in ablations.COLUMNS if column not in columns]:
-        raise DataError(f"not a table of blurb ablate, as columns are missing: {', '.join(missing)}.", path, 1)
+    lines = table_of(path, needed=ablations.COLUMNS, noun="table of blurb ablate").rows
     if not lines:
         raise DataError("the table has no rows.", path)
-    for number, line in lines:
-        if None in line or None in line.values():
-            raise DataError(f"expected {len(columns)} cells.", path, number)
+    for at, line in lines:
         if line["schema"] != str(ablations.SCHEMA):
-            raise DataError(
-                f"schema version {line['schema'] or 'none'}; this version of blurb reads {ablations.SCHEMA}.",
-                path,
-                number,
-            )
-    return [{column: csv_files.original(cell) for column, cell in line.items()} for _, line in lines]
+            what = f"schema version {line['schema'] or 'none'}; this version of blurb reads {ablations.SCHEMA}."
+            raise at.error(what)
+    return [{column: original(cell) for column, cell in line.items()} for _, line in lines]

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.data.examples import texts
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
+from blurb.data.schema import texts
 from blurb.tasks import SPLITS, select
 from tests.data import samples
 

@@ -11,7 +11,7 @@ import pytest
 import blurb
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.data.splits import read_split
+from blurb.data.loading import read_split
 from blurb.results.references import row_of
 from tests.cli.in_process import blurb as command
 from tests.scoring.test_forms import answers
