@@ -18,7 +18,7 @@ from benchmarks.pictures import photograph
 from blurb import formulations, tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
-from blurb.extensions.board import boards, founding
+from blurb.extensions.board import boards
 from blurb.extensions.board.listing import BoardFolder
 from blurb.extensions.reports.html import collect, render
 from blurb.results import from_store
@@ -34,7 +34,7 @@ ROWS = {"tagger-large": 0.1, "tagger-small": 0.3, "tagger-claimed": 0.5}
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        founding.found(folder / "board", "A board", SUITE)
+        boards.found(folder / "board", "A board", SUITE)
         for row, share in ROWS.items():
             for task in tasks.all():
                 units = read_split(task, demo.prepare(), "test")

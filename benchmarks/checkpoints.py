@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from blurb import data, formulations, tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.corpora import demo
 from blurb.learners import building
 from blurb.learners.base import Subset
@@ -42,7 +42,7 @@ class Timed(TrialCheckpoints):
         Timed.size = max(Timed.size, row_contents.size_of(checkpoints.folder_of(self.path)))
 
 
-def measure(source: Source, rows: list[Any], weight_decay: float, folder: Path) -> str:
+def measure(source: ModelSource, rows: list[Any], weight_decay: float, folder: Path) -> str:
     Timed.seconds, Timed.size = [], 0
     task = tasks.get("chemprot")
     changed = {"epochs": 2, "batch_size": 16, "select": "best", "weight_decay": weight_decay}

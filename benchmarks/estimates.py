@@ -25,7 +25,7 @@ from blurb.cost import calibration
 from blurb.cost import model as cost
 from blurb.execution.worker import execute
 from blurb.learners import building
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 from blurb.training import hardware
 
@@ -69,11 +69,11 @@ def checkpoint(folder: Path, like: str, hidden: int, layers: int, heads: int) ->
     return folder
 
 
-def planned(case: Case, folder: str, data: Path, store: Path) -> plan.Planned:
+def planned(case: Case, folder: str, data: Path, store: Path) -> trials.Planned:
     """The one trial of a case."""
     size, name, wanted, settings = case
     precision = hardware.choose_precision(wanted, hardware.choose_device("auto"))
-    request = plan.Request(
+    request = trials.Request(
         sources=[building.resolve(folder, name=size)],
         tasks=[tasks.get(name)],
         protocol=protocol.load(str(QUICK)),
@@ -82,7 +82,7 @@ def planned(case: Case, folder: str, data: Path, store: Path) -> plan.Planned:
         precision=precision,
         overrides=settings,
     )
-    return plan.prepare(request)
+    return trials.prepare(request)
 
 
 def run(case: Case, folder: str, data: Path, store: Path) -> None:

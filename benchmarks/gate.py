@@ -4,7 +4,7 @@
 
 A world is a series of 40 checkpoints against one baseline. Fine-tuned rows: the score of a run is normal around the
 mean of its checkpoint, on one dataset or on thirteen with their score. Probes: yes or no answers to examples that are
-easy or hard for all. What is simulated here with arrays are the decisions of `blurb.regression.in_series`, look by
+easy or hard for all. What is simulated here with arrays are the decisions of `blurb.regression.looks`, look by
 look: tests/regression/test_many_looks.py puts worlds through both and asks for the same answers.
 """
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from blurb import data, formulations, tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.data.schema import Example
 from blurb.learners import building
 from blurb.learners.base import Subset
@@ -28,7 +28,7 @@ HEADS = ("linear", "crf", "bilstm", "bilstm-crf")
 EPOCHS = 3
 
 
-def epoch_seconds(source: Source, task: tasks.Task, train: list[Example], dev: list[Example], head: str) -> float:
+def epoch_seconds(source: ModelSource, task: tasks.Task, train: list[Example], dev: list[Example], head: str) -> float:
     """Seconds of the second epoch and its evaluation."""
     changed = {"lr": 1e-4, "batch_size": 16, "epochs": EPOCHS, "head": head}
     settings = protocol.load("standard").settings(task, changed, source.parameters)

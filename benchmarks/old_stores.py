@@ -18,10 +18,10 @@ from typing import Any
 from blurb import formulations
 from blurb.learners import is_named
 from blurb.messages.errors import StoreError
-from blurb.store import planned_rows, provenance, schema
+from blurb.store import provenance, row_trials, schema
 from blurb.store.index.cache import FOLDER as INDEX
-from blurb.store.planned_rows import PlannedRow
 from blurb.store.record import read_metrics, read_spec
+from blurb.store.row_trials import RowTrials
 from blurb.store.store import OWNERS, Store
 from blurb.store.trial import Configuration, Trial
 from blurb.system.files import file_hash, read_json, write_json
@@ -66,7 +66,7 @@ def convert(root: Path) -> list[Path]:
             _trial(path)
             if _cut_pairs(path):
                 told.append(path.relative_to(root))
-    rows: dict[Path, PlannedRow] = {}
+    rows: dict[Path, RowTrials] = {}
     owners: dict[Path, set[str]] = {}
     for file, content in _row_files(root):
         folder = file.parent
@@ -92,7 +92,7 @@ def convert(root: Path) -> list[Path]:
 
 def _row_files(root: Path) -> list[tuple[Path, dict[str, Any]]]:
     """The files of rows with their content, in the order in which they were read: schema 1 first, then by age."""
-    paths = [path for path in root.glob("*/rows/*.json") if planned_rows.FILE.fullmatch(path.name)]
+    paths = [path for path in root.glob("*/rows/*.json") if row_trials.FILE.fullmatch(path.name)]
     found = [(read_json(path), path.stat().st_mtime, path.name, path) for path in paths]
     if strange := [path for content, *_, path in found if content.get("schema") not in (1, 2)]:
         raise StoreError("no row of before schema 1", where=strange[0])
@@ -100,7 +100,7 @@ def _row_files(root: Path) -> list[tuple[Path, dict[str, Any]]]:
     return [(path, content) for content, *_, path in found]
 
 
-def _rows(folder: Path, content: Mapping[str, Any]) -> list[PlannedRow]:
+def _rows(folder: Path, content: Mapping[str, Any]) -> list[RowTrials]:
     """The rows in a file: of schema 1 one for each tokenizer and recipe among its trials."""
     trials = {task: {int(seed): hash_ for seed, hash_ in seeds.items()} for task, seeds in content["trials"].items()}
     made, families = Configuration(**content["configuration"]), content["families"]
@@ -108,7 +108,7 @@ def _rows(folder: Path, content: Mapping[str, Any]) -> list[PlannedRow]:
     if content["schema"] == 2:
         learner = next((trial.learner for trial in asked.values() if trial), "")
         known = {name: value for name, value in content.items() if name != "schema"}
-        return [PlannedRow(**{"learner": learner, **known, "configuration": made, "trials": trials})]
+        return [RowTrials(**{"learner": learner, **known, "configuration": made, "trials": trials})]
     made = replace(made, note=WORDS.get(made.protocol, made.note))
     kinds = {task: trial and (trial.tokenizer, trial.recipe, trial.learner) for task, trial in asked.items()}
     there = list(dict.fromkeys(kind for kind in kinds.values() if kind))
@@ -116,7 +116,7 @@ def _rows(folder: Path, content: Mapping[str, Any]) -> list[PlannedRow]:
         there = [("", 1, "")]  # what was planned and never begun is nothing yet, and its tokenizer is not known
     mine = {kind: [task for task in trials if (kinds[task] or there[0]) == kind] for kind in there}
     return [
-        PlannedRow(
+        RowTrials(
             content["model"],
             content["weights"],
             kind[0],
@@ -181,5 +181,5 @@ def _clean(root: Path) -> None:
 def _damage(root: Path) -> Iterator[StoreError]:
     """What the readers of today cannot read of the rows."""
     told: list[Any] = []
-    planned_rows.read(Store(root), told.append)
+    row_trials.read(Store(root), told.append)
     yield from told

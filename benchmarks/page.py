@@ -17,11 +17,13 @@ from pathlib import Path
 from blurb import tasks
 from blurb.extensions.reports.html import render
 from blurb.extensions.reports.html.collect import TITLE, board
-from blurb.extensions.reports.html.model import Dataset, DatasetProvenance, Page, PageRow, RowProvenance
+from blurb.extensions.reports.html.model import DatasetProvenance, Page, PageDataset, PageRow, RowProvenance
 from blurb.leaderboard.intervals import averages, of_runs
 from blurb.protocols import protocol
+from blurb.results import groups
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Origin, Row, RowIdentity
+from blurb.results.score import SCORE
 from blurb.store.trial import Configuration
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -44,7 +46,7 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     known = {task: of_runs(task, list(values.values())) for task, values in scores.items()}
     types, score, _ = averages(known)
     datasets = {
-        task: Dataset(
+        task: PageDataset(
             known[task].value,
             scores[task],
             len(seeds),
@@ -64,8 +66,16 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     ]
     facts = [("Weights and configuration", f"{rng.getrandbits(256):064x}"), ("torch", "2.13.0"), ("device", "cpu")]
     provenance = RowProvenance(f"blurb run MODEL --name {name} --data DATA --protocol standard --seeds 5", facts, parts)
-    row = RowScores(
+    identity = RowIdentity(
         name,
+        Configuration("standard", protocol.load("standard").hash, {}, "bf16", "blurb"),
+        "w" * 12,
+        "t" * 12,
+        "baseline" if name.startswith("baseline:") else "encoder",
+        "1",
+    )
+    row = Row(
+        identity,
         {
             task: DatasetScores(
                 task,
@@ -79,13 +89,9 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
             for task in names
         },
         Origin.RESULTS,
-        Configuration("standard", protocol.load("standard").hash, {}, "bf16", "blurb"),
-        "w" * 12,
-        "t" * 12,
-        "baseline" if name.startswith("baseline:") else "encoder",
-        "1",
     )
-    return PageRow(row, "standard bf16", datasets, types, score, provenance)
+    values = {**types, **({} if score is None else {SCORE: score})}
+    return PageRow(row, values, groups.of_row(row), "standard bf16", datasets, provenance)
 
 
 def curve(rng: random.Random, level: float) -> tuple[float, ...]:

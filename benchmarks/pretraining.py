@@ -18,7 +18,7 @@ import torch
 
 from blurb.checkpoints.scratch import SPECIAL
 from blurb.extensions.lab.pretraining import models
-from blurb.extensions.lab.pretraining.inputs import Inputs
+from blurb.extensions.lab.pretraining.inputs import PretrainingInputs
 from blurb.extensions.lab.pretraining.objective import loss
 from blurb.extensions.lab.pretraining.packing import Stream
 from blurb.extensions.lab.pretraining.recipe import Recipe
@@ -69,7 +69,9 @@ def updates(recipe: Recipe) -> tuple[Callable[[], None], Callable[[], None]]:
     tokenizer = BertTokenizerFast(vocab={entry: number for number, entry in enumerate(entries)})
     draws = np.random.default_rng(0).zipf(1.2, size=1_000_000) % (recipe.vocabulary - len(SPECIAL)) + len(SPECIAL)
     every = np.ones(len(draws), dtype=np.bool_)
-    inputs = Inputs(Stream(draws, every, every.astype(np.int64), int(tokenizer.sep_token_id)), recipe, tokenizer)
+    inputs = PretrainingInputs(
+        Stream(draws, every, every.astype(np.int64), int(tokenizer.sep_token_id)), recipe, tokenizer
+    )
     collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=recipe.mask_rate)
     place, bf16 = [0, 0], has_bf16(torch.device("cpu"))
 

@@ -14,9 +14,8 @@ import numpy as np
 
 from blurb import metrics
 from blurb.results.score import dataset_weights
-from blurb.statistics.bootstrap import averaged, difference_variance, spread
+from blurb.statistics.bootstrap import averaged, difference_variance, paired_permutation_test, spread
 from blurb.statistics.clusters import Clusters
-from blurb.statistics.permutation import paired_permutation_test
 
 SIZES = {
     "bc5-chem": (5, 4_797),

@@ -24,7 +24,7 @@ from pathlib import Path
 import torch
 
 from blurb import data, formulations, tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.encoder import EncoderLearner
@@ -85,7 +85,7 @@ def key(rows: list) -> str:
     return f"benchmark {hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]}"
 
 
-def ours(source: Source, task: tasks.Task, rows: list, precision: str, batch_size: int) -> Speed:
+def ours(source: ModelSource, task: tasks.Task, rows: list, precision: str, batch_size: int) -> Speed:
     changed = {"lr": 1e-4, "epochs": EPOCHS, "batch_size": batch_size, "select": "last"}
     settings = protocol.load("standard").settings(task, changed, source.parameters)
     formulation = formulations.bind(task, settings)
@@ -97,7 +97,7 @@ def ours(source: Source, task: tasks.Task, rows: list, precision: str, batch_siz
     return stamps.rate(total), total / seconds_of(lambda: learner.predict(units))
 
 
-def recipe(source: Source, task: tasks.Task, rows: list, precision: str, grouped: bool, batch_size: int) -> Speed:
+def recipe(source: ModelSource, task: tasks.Task, rows: list, precision: str, grouped: bool, batch_size: int) -> Speed:
     """The recipe; it predicts in batches of 64 in the order of the data, sorted by length where it is `grouped`."""
     from transformers import (
         AutoModelForTokenClassification,
@@ -168,9 +168,9 @@ def tokens(learner: EncoderLearner, rows: list) -> int:
     return int(learner.formulation.features(rows, learner.tokenizer, 512).ids.lengths.sum())
 
 
-def variants(precisions: Sequence[str]) -> Mapping[str, Callable[[Source, tasks.Task, list, int], Speed]]:
+def variants(precisions: Sequence[str]) -> Mapping[str, Callable[[ModelSource, tasks.Task, list, int], Speed]]:
     """Name -> measurement of a source, task, rows and batch size."""
-    named: dict[str, Callable[[Source, tasks.Task, list, int], Speed]] = {}
+    named: dict[str, Callable[[ModelSource, tasks.Task, list, int], Speed]] = {}
     for precision in precisions:
         named[f"recipe {precision}"] = partial(_recipe, precision=precision, grouped=False)
         if precision != "fp32":
@@ -179,11 +179,11 @@ def variants(precisions: Sequence[str]) -> Mapping[str, Callable[[Source, tasks.
     return named
 
 
-def _recipe(source: Source, task: tasks.Task, rows: list, batch_size: int, precision: str, grouped: bool) -> Speed:
+def _recipe(source: ModelSource, task: tasks.Task, rows: list, batch_size: int, precision: str, grouped: bool) -> Speed:
     return recipe(source, task, rows, precision, grouped, batch_size)
 
 
-def _ours(source: Source, task: tasks.Task, rows: list, batch_size: int, precision: str) -> Speed:
+def _ours(source: ModelSource, task: tasks.Task, rows: list, batch_size: int, precision: str) -> Speed:
     return ours(source, task, rows, precision, batch_size)
 
 

@@ -25,9 +25,9 @@ from blurb.heads import heads, poolings
 from blurb.learners import row_name
 from blurb.lines import head_of, table_of
 from blurb.messages.errors import BlurbError, StoreError
-from blurb.results import from_store, leaderboard_csv, plans, results_csv, tables
+from blurb.results import dataset_cells, from_store, leaderboard_csv, results_csv, tables
 from blurb.results.references import of_file
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, original
 from blurb.results.schema import write as write_lines
 from blurb.store import schema as of_stores
@@ -91,7 +91,7 @@ def proven(before: Mapping[tuple[str, ...], float], root: Path) -> int:
     return len(before)
 
 
-def table(path: Path, known: Sequence[RowScores]) -> str:
+def table(path: Path, known: Sequence[Row]) -> str:
     """Converts a table; returns what is said of it.
 
     :param known: rows of the stores, for tables of schema 3
@@ -152,14 +152,14 @@ def _runs(path: Path, old: Sequence[Line]) -> list[Line]:
                 raise StoreError(f"{column} {name} is a plug-in, of which the table has no hash", where=path)
         added = {"learner": row_name(line["weights"]), "plan": "", "plugins": "", "eval_seed": ""}
         new.append({**added, **line, "schema": SCHEMA})
-    rows = {row.identity: plans.text(row) for row in results_csv.of_lines(new)}
+    rows = {row.primary_key: dataset_cells.text(row) for row in results_csv.of_lines(new)}
     return [{**line, "plan": line["plan"] or rows[tuple(line[name] for name in KEY)]} for line in new]
 
 
 def _leaderboard(path: Path, old: Sequence[Line]) -> list[Line]:
     """Lines of schemas 4 to 7; what rows lack comes from the long table beside this one."""
     beside = tables.results_beside(path)
-    rows = {row.identity: leaderboard_csv.line_of(row) for row in of_file(beside)} if beside.is_file() else {}
+    rows = {row.primary_key: leaderboard_csv.line_of(row) for row in of_file(beside)} if beside.is_file() else {}
     new = []
     for line in old:
         whole = {"learner": "" if line["source"] else row_name(line["weights"]), **line, "schema": SCHEMA}
@@ -172,7 +172,7 @@ def _leaderboard(path: Path, old: Sequence[Line]) -> list[Line]:
     return new
 
 
-def _of_store(path: Path, old: Sequence[Line], known: Sequence[RowScores]) -> list[Line]:
+def _of_store(path: Path, old: Sequence[Line], known: Sequence[Row]) -> list[Line]:
     """The lines of today for those of schema 3, by their store."""
     wanted = {tuple(line[name] for name in NAMES) for line in old}
     with tempfile.TemporaryDirectory() as folder:

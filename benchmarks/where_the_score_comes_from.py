@@ -15,7 +15,7 @@ from blurb.results import published
 from blurb.results.comparison import compare_rows
 from blurb.results.decomposition import Decomposition, binomial_error, decompose
 from blurb.results.references import row_of
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.results.score import dataset_weights
 
 TEMPLATE = Path(__file__).with_suffix(".md.jinja")
@@ -25,7 +25,7 @@ BESIDE = ("BioBERT", "PubMedBERT PubMed+PMC", "PubMedBERT adversarial")
 """Rows that are compared as well, and are no variant in one choice alone."""
 
 
-def pubmedbert() -> RowScores:
+def pubmedbert() -> Row:
     """The row of the paper's Table 6."""
     return row_of("published:PubMedBERT (gu2021)", "runs")
 

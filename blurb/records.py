@@ -12,7 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints, is_typeddict
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints, is_typeddict
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -82,3 +85,19 @@ def _plain(kind: Any, value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return str(value) if isinstance(value, Path) else dict(value) if isinstance(value, Mapping) else value
+
+
+class Tabular:
+    """A result that a notebook shows as a table."""
+
+    def to_pandas(self) -> DataFrame:
+        """The table."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return html_of(self.to_pandas())
+
+
+def html_of(table: DataFrame) -> str:
+    """A table for a notebook."""
+    return str(table.to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))

@@ -41,7 +41,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True)
-class Entry:
+class PluginEntry:
     """The location of a plug-in, `module:attribute`, and its distribution."""
 
     name: str
@@ -105,7 +105,7 @@ class Registry(Generic[T]):
         """What a person typed: `name.py:Object` -> path of the file, `package.module:Object` -> None."""
 
     @cached_property
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, PluginEntry]:
         """All entries by name, without those of `faults`, of which a note tells."""
         for fault in self.faults.values():
             notify(fault)
@@ -117,8 +117,8 @@ class Registry(Generic[T]):
         return self._sorted_out[1]
 
     @cached_property
-    def _sorted_out(self) -> tuple[dict[str, Entry], dict[str, str]]:
-        entries: dict[str, Entry] = {}
+    def _sorted_out(self) -> tuple[dict[str, PluginEntry], dict[str, str]]:
+        entries: dict[str, PluginEntry] = {}
         faults: dict[str, str] = {}
         for entry in self._discover():
             if entry.is_missing:
@@ -147,15 +147,15 @@ class Registry(Generic[T]):
             if not module.ispkg and not module.name.startswith("_")
         }
 
-    def _discover(self) -> Iterator[Entry]:
-        yield from (Entry(name, target, "blurb") for name, target in self.built_in.items())
+    def _discover(self) -> Iterator[PluginEntry]:
+        yield from (PluginEntry(name, target, "blurb") for name, target in self.built_in.items())
         for point in _installed(self.group):
             target = point.value.partition("[")[0].strip()  # without extras
             source = point.dist.name if point.dist else "an entry point"
-            yield Entry(point.name, target, "blurb" if source == DISTRIBUTION else source)
+            yield PluginEntry(point.name, target, "blurb" if source == DISTRIBUTION else source)
 
     @property
-    def missing(self) -> dict[str, Entry]:
+    def missing(self) -> dict[str, PluginEntry]:
         """What an extension brings that was deleted here, by name."""
         return {entry.name: entry for entry in self._discover() if entry.is_missing}
 

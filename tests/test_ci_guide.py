@@ -18,6 +18,7 @@ from blurb.corpora import demo
 from blurb.results import from_store, results_csv
 from blurb.store.store import Store
 from tests.conftest import ROOT
+from tests.results import invented
 from tests.results.played import CONFIGURATION, play
 
 yaml = pytest.importorskip("yaml")
@@ -97,7 +98,11 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     quick = next(row for row in from_store.read(store) if row.model == "BASELINE")
     results_csv.write(
         tmp_path / "baseline" / "results.csv",
-        [replace(quick, configuration=replace(quick.configuration, protocol="standard", protocol_hash="1" * 64))],
+        [
+            invented.named(
+                quick, configuration=replace(quick.configuration, protocol="standard", protocol_hash="1" * 64)
+            )
+        ],
     )
     return tmp_path
 

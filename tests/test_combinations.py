@@ -24,7 +24,7 @@ from blurb.inputs.tagging import SCHEMES
 from blurb.inputs.words import POOLINGS
 from blurb.learners import building
 from blurb.messages.errors import SettingsError
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 
 AXES = {
@@ -110,7 +110,7 @@ def planned(
     small = {"epochs": 1, "batch_size": 2, "max_train": 2, "max_eval": 2, "max_length": 64}
 
     def job(task: str, combination: Combination) -> Job:
-        request = plan.Request(
+        request = trials.Request(
             sources=[source],
             tasks=[tasks.get(task)],
             protocol=protocol.load("smoke"),
@@ -123,7 +123,7 @@ def planned(
             suite="demo",
             raw=folder,
         )
-        return plan.job(request, source, tasks.get(task), seed=1)
+        return trials.job(request, source, tasks.get(task), seed=1)
 
     return job
 

@@ -73,3 +73,12 @@ def test_values_that_live_for_long_have_a_noun_as_name() -> None:
     assert [
         f"{place}: {one.name}" for place, tree in trees() for one in weight.functions(tree) if lives_longer(one)
     ] == []
+
+
+def test_no_class_name_means_two_things() -> None:
+    places: dict[str, list[str]] = {}
+    for place, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(place)
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

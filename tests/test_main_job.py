@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from blurb import data, formulations, tasks
-from blurb.checkpoints import Source, scratch
+from blurb.checkpoints import ModelSource, scratch
 from blurb.corpora import demo
 from blurb.execution.engines import here
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 from blurb.results import tables
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.store.store import Store
 
 ALL = [task.name for task in tasks.all() if task.paper_order]
@@ -26,7 +26,7 @@ FEW = ["bc2gm", "ebm-pico", "ddi", "biosses", "hoc", "bioasq"]
 
 
 @pytest.fixture(scope="module")
-def source() -> Source:
+def source() -> ModelSource:
     return building.resolve(str(scratch.build("scratch:tiny", demo.prepare())), name="scratch:tiny")
 
 
@@ -36,18 +36,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def row(source: Source, folder: Path) -> RowScores:
+def row(source: ModelSource, folder: Path) -> Row:
     return _run(source, [tasks.get(name) for name in FEW], folder)
 
 
 @pytest.fixture(scope="module")
-def whole(row: RowScores, source: Source, folder: Path) -> RowScores:
+def whole(row: Row, source: ModelSource, folder: Path) -> Row:
     """The row that `make demo` makes."""
     return _run(source, tasks.all(), folder)
 
 
-def _run(source: Source, chosen: Sequence[tasks.Task], folder: Path) -> RowScores:
-    request = plan.Request(
+def _run(source: ModelSource, chosen: Sequence[tasks.Task], folder: Path) -> Row:
+    request = trials.Request(
         sources=[source],
         tasks=chosen,
         protocol=protocol.load("demo"),
@@ -57,14 +57,14 @@ def _run(source: Source, chosen: Sequence[tasks.Task], folder: Path) -> RowScore
         device="cpu",
         suite="demo",
     )
-    outcomes = plan.run([plan.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
+    outcomes = trials.run([trials.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
     assert [outcome.message for outcome in outcomes if outcome.status not in ("done", "already done")] == []
     (result,) = tables.rebuild(Store(folder / "runs"), folder / "leaderboard.csv")
     return result
 
 
 @pytest.mark.slow
-def test_the_demo_has_a_complete_score(whole: RowScores) -> None:
+def test_the_demo_has_a_complete_score(whole: Row) -> None:
     assert whole.complete
     assert whole.score is not None
     assert whole.data == "synthetic"
@@ -73,17 +73,17 @@ def test_the_demo_has_a_complete_score(whole: RowScores) -> None:
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", FEW)
-def test_a_task_is_learned_and_not_trivial(row: RowScores, name: str) -> None:
+def test_a_task_is_learned_and_not_trivial(row: Row, name: str) -> None:
     _check_learned(row, name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(ALL) - set(FEW)))
-def test_so_are_the_others(whole: RowScores, name: str) -> None:
+def test_so_are_the_others(whole: Row, name: str) -> None:
     _check_learned(whole, name)
 
 
-def _check_learned(row: RowScores, name: str) -> None:
+def _check_learned(row: Row, name: str) -> None:
     (score,), majority = row.values(name), row.datasets[name].majority()
     assert majority is not None
     assert majority + 10 <= score < 97
@@ -93,9 +93,7 @@ def _check_learned(row: RowScores, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "column"), [("ddi", "label"), ("hoc", "labels"), ("bc5-chem", "tags"), ("bioasq", "label")]
 )
-def test_permuted_labels_teach_nothing(
-    source: Source, whole: RowScores, name: str, column: str, tmp_path: Path
-) -> None:
+def test_permuted_labels_teach_nothing(source: ModelSource, whole: Row, name: str, column: str, tmp_path: Path) -> None:
     """Trained on labels that were dealt out anew, a model falls to what needs no reading."""
     task = tasks.get(name)
     content = data.load(task, demo.prepare())

@@ -16,7 +16,7 @@ from blurb.cli import cli
 from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol
 from blurb.results.references import of_table
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.store.fakes import finish, row, trial
 

@@ -12,7 +12,7 @@ from blurb.learners.frozen.probe import ProbeLearner
 from blurb.messages.errors import TrainingError
 from blurb.results import from_store
 from blurb.results.leaderboard_csv import read_lines
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 
 RUN = ("run", "scratch:tiny", "--suite", "demo", "--protocol", "probe", "--device", "cpu", "--precision", "fp32")

@@ -11,7 +11,7 @@ import pytest
 
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.checkpoints import build
 

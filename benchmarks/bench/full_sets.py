@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.throughput import key, wait
 from blurb import data, formulations, tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.encoder import EncoderLearner
@@ -24,13 +24,13 @@ TASKS = ("ncbi-disease", "gad", "biosses", "pubmedqa")
 BATCH = 16
 
 
-def learner_of(source: Source, task: tasks.Task, precision: str, **changed: Any) -> EncoderLearner:
+def learner_of(source: ModelSource, task: tasks.Task, precision: str, **changed: Any) -> EncoderLearner:
     """The encoder with the settings of `standard` and changes of them."""
     settings = protocol.load("standard").settings(task, changed, source.parameters)
     return EncoderLearner(source, formulations.bind(task, settings), "auto", precision)  # type: ignore[arg-type]
 
 
-def trained(source: Source, task: tasks.Task, train: list[Any], dev: list[Any], precision: str) -> EncoderLearner:
+def trained(source: ModelSource, task: tasks.Task, train: list[Any], dev: list[Any], precision: str) -> EncoderLearner:
     """A learner after an epoch on some examples; kernels are then chosen and memory is there."""
     learner = learner_of(source, task, precision, batch_size=BATCH, epochs=1, select="last", max_updates=0)
     learner.fit(Subset(train, ""), Subset(dev, ""), 1, lambda *_: None)
@@ -59,7 +59,7 @@ def measure(
     return {name: _set(source, tasks.get(name), folder, precision, count) for name in names}
 
 
-def _set(source: Source, task: tasks.Task, folder: Path, precision: str, count: int | None) -> dict[str, float]:
+def _set(source: ModelSource, task: tasks.Task, folder: Path, precision: str, count: int | None) -> dict[str, float]:
     splits = {name: rows.to_list()[:count] for name, rows in data.load(task, folder).splits.items()}
     trained(source, task, splits["train"][: 4 * BATCH], splits["dev"][:BATCH], precision)
     learner = learner_of(

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.scale import store
 from blurb import tasks
-from blurb.checkpoints import Source, scratch
+from blurb.checkpoints import ModelSource, scratch
 from blurb.corpora import demo
 from blurb.execution.engine import Engine, Launch
 from blurb.execution.engines import here, local
@@ -25,8 +25,8 @@ from blurb.execution.job_queue import TrialProgress
 from blurb.extensions.clusters import ray, slurm
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.planning import plan
-from blurb.planning.plan import Planned, Request
+from blurb.planning import trials
+from blurb.planning.trials import Planned, Request, prepare
 from blurb.protocols import protocol
 
 SEEDS = 5
@@ -72,7 +72,7 @@ def replaced(place: Any, name: str, value: object) -> Iterator[None]:
 
 def run(planned: Planned, runner: Engine) -> list[TrialOutcome]:
     """As `blurb run` does it, without display and tables."""
-    return plan.run([planned], runner, lambda outcome: None, lambda job, news: None)
+    return trials.run([planned], runner, lambda outcome: None, lambda job, news: None)
 
 
 class Idle:
@@ -81,7 +81,7 @@ class Idle:
     tracking: Any = None
     facts: Mapping[str, Any] = {}
 
-    def __init__(self, source: Source, formulation: Any, *rest: object) -> None:
+    def __init__(self, source: ModelSource, formulation: Any, *rest: object) -> None:
         self.formulation = formulation
 
     def fit(self, *data: object) -> list[dict[str, Any]]:
@@ -93,9 +93,9 @@ class Idle:
 
 def plan_and_run(folder: Path, trials: int) -> Figures:
     """Planning, and a run whose trials take no time and leave nothing but their rows."""
-    plan.prepare(request(folder / "runs", 1))  # loads what is loaded once
+    prepare(request(folder / "runs", 1))  # loads what is loaded once
     asked, before = request(folder / "runs", trials), memory()
-    planned, planning = timed(lambda: plan.prepare(asked))
+    planned, planning = timed(lambda: prepare(asked))
     count = len(planned.final)
     with replaced(local, "execute", idle):
         _, running = timed(lambda: run(planned, here()))
@@ -110,7 +110,7 @@ def plan_and_run(folder: Path, trials: int) -> Figures:
 
 def through_slurm(folder: Path, trials: int) -> Figures:
     """Parts, sweep and script of Slurm's jobs."""
-    planned = plan.prepare(request(folder / "slurm", trials))
+    planned = prepare(request(folder / "slurm", trials))
     jobs = [replace(job, predicted=SECONDS) for job in planned.final]
     engine = slurm.SlurmEngine(Launch(shown=True))
     _, seconds = timed(lambda: engine.run(jobs, lambda one: None, lambda *news: None))
@@ -119,7 +119,7 @@ def through_slurm(folder: Path, trials: int) -> Figures:
 
 def through_ray(folder: Path, trials: int) -> Figures:
     """A task of Ray for each trial, of no length: seconds that pass, as most of them are those of Ray's processes."""
-    planned = plan.prepare(request(folder / "ray", trials))
+    planned = prepare(request(folder / "ray", trials))
     with replaced(ray, "run_one", nothing):
         start = time.perf_counter()
         outcomes = run(planned, ray.RayEngine(Launch(), gpus=0))
@@ -134,13 +134,13 @@ def nothing(folder: str, index: int, cpus: float, code: str) -> tuple[str, float
 
 def filled(folder: Path, trials: int) -> Figures:
     """Writes the trials of the plan."""
-    store.fill(plan.prepare(request(folder / "runs", trials)))
+    store.fill(prepare(request(folder / "runs", trials)))
     return {}
 
 
 def passed_over(folder: Path, trials: int) -> Figures:
     """The same command when all is done: every trial is looked at, and passed over."""
-    planned = plan.prepare(request(folder / "runs", trials))
+    planned = prepare(request(folder / "runs", trials))
     outcomes, seconds = timed(lambda: run(planned, here()))
     assert {outcome.status for outcome in outcomes} == {"already done"}
     return {"passing_over_ms": 1000 * seconds / len(outcomes), "passing_over_mb": memory()}
@@ -148,7 +148,7 @@ def passed_over(folder: Path, trials: int) -> Figures:
 
 def worked(folder: Path, trials: int) -> Figures:
     """Trials of a learner of no cost through the worker into a store: seconds that pass, as it waits for the disk."""
-    planned = plan.prepare(request(folder / "worked", min(trials, WORKED), real=True))
+    planned = prepare(request(folder / "worked", min(trials, WORKED), real=True))
     with replaced(building, "learner", Idle):
         run(replace(planned, final=planned.final[:WARM]), here())
         rest = planned.final[WARM:]

@@ -12,7 +12,7 @@ from typing import Any
 from blurb import formulations
 from blurb.execution.job import Job
 from blurb.inputs import tagging
-from blurb.planning.plan import Planned
+from blurb.planning.trials import Planned
 from blurb.store import rescore
 from blurb.store.provenance import Provenance
 from blurb.store.record import write_predictions

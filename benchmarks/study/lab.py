@@ -19,8 +19,8 @@ from benchmarks.study import RESULTS
 from benchmarks.study.agreement import Agreement, Scores, agreement
 from blurb.extensions.lab.study import parts, spec
 from blurb.extensions.series.curves import losses
-from blurb.results import gathered
-from blurb.results.row_scores import RowScores
+from blurb.leaderboard import sources
+from blurb.results.row import Row
 from blurb.system.files import write_whole
 
 LAB = RESULTS.parent / "lab"
@@ -29,14 +29,14 @@ COLUMNS = ("family", "dataset", "protocol", "measure", "encoders", "pairs", "rig
 REFERENCE = "quick"
 ASKED = (("sketch", "score"), ("probe", "score"), ("quick", "loss"), ("sketch", "loss"))
 ENOUGH = 3
-Rows = Mapping[str, Mapping[str, RowScores]]
+Rows = Mapping[str, Mapping[str, Row]]
 """Protocol -> encoder -> its row."""
 
 
 def checkpoints(path: Path) -> Rows:
     """The rows of a table of results."""
-    rows: dict[str, dict[str, RowScores]] = {}
-    for row in gathered.read(None, [path]):
+    rows: dict[str, dict[str, Row]] = {}
+    for row in sources.read(None, [path]):
         rows.setdefault(row.configuration.protocol.partition("@")[0], {})[row.model] = row
     return rows
 
@@ -47,7 +47,7 @@ def variants(folder: Path) -> Rows:
     return {protocol: parts.rows(folder, study, protocol) for protocol in study.protocols}
 
 
-def by_measure(row: RowScores, task: str, measure: str) -> list[float]:
+def by_measure(row: Row, task: str, measure: str) -> list[float]:
     """A value for each run, upwards where better."""
     return row.values(task) if measure == "score" else [-value for value in losses(row, task)]
 
@@ -70,7 +70,7 @@ def lines(family: str, rows: Rows) -> Iterator[dict[str, object]]:
         yield dict(zip(COLUMNS, (family, "all", protocol, measure, "", *sums, ""), strict=True))
 
 
-def _scores(rows: Mapping[str, RowScores], task: str, measure: str) -> Scores:
+def _scores(rows: Mapping[str, Row], task: str, measure: str) -> Scores:
     found = {name: by_measure(row, task, measure) for name, row in rows.items() if task in row.datasets}
     return {name: values for name, values in found.items() if values}
 

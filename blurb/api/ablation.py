@@ -11,7 +11,7 @@ from blurb import fields, formulations, tasks
 from blurb.api.running import announced, run_trials
 from blurb.messages.errors import SettingsError, Tell, tell_damage
 from blurb.messages.spelling import opt
-from blurb.planning import ablations, plan, preflight
+from blurb.planning import ablations, preflight, trials
 from blurb.planning.options import AblateOptions
 from blurb.planning.request import check_writable, typed_settings
 from blurb.results import from_store
@@ -20,8 +20,8 @@ from blurb.store.store import Store
 if TYPE_CHECKING:
     from blurb.execution.job import Job, TrialOutcome
     from blurb.planning.ablations import Grid
-    from blurb.planning.plan import Planned, Request
-    from blurb.results.row_scores import RowScores
+    from blurb.planning.trials import Planned, Request
+    from blurb.results.row import Row
     from blurb.tasks import Task
     from blurb.terminal.output import Picture
 
@@ -86,7 +86,7 @@ def _plan(
     request = preflight.resolved(options, chosen, common, {**options.shorthands, **of_axis})
     requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
 
-    planned = [plan.prepare(request) for request in requests]
+    planned = [trials.prepare(request) for request in requests]
     _check_cells_differ(grid, [cell.final for cell in planned])
     return requests, planned
 
@@ -131,7 +131,7 @@ def _write_tables(
     return lines, ablations.write(grid, lines, out, caption)
 
 
-def _results(requests: list[Request], tell: Tell = tell_damage) -> list[RowScores | None]:
+def _results(requests: list[Request], tell: Tell = tell_damage) -> list[Row | None]:
     """The row of each request in the store, None if it has none."""
     rows = from_store.read(Store(requests[0].store), tell)
     cells = []

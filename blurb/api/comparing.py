@@ -14,15 +14,14 @@ from blurb import records, regression
 from blurb.messages.errors import ErrorCollector, item_of
 from blurb.options import Argument, Option
 from blurb.planning.options import ACROSS, OUTPUT
-from blurb.records import columns
-from blurb.regression.in_series import decide_in_series
-from blurb.regression.reading import read_rules
-from blurb.regression.rules import RULES, Rules
+from blurb.records import Tabular, columns
+from blurb.regression.looks import decide_in_series
+from blurb.regression.rules import RULES, Rules, read_rules
 from blurb.results import comparability
-from blurb.results.comparison import Line, compare_rows
+from blurb.results.comparison import ComparisonLine, compare_rows
 from blurb.results.decomposition import PartLine, decompose
-from blurb.results.references import Row, row_of, rows_of
-from blurb.results.row_scores import RowScores
+from blurb.results.references import RowReference, row_of, rows_of
+from blurb.results.row import Row
 from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
@@ -38,7 +37,12 @@ ROW = Argument(complete="rows_anywhere")
 
 
 def compare(
-    first: Row, other: Row, *, split: ScoredSplit = "test", output: Path | str = "runs", runs_only: bool = False
+    first: RowReference,
+    other: RowReference,
+    *,
+    split: ScoredSplit = "test",
+    output: Path | str = "runs",
+    runs_only: bool = False,
 ) -> Comparison:
     """Compares two rows dataset by dataset: which differences are more than chance?
 
@@ -52,14 +56,14 @@ def compare(
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Tabular):
     """The differences of two rows, the first minus the other.
 
     :param lines: each dataset, then task types and score
     """
 
-    first: RowScores
-    other: RowScores
+    first: Row
+    other: Row
     split: ScoredSplit
     lines: tuple[ScoreComparison, ...]
 
@@ -89,15 +93,12 @@ class Comparison:
         """One line per dataset: both means, the difference with its 95 % interval, p (corrected by Holm), a verdict."""
         from pandas import DataFrame
 
-        return DataFrame(self.table(level), columns=columns(Line))
+        return DataFrame(self.table(level), columns=columns(ComparisonLine))
 
     def __repr__(self) -> str:
         verdicts = Counter(line.verdict(0.05) for line in self.lines)
         found = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to compare"
         return f"<Comparison of {self.first.name} with {self.other.name}, {self.split}: {found}>"
-
-    def _repr_html_(self) -> str:
-        return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
 
     def table(self, level: float = 0.05) -> list[tuple[Any, ...]]:
         """The cells of each line, as in `comparison.Line`; None where nothing is known."""
@@ -125,9 +126,10 @@ class Comparison:
 
 
 def check(
-    candidate: Annotated[Row, ROW],
+    candidate: Annotated[RowReference, ROW],
     baseline: Annotated[
-        Row, Option(help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].", complete="rows_anywhere")
+        RowReference,
+        Option(help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].", complete="rows_anywhere"),
     ],
     rules: Annotated[
         Path | str | Rules | None, Option(help="TOML file of the rules.  [default: blurb-check.toml, if it exists]")

@@ -18,7 +18,7 @@ from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import in_python
 from blurb.planning.named_models import LoadedModel, LoadedTokenizer
 from blurb.results.references import HasRows
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.system.files import of_system
 
 P = ParamSpec("P")
@@ -37,7 +37,7 @@ TYPES: Mapping[Any, tuple[str, Any]] = {
     Mapping: ("a mapping", Mapping),
     collections.abc.Callable: ("a function", Callable),
     Sized: ("a table", Sized),
-    RowScores: ("a row", RowScores),
+    Row: ("a row", Row),
     HasRows: ("results with one row", HasRows),
     LoadedModel: ("a loaded model", LoadedModel),
     LoadedTokenizer: ("a loaded tokenizer", LoadedTokenizer),

@@ -23,7 +23,7 @@ from blurb.messages.errors import BlurbError
 from blurb.protocols import protocol
 
 if TYPE_CHECKING:
-    from blurb.checkpoints import Source
+    from blurb.checkpoints import ModelSource
     from blurb.inputs.tokenizer import Tokenizer
     from blurb.tasks import Task
 
@@ -153,7 +153,7 @@ def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]
         yield f"Unknown tokens in {len(unknown)} of the probes: {', '.join(unknown)}."
 
 
-def _of_encoder(source: Source, tokenizer: Tokenizer, encoder: Any) -> Iterator[str]:
+def _of_encoder(source: ModelSource, tokenizer: Tokenizer, encoder: Any) -> Iterator[str]:
     folder = Path(source.location)
     yield from (f"{problem.what} {problem.fix}" for problem in checkpoint.silent(folder, tokenizer, encoder))
     if source.checkpoint.is_causal:
@@ -182,7 +182,7 @@ def _leaves_segments_out(tokenizer: Tokenizer, encoder: Any) -> bool:
     return any(tokenizer.inner("a", "b", return_token_type_ids=True)["token_type_ids"])
 
 
-def _try(source: Source, task: Task, settings: Mapping[str, Any], folder: Path) -> SmokeTest:
+def _try(source: ModelSource, task: Task, settings: Mapping[str, Any], folder: Path) -> SmokeTest:
     """One step of training and a prediction, on synthetic examples."""
     from blurb.learners.finetuning.encoder import EncoderLearner
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from blurb import tasks
 from blurb.messages.errors import DataError, SettingsError
+from blurb.records import html_of
 from blurb.results import from_store, leaderboard_csv
 from blurb.results.references import of_file, pick, trial_of
 from blurb.store.record import PREDICTIONS, read_predictions
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from blurb.execution.job import TrialOutcome
     from blurb.regression import Decision
-    from blurb.results.row_scores import RowScores
+    from blurb.results.row import Row
     from blurb.tasks import Split
 
 FIRST = ("model", "protocol", "score", TWELVE, *TYPES)
@@ -32,7 +33,7 @@ TIDY = ("model", "configuration", "task", "seed", "split", "metric", "value")
 class Results:
     """Rows; in a notebook a table of their means, and of the datasets that are in none.
 
-    :param rows: each a model under one configuration, see `blurb.results.row_scores.RowScores`
+    :param rows: each a model under one configuration, see `blurb.results.row.Row`
     :param path: the store or table that they are of
     :param failed: of `blurb.run`: the trials that failed, with the reason in `message`
     :param decisions: of `blurb.run(check=...)`: a decision a row, if no trial failed
@@ -40,11 +41,11 @@ class Results:
     :param submitted: of `blurb.run`: the trials that other machines will run, with the place in `message`
     """
 
-    rows: tuple[RowScores, ...]
+    rows: tuple[Row, ...]
     path: Path
     failed: tuple[TrialOutcome, ...] = ()
     decisions: tuple[Decision, ...] = field(default=())
-    others: tuple[RowScores, ...] = ()
+    others: tuple[Row, ...] = ()
     submitted: tuple[TrialOutcome, ...] = ()
 
     def __len__(self) -> int:
@@ -126,7 +127,7 @@ class Results:
             (row.name, *map(types.get, tasks.TYPES), row.score, *map(means.get, alone)) for row, means, types in figures
         ]
         frame = DataFrame(lines, columns=columns).astype(dict.fromkeys(columns[1:], float))
-        return str(frame.to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
+        return html_of(frame)
 
 
 def load_results(path: Path | str = "runs") -> Results:

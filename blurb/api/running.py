@@ -23,7 +23,7 @@ from blurb.cost import model
 from blurb.cost.budget import choose_protocol
 from blurb.execution import engines
 from blurb.messages.errors import BlurbError, Tell, UnknownName, safe_message, tell_damage
-from blurb.planning import plan, preflight
+from blurb.planning import preflight, trials
 from blurb.planning.named_models import NamedModel
 from blurb.planning.options import Given, Keep, RunOptions, Tokenizer
 from blurb.planning.quick_checks import left_out, warnings_of
@@ -31,11 +31,10 @@ from blurb.planning.run_file import with_file
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.regression.rules import Rules
 from blurb.results import tables
-from blurb.results.references import Row
+from blurb.results.references import RowReference
 from blurb.store.store import Store
 from blurb.terminal import estimate
-from blurb.terminal.estimate import show_budget
-from blurb.terminal.planned import list_trials
+from blurb.terminal.estimate import list_trials, show_budget
 from blurb.terminal.progress import Display
 
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
     from blurb.cost.model import Estimate
     from blurb.execution.engine import Engine
     from blurb.execution.job import Job, TrialOutcome
-    from blurb.planning.plan import Planned, Request
-    from blurb.results.row_scores import RowScores
+    from blurb.planning.trials import Planned, Request
+    from blurb.results.row import Row
 
 
 def execute(options: RunOptions) -> Results:
@@ -66,7 +65,7 @@ def _executed(options: RunOptions) -> Results:
     store, leaderboard = Store(request.store), engine.launch.leaderboard
     assert leaderboard is not None
 
-    def rebuild(tell: Tell = tell_damage) -> list[RowScores]:
+    def rebuild(tell: Tell = tell_damage) -> list[Row]:
         return tables.rebuild(store, leaderboard, tell)
 
     preflight.check_engine_is_there(planned, engine)
@@ -112,7 +111,7 @@ def run_trials(
                     write()
 
         on_progress = display.on_progress if display is not None else lambda job, news: None
-        outcomes = plan.run(planned, engine or engines.here(request.jobs), finished, on_progress)
+        outcomes = trials.run(planned, engine or engines.here(request.jobs), finished, on_progress)
     for outcome in outcomes if request.progress else ():
         if outcome.status == "failed":
             which = f"{name(outcome.job) or outcome.job.source.name} on {outcome.job.trial.task}"
@@ -164,7 +163,7 @@ def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine 
 def _plan(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
     """The trials, announced with their cost; with a budget those of the protocol that fits."""
     if request.budget is None:
-        planned = [plan.prepare(request)]
+        planned = [trials.prepare(request)]
         if not request.dry_run:  # a calibration takes seconds, and would be for nothing
             preflight.check_engine_is_there(planned, engine)
         return announced(planned, engine=engine)
@@ -238,7 +237,7 @@ def run(
     print_script: bool = False,
     output: Path | str = "runs",
     leaderboard: Path | str | None = None,
-    check: Row | None = None,
+    check: RowReference | None = None,
     rules: Path | str | Rules | None = None,
     across: Sequence[str] = (),
     progress: bool = True,

@@ -11,17 +11,16 @@ from pathlib import Path
 
 from blurb import names
 from blurb.execution import row_edits
-from blurb.learners import row_name, saved_models
+from blurb.learners import saved_models
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, tell_damage
 from blurb.messages.spelling import opt
 from blurb.names import by_number
 from blurb.results import tables
 from blurb.results.references import RowName, of_file, pick, unknown
-from blurb.results.row_scores import Origin, RowScores, labelled
-from blurb.store import planned_rows as row_files
-from blurb.store import row_contents
-from blurb.store.planned_rows import PlannedRow
+from blurb.results.row import Origin, Row, RowIdentity, labelled
+from blurb.store import row_contents, row_trials
 from blurb.store.row_contents import TrialState
+from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 
 
@@ -33,7 +32,7 @@ class StoredRow:
     """
 
     name: str
-    planned: PlannedRow
+    planned: RowTrials
     store: Store
 
     @cached_property
@@ -63,8 +62,8 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
     """
     if not store.root.is_dir():
         raise StoreError(f"There is no store at {store.root}", fix=f"check {opt('output')}.")
-    there = row_files.read(store, tell)
-    named = labelled([_without_scores(row) for row in there])
+    there = row_trials.read(store, tell)
+    named = labelled([Row(RowIdentity.of_store(row), {}, Origin.STORE) for row in there])
     found = [StoredRow(row.name, planned, store) for row, planned in zip(named, there, strict=True)]
     return sorted(found, key=lambda row: (row.planned.configuration.suite, by_number(row.planned.model), row.name))
 
@@ -78,7 +77,7 @@ def find(store: Path, reference: str) -> StoredRow:
     if name.published or (name.place or store).is_file():
         raise SettingsError(f"{reference} is no row of a store", fix="name one of a store: ROW or FOLDER:ROW.")
     there = stored_rows(Store(name.place or store))
-    rows = labelled([_without_scores(row.planned) for row in there])
+    rows = labelled([Row(RowIdentity.of_store(row.planned), {}, Origin.STORE) for row in there])
     # What may be deleted is named itself: a run or a folder is not taken for the last row of it.
     if rows and not any(name.row in (row.name, row.model) for row in rows):
         raise unknown(rows, name.row, f"row (in {name.where(store)})")
@@ -109,20 +108,6 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
 
 def _damaged_model(path: Path) -> list[str]:
     return [saved_models.FOLDER] if (path / saved_models.FOLDER).is_dir() and not saved_models.is_kept(path) else []
-
-
-def _without_scores(row: PlannedRow) -> RowScores:
-    return RowScores(
-        row.model,
-        {},
-        Origin.STORE,
-        row.configuration,
-        row.weights,
-        row.tokenizer,
-        row_name(row.weights, row.learner),
-        str(row.recipe),
-        row.key,
-    )
 
 
 def remove(row: StoredRow, leaderboard: Path) -> tuple[row_edits.Removal, str]:

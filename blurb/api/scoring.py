@@ -13,6 +13,7 @@ from blurb.messages.spelling import opt
 from blurb.options import Option
 from blurb.planning.options import OUTPUT, SUITE
 from blurb.planning.request import folders
+from blurb.records import Tabular
 from blurb.scoring import scores, storing
 from blurb.scoring.files import ENDINGS
 from blurb.scoring.scores import lines
@@ -29,7 +30,7 @@ Predictions: TypeAlias = Path | str | Mapping[str, Any] | Sequence[Any] | Sized
 Names: TypeAlias = Mapping[str, str]
 
 
-class Scores(tuple["Score", ...]):
+class Scores(Tabular, tuple["Score", ...]):
     """Scores of predictions, a dataset each; by place, or by the name of the dataset."""
 
     def __getitem__(self, place: Any) -> Any:
@@ -45,9 +46,6 @@ class Scores(tuple["Score", ...]):
 
     def __repr__(self) -> str:
         return f"<Scores: {', '.join(f'{each.task.name} {each.score:.2f}' for each in self)}>"
-
-    def _repr_html_(self) -> str:
-        return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
 
 
 def score(

@@ -12,8 +12,8 @@ from blurb.messages.errors import ErrorCollector, item_of
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.planning.seeds import Aim, SeedLine, plan_seeds
-from blurb.records import columns
-from blurb.results.references import Row, rows_of
+from blurb.records import Tabular, columns
+from blurb.results.references import RowReference, rows_of
 from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class SeedPlan:
+class SeedPlan(Tabular):
     """The seeds for each dataset, and first for the score if the row has all thirteen.
 
     :param against: name of the row to compare with
@@ -45,13 +45,10 @@ class SeedPlan:
         seeds = ", ".join(f"{line['name']} {line['seeds'] or '?'}" for line in self.lines)
         return f"<Seeds on each side, against {self.against}: {seeds}>"
 
-    def _repr_html_(self) -> str:
-        return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
-
 
 def plan(
     against: Annotated[
-        Row | Sequence[Row],
+        RowReference | Sequence[RowReference],
         Option(
             help="Row to compare with; of others, repeated, the runs tell of the variance, too.",
             metavar="ROW",

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from blurb.checkpoints.checkpoint import Checkpoint
-from blurb.checkpoints.source import Source, of_folder, resolve
+from blurb.checkpoints.source import ModelSource, of_folder, resolve
 
-__all__ = ["Checkpoint", "Source", "of_folder", "resolve"]
+__all__ = ["Checkpoint", "ModelSource", "of_folder", "resolve"]

@@ -131,7 +131,7 @@ RECORD = "blurb-download.json"
 
 
 @dataclass(frozen=True)
-class Record:
+class DownloadOrigin:
     """Where the files of a folder are from.
 
     :param revision: hash of the commit
@@ -147,7 +147,7 @@ class Record:
     sizes: Mapping[str, int]
 
 
-def read(folder: Path) -> Record | None:
+def read(folder: Path) -> DownloadOrigin | None:
     """The record of a folder; None if it is no download.
 
     :raises ModelError: if the record is invalid
@@ -156,6 +156,6 @@ def read(folder: Path) -> Record | None:
         return None
     content = read_json(folder, RECORD)
     texts = (content.get(name) for name in ("repository", "revision", "asked"))
-    if content.keys() != set(Record.__annotations__) or not all(isinstance(text, str) for text in texts):
+    if content.keys() != set(DownloadOrigin.__annotations__) or not all(isinstance(text, str) for text in texts):
         raise ModelError(f"{RECORD} is no record of a download", where=folder, fix="remove that file.")
-    return Record(**content)
+    return DownloadOrigin(**content)

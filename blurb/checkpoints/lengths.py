@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from blurb import formulations
-from blurb.checkpoints.source import Source
+from blurb.checkpoints.source import ModelSource
 from blurb.data.schema import Example
 from blurb.inputs.tokenized_split import Read, TokenizedSplit
 from blurb.messages.errors import SettingsError
@@ -17,7 +17,7 @@ from blurb.tasks import Task
 NO_LIMIT = 10**7
 
 
-def reader(source: Source) -> Read:
+def reader(source: ModelSource) -> Read:
     """A function that tokenizes a split for this checkpoint, up to the maximum length of the task or encoder.
 
     :raises SettingsError: for a baseline, which has no tokenizer

@@ -6,10 +6,10 @@ import copy
 from typing import Any
 
 from blurb.checkpoints import unchanged
-from blurb.checkpoints.source import Source
+from blurb.checkpoints.source import ModelSource
 
 
-def encoder_of(source: Source) -> tuple[Any, bool]:
+def encoder_of(source: ModelSource) -> tuple[Any, bool]:
     """`Checkpoint.load_encoder` of a resolved model, as a copy for the caller.
 
     Copying takes a third of the time of loading. Encoders that draw random weights while loading are loaded every

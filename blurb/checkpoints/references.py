@@ -71,7 +71,7 @@ def default_name(reference: str) -> str:
     return reference.partition("@")[0].rstrip("/").split("/")[-1]
 
 
-class Place(NamedTuple):
+class CheckpointPlace(NamedTuple):
     """Where a checkpoint lies.
 
     :param revision: hash of the commit, of what comes from the Hub
@@ -83,7 +83,7 @@ class Place(NamedTuple):
     casing: str = ""
 
 
-def locate(reference: str, revision: str | None, remote_code: bool = False) -> Place:
+def locate(reference: str, revision: str | None, remote_code: bool = False) -> CheckpointPlace:
     """The place of a checkpoint on disk, or (by huggingface_hub, with its cache) from the Hub.
 
     :raises ModelError: if nothing is found; suggests what the reference could mean
@@ -91,10 +91,10 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> P
     place = folder_or_id(reference)
     if isinstance(place, Path):
         record = hub.read(place)
-        return Place(place, record.revision, _casing(record.repository)) if record else Place(place)
+        return CheckpointPlace(place, record.revision, _casing(record.repository)) if record else CheckpointPlace(place)
     repository, at = place
     folder = hub.fetch(repository, revision or at or None, remote_code)
-    return Place(folder, folder.name, _casing(repository))
+    return CheckpointPlace(folder, folder.name, _casing(repository))
 
 
 def _casing(repository: str) -> str:

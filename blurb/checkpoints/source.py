@@ -19,7 +19,7 @@ MOST_READ = 8
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelSource:
     """A resolved model and what identifies it.
 
     :param name: the name of its rows
@@ -55,10 +55,10 @@ class Source:
         return _read[self]
 
 
-_read: dict[Source, Checkpoint] = {}
+_read: dict[ModelSource, Checkpoint] = {}
 
 
-def _remember(source: Source, checkpoint: Checkpoint) -> Source:
+def _remember(source: ModelSource, checkpoint: Checkpoint) -> ModelSource:
     """Makes a checkpoint that has been read that of its source."""
     while len(_read) >= MOST_READ:
         _read.pop(next(iter(_read)), None)
@@ -73,7 +73,7 @@ def resolve(
     remote_code: bool = False,
     casing: str | None = None,
     tokenizer: PreTrainedTokenizerBase | str | Path | None = None,
-) -> Source:
+) -> ModelSource:
     """Resolves a reference to a checkpoint.
 
     :param reference: a folder, a preset, or a Hub id (`org/model` or `org/model@revision`); `scratch:...` is built from
@@ -94,11 +94,11 @@ def resolve(
 
 def of_folder(
     folder: Path, name: str, revision: str | None = None, remote_code: bool = False, casing: str = ""
-) -> Source:
+) -> ModelSource:
     """The model in a checkpoint folder; ModelError if it is invalid."""
     checkpoint = Checkpoint(folder, remote_code, casing)
     checkpoint.check()
-    source = Source(
+    source = ModelSource(
         name=name,
         kind=CHECKPOINT,
         location=str(folder),

@@ -7,14 +7,14 @@ change might not show in their times.
 from __future__ import annotations
 
 from blurb.checkpoints.checkpoint import ADAPTER, Checkpoint
-from blurb.checkpoints.source import Source
+from blurb.checkpoints.source import ModelSource
 from blurb.messages.errors import ModelError
 
 YOUNG = 5.0
 """Seconds after a change in which another one may leave the same times: clocks of file systems are coarse."""
 
 
-def check_trial(source: Source, weights: str, tokenizer: str) -> None:
+def check_trial(source: ModelSource, weights: str, tokenizer: str) -> None:
     """Raises a ModelError if a trial is not of this source, or the source not what it was when the trial was planned.
 
     :param weights: hash that the trial has
@@ -35,7 +35,7 @@ def check_trial(source: Source, weights: str, tokenizer: str) -> None:
         )
 
 
-def check(source: Source) -> None:
+def check(source: ModelSource) -> None:
     """Raises a ModelError if the weights, configuration or code of a source are not those that it was made of.
 
     It costs a hash of the files the first time in a process, and afterwards a look at their sizes and times.

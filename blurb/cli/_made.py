@@ -49,7 +49,7 @@ def click_command(
         listed = [click_parameter(each) for each in declared.values() if each.name not in but]
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))
         if prints is not None:
-            listed.append(Format(prints, csv, formats))
+            listed.append(FormatOption(prints, csv, formats))
         lists = issubclass(cls, click.Group) and prints is not None
         more: dict[str, Any] = {"invoke_without_command": True} if lists else {}
         callback = _without_subcommand(function) if lists else function
@@ -152,7 +152,7 @@ class Grouped(click.Option):
         return {**super().get_help_extra(context), **({"range": bounds} if bounds else {})}
 
 
-class Format(click.Option):
+class FormatOption(click.Option):
     """The option `--format`, which knows what its command prints as JSON (`blurb/schemas`)."""
 
     def __init__(self, printed: object, csv: bool, text: str) -> None:

@@ -64,7 +64,7 @@ def report(
 
     :param given: candidate, baseline and store as they were typed, for the command that shows the examples
     """
-    from blurb.regression import as_json, markdown, workflow_commands
+    from blurb.regression import as_json, github
 
     if junit:
         write_whole(junit, decision.to_junit())
@@ -72,13 +72,13 @@ def report(
         summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
     if summary:
         with summary.open("a", encoding="utf-8") as file:
-            file.write(markdown.write(decision))
+            file.write(github.summary(decision))
     if form == "json":
         click.echo(json_text(records.of(as_json.Check, decision)), nl=False)
     else:
         _show(decision, given)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in workflow_commands.write(decision):
+        for line in github.workflow_commands(decision):
             click.echo(line, err=form == "json")  # stdout must stay valid JSON
 
 

@@ -10,7 +10,7 @@ import click
 
 from blurb.cli._exit import PARTLY
 from blurb.cli._made import click_command
-from blurb.doctor import Report, examine
+from blurb.doctor import Diagnosis, examine
 from blurb.messages.text import plural
 from blurb.options import Argument
 from blurb.terminal.output import json_text
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _printed() -> object:
-    return Report
+    return Diagnosis
 
 
 @click_command("doctor", prints=_printed, csv=False)
@@ -44,7 +44,7 @@ def command(what: Annotated[Path | None, Argument()] = None, *, form: str) -> No
         raise SystemExit(PARTLY)
 
 
-def _show(report: Report) -> None:
+def _show(report: Diagnosis) -> None:
     click.secho(f"{report.kind.capitalize()} {report.subject}".strip(), bold=True)
     facts = {
         name.removesuffix("_bytes").replace("bytes", "size").replace("_", " "): _told(value, name.endswith("bytes"))

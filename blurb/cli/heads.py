@@ -19,7 +19,7 @@ from blurb.records import columns
 from blurb.terminal.output import show
 
 
-class Head(TypedDict):
+class HeadRecord(TypedDict):
     """A head, a pooling or a pooling of words."""
 
     kind: Annotated[Literal["head", "pooling", "word pooling"], "kind"]
@@ -29,7 +29,7 @@ class Head(TypedDict):
     origin: Annotated[str, "file and line, or why it cannot be loaded"]
 
 
-@click_command("heads", prints=list[Head], cls=Group)
+@click_command("heads", prints=list[HeadRecord], cls=Group)
 def command(*, form: str) -> None:
     """List heads and poolings with their options and defaults.
 
@@ -55,7 +55,7 @@ def command(*, form: str) -> None:
             (kind, name, ", ".join(serves), " ".join(written(choices)), _short(origin))
             for kind, name, serves, choices, origin in rows
         ]
-    show(columns(Head), rows, form)
+    show(columns(HeadRecord), rows, form)
 
 
 @click_command("show", within=command)

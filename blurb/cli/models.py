@@ -11,14 +11,14 @@ from blurb.api.model_check import ModelCheck, check_model
 from blurb.cli._exit import PARTLY
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
-from blurb.learners.model_names import NamedModel, named_models
+from blurb.learners.model_names import ModelName, named_models
 from blurb.options import Argument, Option
 from blurb.planning.options import CASING
 from blurb.terminal.output import Column, emit, json_text
 
 
 def _named() -> object:
-    return list[NamedModel]
+    return list[ModelName]
 
 
 def _checked() -> object:
@@ -36,7 +36,7 @@ def command(*, form: str) -> None:
     checkpoint's files are wrong (see --casing of blurb run), the origin of its vocabulary, its published row, and a
     revision (which pins nothing) and licence, which are empty where no source states them.
     """
-    emit(form, NamedModel, named_models(), [Column(title) for title in ("name", "size", "text", "model")])
+    emit(form, ModelName, named_models(), [Column(title) for title in ("name", "size", "text", "model")])
 
 
 @click_command("check", prints=_checked, csv=False, within=command)

@@ -22,7 +22,7 @@ def _seeds(protocol: Protocol) -> list[int]:
     return seed_counts(protocol, tasks.select("all"))
 
 
-class Listed(TypedDict):
+class ProtocolRecord(TypedDict):
     """A protocol."""
 
     name: Annotated[str, "name, with version"]
@@ -43,10 +43,10 @@ def _values() -> object:
     return list[SettingValue]
 
 
-@click_command("protocols", prints=list[Listed], cls=Group)
+@click_command("protocols", prints=list[ProtocolRecord], cls=Group)
 def command(*, form: str) -> None:
     """List the protocols, or show the settings of one."""
-    emit(form, Listed, [load(name) for name in names()], COLUMNS)
+    emit(form, ProtocolRecord, [load(name) for name in names()], COLUMNS)
 
 
 @click_command("show", prints=_values, within=command)

@@ -88,7 +88,7 @@ def _show_submitted(options: RunOptions, results: Results) -> None:
 
 
 def _show_rows(options: RunOptions, results: Results) -> None:
-    from blurb.leaderboard.neighbours import with_neighbours
+    from blurb.leaderboard.overview import with_neighbours
     from blurb.leaderboard.terminal import render
     from blurb.results import tables
 

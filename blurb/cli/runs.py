@@ -36,7 +36,7 @@ TABLES = click.option(
 )
 
 
-class Row(TypedDict):
+class RowSummary(TypedDict):
     """A row of a store."""
 
     row: Annotated[str, "model and configuration", From("name")]
@@ -51,7 +51,7 @@ class Row(TypedDict):
     tags: Annotated[list[str], "tags of the row", From("planned.tags")]
 
 
-class Trial(TypedDict):
+class TrialSummary(TypedDict):
     """A trial of a row."""
 
     task: Annotated[str, "name of the task, as in `blurb tasks`"]
@@ -92,7 +92,7 @@ TRIAL_COLUMNS = (
 )
 
 
-@click_command("runs", prints=list[Row], cls=Group)
+@click_command("runs", prints=list[RowSummary], cls=Group)
 def command(*, output: Annotated[Path, OUTPUT] = Path("runs"), form: str) -> None:
     """List, show, rename or remove the rows of a store.
 
@@ -102,7 +102,7 @@ def command(*, output: Annotated[Path, OUTPUT] = Path("runs"), form: str) -> Non
     rows = stored_rows(store)
     row_contents.learn(store, [row.planned for row in rows])
     columns = ROW_COLUMNS if any(row.planned.tags for row in rows) else ROW_COLUMNS[:-1]
-    if not emit(form, Row, rows, columns):
+    if not emit(form, RowSummary, rows, columns):
         return
     others = row_contents.unlisted(store, [row.planned for row in rows])
     if others:
@@ -110,7 +110,7 @@ def command(*, output: Annotated[Path, OUTPUT] = Path("runs"), form: str) -> Non
         click.echo(f"In no row: {plural(len(others), 'trial')} of searches and earlier seeds, {size} MB.")
 
 
-@click_command("show", prints=list[Trial], within=command)
+@click_command("show", prints=list[TrialSummary], within=command)
 def show_row(
     row: Annotated[str, Argument(complete="rows")], *, output: Annotated[Path, OUTPUT] = Path("runs"), form: str
 ) -> None:
@@ -123,7 +123,7 @@ def show_row(
     stored = find(output, row)
     if form == "table":
         click.echo(f"{stored.name}: {stored.count('done')} of {len(stored.trials)} trials done")
-    if not emit(form, Trial, stored.trials, TRIAL_COLUMNS):
+    if not emit(form, TrialSummary, stored.trials, TRIAL_COLUMNS):
         return
     for trial in stored.trials:
         if trial.message:

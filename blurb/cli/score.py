@@ -10,7 +10,7 @@ import click
 from blurb.api import scoring
 from blurb.cli._made import click_command
 from blurb.messages.text import grouped
-from blurb.scoring.scores import Line
+from blurb.scoring.scores import ScoreLine
 from blurb.terminal.output import Column, emit, say
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ COLUMNS = (
 
 
 def _lines() -> object:
-    return list[Line]
+    return list[ScoreLine]
 
 
 @click_command("score", scoring.score, prints=_lines)
@@ -50,7 +50,7 @@ def command(*, form: str, **given: Any) -> None:
 
 
 def _print(scores: Sequence[Score], form: str) -> None:
-    if not emit(form, Line, scores, COLUMNS):
+    if not emit(form, ScoreLine, scores, COLUMNS):
         return
     for score in scores:
         if score.all_classes is not None:

@@ -30,7 +30,7 @@ from blurb.terminal.progress import told
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from blurb.execution.trial_states import Standing
+    from blurb.execution.trial_states import TrialStanding
 
 SHOWN = 20
 """Failed trials that the table names; JSON has all."""
@@ -38,7 +38,7 @@ EVERY = 2.0
 """Seconds between two looks of --watch; at least ten times what a look takes."""
 
 
-class TrialProgress(TypedDict, total=False):
+class ProgressRecord(TypedDict, total=False):
     """How far a trial is."""
 
     epoch: Annotated[float | None, "finished epochs"]
@@ -48,13 +48,13 @@ class TrialProgress(TypedDict, total=False):
     dev: Annotated[float | None, "score on dev, as a fraction"]
 
 
-class LeaseRecord(TypedDict):
+class HolderRecord(TypedDict):
     """Who runs a trial."""
 
     host: Annotated[str, "machine"]
     pid: Annotated[Count, "process"]
     since: Annotated[str, "when it took the trial, by its own clock (UTC)"]
-    news: Annotated[TrialProgress, "as of its last sign of life; empty before the first"]
+    news: Annotated[ProgressRecord, "as of its last sign of life; empty before the first"]
 
 
 class Open(TypedDict):
@@ -69,7 +69,7 @@ class Open(TypedDict):
     state: Annotated[Literal["running", "failed", "to run"], "where it stands"]
     message: Annotated[str, "why it failed; empty otherwise"]
     saved: Annotated[bool, "whether it goes on from a checkpoint"]
-    holder: Annotated[LeaseRecord | None, "who runs it"]
+    holder: Annotated[HolderRecord | None, "who runs it"]
 
 
 class Trials(TypedDict):
@@ -123,13 +123,13 @@ def command(
         raise SystemExit(PARTLY)
 
 
-def _read(output: Path) -> list[Standing]:
+def _read(output: Path) -> list[TrialStanding]:
     if not output.is_dir():
         raise StoreError(f"There is no store at {output}", fix="check --output.")
     return trial_states.read(Store(output))
 
 
-def _watch(output: Path, out: Any, trials: list[Standing]) -> list[Standing]:
+def _watch(output: Path, out: Any, trials: list[TrialStanding]) -> list[TrialStanding]:
     with Live(_shown(trials, output), console=out, auto_refresh=False) as live:
         while any(one.state in ("running", "to run") for one in trials):
             begun = time.monotonic()
@@ -140,13 +140,13 @@ def _watch(output: Path, out: Any, trials: list[Standing]) -> list[Standing]:
     return trials
 
 
-def _content(trials: Sequence[Standing]) -> dict[str, object]:
+def _content(trials: Sequence[TrialStanding]) -> dict[str, object]:
     counts = {state.replace(" ", "_"): count for state, count in trial_states.counts(trials).items()}
     open_ = [records.of(Open, trial) for trial in trials if trial.state != "done"]
     return {"trials": counts, "seconds_left": trial_states.seconds_left(trials), "open": open_}
 
 
-def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
+def _shown(trials: Sequence[TrialStanding], output: Path) -> RenderableType:
     where = option("--output", output, "runs")
     count = trial_states.counts(trials)
     parts: list[Any] = []
@@ -170,9 +170,9 @@ def _shown(trials: Sequence[Standing], output: Path) -> RenderableType:
     return Group(*parts)
 
 
-def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> RenderableType:
+def _rows(trials: Sequence[TrialStanding], shown: set[tuple[str, str]]) -> RenderableType:
     """The rows with something open, in order."""
-    of_row: dict[tuple[str, str], list[Standing]] = {}
+    of_row: dict[tuple[str, str], list[TrialStanding]] = {}
     for one in trials:
         if (one.model, one.row) in shown:
             of_row.setdefault((one.model, one.row), []).append(one)
@@ -189,7 +189,7 @@ def _rows(trials: Sequence[Standing], shown: set[tuple[str, str]]) -> Renderable
     return _table("", ("model", "row", *trial_states.STATES), lines)
 
 
-def _running(trial: Standing) -> tuple[str, str, str, str]:
+def _running(trial: TrialStanding) -> tuple[str, str, str, str]:
     from blurb.execution.job_queue import TrialProgress
 
     if trial.holder is None:
@@ -202,7 +202,7 @@ def _running(trial: Standing) -> tuple[str, str, str, str]:
     return _which(trial), f"{trial.holder.host}, {trial.holder.pid}", trial.holder.since[:16].replace("T", " "), far
 
 
-def _which(one: Standing) -> str:
+def _which(one: TrialStanding) -> str:
     return f"{one.model} {one.task} seed {one.seed}"
 
 

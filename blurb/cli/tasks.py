@@ -20,7 +20,7 @@ from blurb.tasks import Task
 from blurb.terminal.output import Column, emit, json_text, show
 
 
-class Listed(TypedDict):
+class TaskRecord(TypedDict):
     """A task."""
 
     name: Annotated[str, "name of the task, as in `blurb tasks`"]
@@ -68,10 +68,10 @@ class Declaration(Task):
     declared_in: str = ""
 
 
-@click_command("tasks", prints=list[Listed], cls=Group)
+@click_command("tasks", prints=list[TaskRecord], cls=Group)
 def command(*, form: str) -> None:
     """List the tasks, show one, or create a task file."""
-    emit(form, Listed, tasks.all(), COLUMNS)
+    emit(form, TaskRecord, tasks.all(), COLUMNS)
 
 
 @click_command("show", prints=Declaration, within=command)

@@ -15,7 +15,7 @@ from blurb.messages.spelling import opt
 from blurb.messages.text import duration
 
 if TYPE_CHECKING:
-    from blurb.planning.plan import Planned
+    from blurb.planning.trials import Planned
     from blurb.tasks import Task
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0}

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.cost import throughput
 from blurb.cost.throughput import Rates
 from blurb.heads import heads, poolings
@@ -40,7 +40,7 @@ MEASURED = 3
 SETTINGS = {"lr": 1e-6, "epochs": 1, "select": "last", "max_length": 512}
 
 
-def rates_of(source: Source, device: str, precision: str, threads: int | None, lengths: Sequence[int]) -> Rates:
+def rates_of(source: ModelSource, device: str, precision: str, threads: int | None, lengths: Sequence[int]) -> Rates:
     """The rates of an encoder at the given lengths, from the cache or measured now.
 
     :param threads: threads of the process that will train; None for those of this process
@@ -78,7 +78,7 @@ class Calibrator:
     :ivar load: seconds that loading took
     """
 
-    def __init__(self, source: Source, device: str, precision: Precision) -> None:
+    def __init__(self, source: ModelSource, device: str, precision: Precision) -> None:
         seed_everything(0)  # the trials ask for deterministic kernels, too
         tokenizer = source.checkpoint.tokenizer
         start = clock()
@@ -151,7 +151,7 @@ class Calibrator:
         return sums[1] - sums[0]
 
 
-def _measure(source: Source, device: str, precision: Any, known: Rates | None, lengths: Sequence[int]) -> Rates:
+def _measure(source: ModelSource, device: str, precision: Any, known: Rates | None, lengths: Sequence[int]) -> Rates:
     """The known rates and those at the given lengths."""
     calibrator = Calibrator(source, device, precision)
     shape = source.checkpoint.size

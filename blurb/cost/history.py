@@ -11,8 +11,8 @@ from typing import Any
 
 from blurb.messages.errors import StoreError
 from blurb.store import index, provenance
-from blurb.store.index import Entry
-from blurb.store.provenance import Predicted
+from blurb.store.index import IndexEntry
+from blurb.store.provenance import PredictedCost
 
 ENOUGH = 3
 """Finished trials of a type that correct a prediction in full; of fewer, each corrects by its share of so many, as the
@@ -70,7 +70,7 @@ def read(root: Path, predicted: Mapping[Path, tuple[str, str, float]], environme
     return History(ratios, measured)
 
 
-def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, Predicted | None, float]]:
+def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, PredictedCost | None, float]]:
     """The trials of such an environment, with what was predicted and the seconds that they took."""
     known = index.of(root)
     for done in sorted(root.glob("[!.]*/[!.]*/[!.]*/DONE.json")):
@@ -81,7 +81,7 @@ def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path
                 yield done.parent, predicted, taken
 
 
-Found = tuple[Mapping[str, Any], Predicted | None, float]
+Found = tuple[Mapping[str, Any], PredictedCost | None, float]
 """Environment, what was predicted, and the seconds of training and prediction."""
 
 
@@ -90,8 +90,8 @@ def _of_folder(path: Path) -> Found:
     return made.environment, made.predicted, (made.train_seconds or 0.0) + (made.predict_seconds or 0.0)
 
 
-def _of_entry(entry: Entry) -> Found:
+def _of_entry(entry: IndexEntry) -> Found:
     facts = entry.facts
     learner, type_ = facts.predicted or ("", "")
-    predicted = Predicted(learner, type_, entry.value("predicted")) if facts.predicted else None
+    predicted = PredictedCost(learner, type_, entry.value("predicted")) if facts.predicted else None
     return facts.environment, predicted, sum(entry.value(name) or 0.0 for name in ("train_seconds", "predict_seconds"))

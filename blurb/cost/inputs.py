@@ -26,7 +26,7 @@ SAMPLE = 256
 
 
 @dataclass(frozen=True)
-class Lengths:
+class InputLengths:
     """Sub-tokens per row of some examples, including special tokens.
 
     :param rows: (rows,) length of each
@@ -53,9 +53,9 @@ class Inputs:
     """Input lengths of trials, computed once for all trials with the same inputs."""
 
     def __init__(self) -> None:
-        self._lengths: dict[tuple[object, ...], dict[tasks.Split, Lengths]] = {}
+        self._lengths: dict[tuple[object, ...], dict[tasks.Split, InputLengths]] = {}
 
-    def of(self, job: Job, shape: EncoderSize) -> dict[tasks.Split, Lengths]:
+    def of(self, job: Job, shape: EncoderSize) -> dict[tasks.Split, InputLengths]:
         """The lengths of train, dev and test, before sampling."""
         formulation = formulations.bind(load_data(job.data).task, job.trial.settings)
         longest = formulation.settings.max_length
@@ -65,17 +65,17 @@ class Inputs:
             self._lengths[known] = _lengths(job, formulation, limit)
         return self._lengths[known]
 
-    def units(self, job: Job) -> dict[tasks.Split, Lengths]:
+    def units(self, job: Job) -> dict[tasks.Split, InputLengths]:
         """The same for learners that read no sub-tokens: one row per example, of length 0."""
         known = (job.data, "", str(job.trial.settings.get("document_unit")))
         if known not in self._lengths:
             content = load_data(job.data)
             formulation = formulations.bind(content.task, job.trial.settings)
-            lengths: dict[tasks.Split, Lengths] = {}
+            lengths: dict[tasks.Split, InputLengths] = {}
             for split in tasks.SPLITS:
                 rows, _ = units_of(formulation, content, split)
                 numbers = np.arange(len(rows))
-                lengths[split] = Lengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows))
+                lengths[split] = InputLengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows))
             self._lengths[known] = lengths
         return self._lengths[known]
 
@@ -84,16 +84,16 @@ def _words(rows: list[Example]) -> int:
     return sum(len(row["tokens"]) for row in rows if "tokens" in row)
 
 
-def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split, Lengths]:
+def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split, InputLengths]:
     content = load_data(job.data)
     units = {split: units_of(formulation, content, split) for split in tasks.SPLITS}
     tokenizer = job.source.checkpoint.tokenizer.extended(formulation.special_tokens(units["train"][0]))
-    lengths: dict[tasks.Split, Lengths] = {}
+    lengths: dict[tasks.Split, InputLengths] = {}
     for split, (rows, key) in units.items():
         words = _words(rows)
         stored = stored_lengths(features_key(key, tokenizer.hash, limit))
         if stored is not None:
-            lengths[split] = Lengths(*stored, len(rows), words=words)
+            lengths[split] = InputLengths(*stored, len(rows), words=words)
             continue
         start = time.perf_counter()
         picked = np.linspace(0, len(rows), min(SAMPLE, len(rows)), endpoint=False).astype(np.int64)
@@ -103,7 +103,7 @@ def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split
     return lengths
 
 
-def replicate(features: Features, units: int, words: int, seconds: float) -> Lengths:
+def replicate(features: Features, units: int, words: int, seconds: float) -> InputLengths:
     """Extrapolates the lengths of a sample to all examples by repeating it.
 
     :param features: features of the sample, which has `features.example_index.max() + 1` examples
@@ -113,15 +113,15 @@ def replicate(features: Features, units: int, words: int, seconds: float) -> Len
     unit = np.concatenate(rounds)
     rows = np.resize(features.ids.lengths, len(unit))
     inside = unit < units
-    return Lengths(rows[inside], unit[inside], units, units <= sample, words, seconds)
+    return InputLengths(rows[inside], unit[inside], units, units <= sample, words, seconds)
 
 
-def drawn(lengths: Lengths, most: int, seed: int) -> Ints | None:
+def drawn(lengths: InputLengths, most: int, seed: int) -> Ints | None:
     """The examples that a trial samples, drawn as the trial does; None for all."""
     chosen = Subset.draw(range(lengths.units), "", most, seed).chosen  # type: ignore[arg-type]
     return None if chosen is None else np.array(chosen)
 
 
-def used(lengths: Mapping[tasks.Split, Lengths], settings: Settings, seed: int) -> dict[tasks.Split, Ints]:
+def used(lengths: Mapping[tasks.Split, InputLengths], settings: Settings, seed: int) -> dict[tasks.Split, Ints]:
     """The lengths of the rows that a trial reads from each split."""
     return {split: each.of(drawn(each, *limits(settings, split, seed))) for split, each in lengths.items()}

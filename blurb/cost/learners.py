@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blurb import tasks
-from blurb.cost.inputs import Ints, Lengths, used
+from blurb.cost.inputs import InputLengths, Ints, used
 from blurb.cost.throughput import Rates
 from blurb.protocols.settings import Settings
 
@@ -69,7 +69,7 @@ class TrialProfile:
 
     settings: Settings
     seed: int
-    lengths: Mapping[tasks.Split, Lengths]
+    lengths: Mapping[tasks.Split, InputLengths]
     labels: int
     parameters: int
     device: str

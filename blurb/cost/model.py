@@ -23,7 +23,7 @@ from blurb.execution.environment import environment, threads_of
 if TYPE_CHECKING:
     from blurb.execution.data_sources import DataSource
     from blurb.execution.job import Job
-    from blurb.planning.plan import Planned
+    from blurb.planning.trials import Planned
 
 LIBRARIES = 0.6e9
 """Bytes of a process that has only loaded the libraries."""

@@ -120,7 +120,7 @@ def read_split(task: Task, folder: Path, split: Split, errors: ErrorCollector = 
 
 
 @dataclass(frozen=True)
-class Verification:
+class DatasetVerification:
     """Result of verifying one dataset.
 
     :param counts: size of every split present, in the unit of the task
@@ -140,7 +140,7 @@ class Verification:
     notes: tuple[BlurbError, ...] = ()
 
 
-def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
+def examine(task: Task, folder: Path, trust: bool = True) -> DatasetVerification:
     """Reads, counts and hashes every split of a task. Unreadable files are reported, not raised.
 
     :param trust: do not read files again whose hash is the one in the folder's manifest
@@ -167,7 +167,7 @@ def examine(task: Task, folder: Path, trust: bool = True) -> Verification:
             continue
         counts[split], hashes[split] = task.task_type.size(rows), hash_rows(rows)
     judged = verdict(task, counts, hashes) if counts else None
-    return Verification(
+    return DatasetVerification(
         task, counts, "differs" if errors else judged, tuple(missing), tuple(errors), hashes, tuple(notes)
     )
 

@@ -30,7 +30,7 @@ from blurb.system.files import file_hash, read_bytes, replacing
 from blurb.tasks import SPLITS, Split, Task
 
 if TYPE_CHECKING:
-    from blurb.data.loading import Verification
+    from blurb.data.loading import DatasetVerification
 
 SCHEMA = 1
 NAME = "manifest.json"
@@ -102,7 +102,7 @@ def home(task: Task) -> str:
     return folder
 
 
-def entry(folder: Path, found: Verification, sources: Mapping[str, str]) -> dict[str, Any]:
+def entry(folder: Path, found: DatasetVerification, sources: Mapping[str, str]) -> dict[str, Any]:
     """The manifest entry of a task whose files are below `folder` and were verified as `found`.
 
     :param sources: path of each file of the release that was read -> its SHA-256

@@ -9,7 +9,7 @@ from blurb import tasks
 from blurb.data import manifest
 from blurb.data.loading import elsewhere, path_of
 from blurb.doctor import data
-from blurb.doctor._base import Fact, Problem, Report, Subject, few, of_error
+from blurb.doctor._base import Diagnosis, Fact, Fault, Subject, few, of_error
 from blurb.execution.sweeps import FOLDER, JOBS
 from blurb.learners import of_protocol
 from blurb.lines import table_of
@@ -22,7 +22,7 @@ from blurb.store.store import OWNERS
 from blurb.system import toml
 from blurb.system.files import NO_FILE
 
-__all__ = ["Fact", "Problem", "Report", "examine"]
+__all__ = ["Diagnosis", "Fact", "Fault", "examine"]
 
 KINDS = (
     "a store, a trial, a checkpoint, a data folder, a task file, a protocol, a run file, blurb-check.toml, or a table "
@@ -32,7 +32,7 @@ MEND = "Correct the line, or remove it; of a store of yours, blurb rescore write
 PROTOCOL_HELP = "docs/protocols.md has the keys; blurb run --help lists the settings."
 
 
-def examine(path: Path | None = None) -> Report:
+def examine(path: Path | None = None) -> Diagnosis:
     """Examines what is at a path, or the environment without one.
 
     :raises DataError: if there is nothing
@@ -49,7 +49,7 @@ def examine(path: Path | None = None) -> Report:
     return _file(path) if path.is_file() else _folder(path)
 
 
-def _file(path: Path) -> Report:
+def _file(path: Path) -> Diagnosis:
     if path.suffix == ".csv":
         return _table(path)
     if path.suffix != ".toml":
@@ -72,14 +72,14 @@ def _file(path: Path) -> Report:
     return data.examine_task_file(path)
 
 
-def _settings(kind: Subject, load: Callable[..., object], path: Path, fix: str) -> Report:
+def _settings(kind: Subject, load: Callable[..., object], path: Path, fix: str) -> Diagnosis:
     """What the reader of a file of settings refuses."""
     errors = ErrorCollector()
     errors.tried(load, path)
-    return Report(kind, str(path), [of_error(error, path, fix) for error in errors.errors])
+    return Diagnosis(kind, str(path), [of_error(error, path, fix) for error in errors.errors])
 
 
-def _table(path: Path) -> Report:
+def _table(path: Path) -> Diagnosis:
     """Every line of a `results.csv`, a `leaderboard.csv` or an `external.csv` that cannot be read."""
     errors, unread = ErrorCollector(), ErrorCollector()
     table = unread.tried(table_of, path, unread)
@@ -89,10 +89,10 @@ def _table(path: Path) -> Report:
         facts["lines"] = len(table.rows) + len(unread.errors)
     if rows:
         facts["rows"] = len(rows)
-    return Report("table", str(path), few([of_error(error, path, MEND) for error in errors.errors], path), facts)
+    return Diagnosis("table", str(path), few([of_error(error, path, MEND) for error in errors.errors], path), facts)
 
 
-def _folder(path: Path) -> Report:
+def _folder(path: Path) -> Diagnosis:
     from blurb.doctor import checkpoint, store
 
     if any(

@@ -20,7 +20,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Problem:
+class Fault:
     """Something that is wrong.
 
     :param where: file (and line), folder, package or setting
@@ -34,7 +34,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Report:
+class Diagnosis:
     """All that is wrong with one thing.
 
     :param kind: what it was taken for
@@ -45,19 +45,19 @@ class Report:
 
     kind: Subject
     subject: str
-    problems: Sequence[Problem]
+    problems: Sequence[Fault]
     facts: Mapping[Annotated[str, Rule("pattern", "^[a-z0-9_]+$")], Fact] = field(default_factory=dict)
 
 
-def of_error(error: BlurbError | OSError, where: Path | str, fix: str) -> Problem:
+def of_error(error: BlurbError | OSError, where: Path | str, fix: str) -> Fault:
     """An error as a problem.
 
     :param where: of an error that names no place
     :param fix: if the error does not say what to do
     """
     if isinstance(error, OSError):
-        return Problem(str(where), ended(str(error)), fix)
-    return Problem(error.where or str(where), ended(error.what), sentence(error.fix or fix))
+        return Fault(str(where), ended(str(error)), fix)
+    return Fault(error.where or str(where), ended(error.what), sentence(error.fix or fix))
 
 
 def sentence(text: str) -> str:
@@ -66,9 +66,9 @@ def sentence(text: str) -> str:
     return ended(text[:1].upper() + text[1:] if first.isalpha() and first not in ("blurb", "pip", "rm") else text)
 
 
-def few(problems: Sequence[Problem], where: Path | str) -> list[Problem]:
+def few(problems: Sequence[Fault], where: Path | str) -> list[Fault]:
     """At most `SHOWN` problems of one file, and how many more there are."""
     more = len(problems) - SHOWN
     if more <= 0:
         return list(problems)
-    return [*problems[:SHOWN], Problem(str(where), f"And {more:,} more of this file.", "Fix those above first.")]
+    return [*problems[:SHOWN], Fault(str(where), f"And {more:,} more of this file.", "Fix those above first.")]

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints import Checkpoint
-from blurb.doctor._base import Fact, Problem, Report, of_error
+from blurb.doctor._base import Diagnosis, Fact, Fault, of_error
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ErrorCollector
 
 SAVE = "Save it again with save_pretrained, or download it again."
 
 
-def examine(folder: Path) -> Report:
+def examine(folder: Path) -> Diagnosis:
     """What is wrong with a checkpoint folder."""
     facts: dict[str, Fact] = {}
     checkpoint, errors = Checkpoint(folder), ErrorCollector()
@@ -22,10 +22,10 @@ def examine(folder: Path) -> Report:
     # What fits together shows only if each part is whole.
     surprises = [] if errors.errors else _together(checkpoint, errors, facts)
     problems = [of_error(error, folder, SAVE) for error in errors.errors]
-    return Report("checkpoint", str(folder), problems or surprises, facts)
+    return Diagnosis("checkpoint", str(folder), problems or surprises, facts)
 
 
-def _together(checkpoint: Checkpoint, errors: ErrorCollector, facts: dict[str, Fact]) -> list[Problem]:
+def _together(checkpoint: Checkpoint, errors: ErrorCollector, facts: dict[str, Fact]) -> list[Fault]:
     """What only the libraries see: the architecture, sizes, casing, weights that are missing or not finite."""
 
     def load() -> Any:
@@ -46,11 +46,11 @@ def _together(checkpoint: Checkpoint, errors: ErrorCollector, facts: dict[str, F
     return list(silent(checkpoint.folder, checkpoint.tokenizer, loaded[0]))
 
 
-def silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Problem]:
+def silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Fault]:
     """What loads without an error, and then costs the scores or fails on some of the tasks only."""
     where = str(folder / "tokenizer_config.json")
     if tokenizer.keeps_unknown_capitals():
-        yield Problem(
+        yield Fault(
             where,
             "The tokenizer keeps upper case, but no entry of its vocabulary has any: words with capitals are unknown.",
             'Set "do_lower_case": true, or take the tokenizer of the original checkpoint with --tokenizer.',
@@ -58,7 +58,7 @@ def silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Problem
     table = getattr(getattr(encoder, "embeddings", None), "token_type_embeddings", None)
     segments = 1 + tokenizer.special_tokens.highest_type
     if table is not None and segments > table.num_embeddings:
-        yield Problem(
+        yield Fault(
             where,
             f"The tokenizer numbers {segments} segments of a pair of texts, but the encoder has embeddings for "
             f"{table.num_embeddings} only: trials on pairs (similarity, QA) will fail.",

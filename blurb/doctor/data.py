@@ -11,7 +11,7 @@ from blurb import tasks
 from blurb.data import loading
 from blurb.data.loading import elsewhere, read_split
 from blurb.data.schema import leaks
-from blurb.doctor._base import Fact, Problem, Report, few, of_error
+from blurb.doctor._base import Diagnosis, Fact, Fault, few, of_error
 from blurb.messages.errors import BlurbError, ErrorCollector
 from blurb.messages.text import option
 from blurb.system import toml
@@ -22,7 +22,7 @@ AUDIT = "blurb data audit"
 PREPARE = "Make it with blurb data prepare from the original release"
 
 
-def examine(folder: Path) -> Report:
+def examine(folder: Path) -> Diagnosis:
     """What is wrong with a data folder in BLURB's layout: each file, and whether it is BLURB's data."""
     chosen = tasks.select("all")
     findings = [loading.examine(task, folder) for task in chosen]
@@ -35,19 +35,19 @@ def examine(folder: Path) -> Report:
     if all(len(each.missing) == len(SPLITS) for each in findings):
         hint = elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
         fix = f"Use {hint}." if hint else "blurb data download and blurb data prepare make such a folder."
-        return Report("data", str(folder), [Problem(str(folder), "None of the data files is here.", fix)], facts)
+        return Diagnosis("data", str(folder), [Fault(str(folder), "None of the data files is here.", fix)], facts)
     problems = [problem for finding in findings for problem in _of_dataset(finding, folder)]
     fix = "blurb data prepare writes file and manifest again, if this was not meant."
     problems += dict.fromkeys(of_error(note, folder, fix) for finding in findings for note in finding.notes)
-    return Report("data", str(folder), problems, facts)
+    return Diagnosis("data", str(folder), problems, facts)
 
 
-def _of_dataset(finding: loading.Verification, folder: Path) -> Iterator[Problem]:
+def _of_dataset(finding: loading.DatasetVerification, folder: Path) -> Iterator[Fault]:
     task = finding.task
     where = task.source.page if task.source else task.homepage
     if finding.missing:
         files = ", ".join(task.files[split] for split in finding.missing)
-        yield Problem(f"{folder}: {task.name}", f"Missing: {files}.", f"{PREPARE} ({where}).")
+        yield Fault(f"{folder}: {task.name}", f"Missing: {files}.", f"{PREPARE} ({where}).")
     for file, faults in groupby(finding.errors, lambda error: getattr(error, "path", folder)):
         yield from few([of_error(error, folder, f"{PREPARE}; or correct the file.") for error in faults], file)
     if finding.verdict == "differs" and not finding.errors:
@@ -57,14 +57,14 @@ def _of_dataset(finding: loading.Verification, folder: Path) -> Iterator[Problem
             if (expected := task.expected(split)) is not None and expected != count
         )
         reason = f" ({task.unit}: {counts})" if counts else " (the numbers are right, the examples are others)"
-        yield Problem(
+        yield Fault(
             f"{folder}: {task.name}",
             f"These are not BLURB's examples{reason}.",
             f"{PREPARE}. Rows made with it say that the data was not verified.",
         )
 
 
-def examine_task_file(path: Path) -> Report:
+def examine_task_file(path: Path) -> Diagnosis:
     """What is wrong with a task file, the files that it names, and their examples."""
     errors = ErrorCollector()
     task = errors.tried(tasks.load, str(path))
@@ -73,10 +73,10 @@ def examine_task_file(path: Path) -> Report:
     problems = [*(of_error(error, path, fix) for error in errors.errors), *_missing(path)]
     if task is not None:
         problems += _corpus(task, facts)
-    return Report("task file", str(path), problems, facts)
+    return Diagnosis("task file", str(path), problems, facts)
 
 
-def _missing(path: Path) -> Iterator[Problem]:
+def _missing(path: Path) -> Iterator[Fault]:
     """Files that a task file names, and that are not there."""
     try:
         files = toml.read(path).get("files")
@@ -84,14 +84,14 @@ def _missing(path: Path) -> Iterator[Problem]:
         return
     for split, name in files.items() if isinstance(files, dict) else ():
         if split in SPLITS and isinstance(name, str) and not (path.resolve().parent / name).is_file():
-            yield Problem(str(path), f"The file of {split} is missing: {name}.", "Correct its path in [files].")
+            yield Fault(str(path), f"The file of {split} is missing: {name}.", "Correct its path in [files].")
 
 
-def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
+def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Fault]:
     """Every example that cannot be read."""
     if same := alike(task.labels):
         what = f"These labels differ by blanks or case only: {', '.join(same)}."
-        yield Problem(str(task.file), what, "If they mean the same, spell them alike in the file and in the corpus.")
+        yield Fault(str(task.file), what, "If they mean the same, spell them alike in the file and in the corpus.")
     facts["leaks_and_copies"] = f"{AUDIT}{option('--tasks', task.file)}"
     examples: dict[Split, list[Any]] = {}
     for split in SPLITS:
@@ -104,4 +104,4 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Problem]:
         yield from few([of_error(one, path, "Correct the line.") for one in errors.errors], path)
     if leaked := sorted(leaks(examples)):
         what = f"Inputs of test that occur in train, a leak: {len(leaked):,}, such as {', '.join(leaked[:3])}."
-        yield Problem(str(task.file), what, f"{AUDIT}{option('--tasks', task.file)} has all ids.")
+        yield Fault(str(task.file), what, f"{AUDIT}{option('--tasks', task.file)} has all ids.")

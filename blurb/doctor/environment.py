@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from blurb import DISTRIBUTION, __version__, heads, metrics, tasks
-from blurb.doctor._base import Fact, Problem, Report, of_error
+from blurb.doctor._base import Diagnosis, Fact, Fault, of_error
 from blurb.execution.engines import engines
 from blurb.learners import kinds
 from blurb.messages.errors import SettingsError, safe_message
@@ -32,25 +32,25 @@ OF_EXTENSIONS = ("blurb.commands", "blurb.exports", "blurb.names")
 DRIVER = Path("/proc/driver/nvidia")
 
 
-def examine() -> Report:
+def examine() -> Diagnosis:
     """What is wrong with the environment."""
     facts: dict[str, Fact] = {"blurb": __version__, "python": platform.python_version()}
     problems = [*_packages(facts), *_hardware(facts), *_disk(facts), *_plugins(facts)]
-    return Report("environment", "", problems, facts)
+    return Diagnosis("environment", "", problems, facts)
 
 
-def _packages(facts: dict[str, Fact]) -> Iterator[Problem]:
+def _packages(facts: dict[str, Fact]) -> Iterator[Fault]:
     try:
         installed = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:
-        yield Problem(
+        yield Fault(
             DISTRIBUTION,
             "It is not installed as a package, so nothing says which versions it needs.",
             "Install it: pip install . in its checkout, or pip install blurb-bench.",
         )
         return
     if any(metadata.distributions(name=OTHER)):
-        yield Problem(
+        yield Fault(
             OTHER,
             f"The distribution {OTHER} (CPython's news tool) is installed beside {DISTRIBUTION}. Both have a package "
             "and a command of this name: the one that was installed later has replaced files of the other.",
@@ -58,7 +58,7 @@ def _packages(facts: dict[str, Fact]) -> Iterator[Problem]:
         )
     wanted = str(installed.metadata["Requires-Python"] or "")
     if not SpecifierSet(wanted).contains(platform.python_version(), prereleases=True):
-        yield Problem("python", f"It is {platform.python_version()}; blurb needs {wanted}.", "Use another Python.")
+        yield Fault("python", f"It is {platform.python_version()}; blurb needs {wanted}.", "Use another Python.")
     for text in installed.requires or ():
         asked = Requirement(text)
         if asked.marker is not None and not asked.marker.evaluate({"extra": ""}):
@@ -66,28 +66,28 @@ def _packages(facts: dict[str, Fact]) -> Iterator[Problem]:
         try:
             there = metadata.version(asked.name)
         except metadata.PackageNotFoundError:
-            yield Problem(asked.name, f"It is not installed; blurb needs {text}.", f"pip install '{text}'")
+            yield Fault(asked.name, f"It is not installed; blurb needs {text}.", f"pip install '{text}'")
             continue
         if asked.name in ("torch", "transformers", "datasets"):
             facts[asked.name] = there
         if not asked.specifier.contains(there, prereleases=True):
-            yield Problem(asked.name, f"It is {there}; blurb needs {text}.", f"pip install '{text}'")
+            yield Fault(asked.name, f"It is {there}; blurb needs {text}.", f"pip install '{text}'")
 
 
-def _hardware(facts: dict[str, Fact]) -> Iterator[Problem]:
+def _hardware(facts: dict[str, Fact]) -> Iterator[Fault]:
     try:
         import torch
 
         from blurb.training import hardware
     except (ImportError, OSError) as error:
-        yield Problem("torch", f"It cannot be imported: {error}.", "Install torch again.")
+        yield Fault("torch", f"It cannot be imported: {error}.", "Install torch again.")
         return
     device = hardware.choose_device("auto")
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     facts |= {"device": name, "bf16_in_hardware": hardware.has_bf16(device), "threads": torch.get_num_threads()}
     if device.type != "cuda" and DRIVER.exists():
         built = torch.version.cuda or "no CUDA"
-        yield Problem(
+        yield Fault(
             "torch",
             f"There is an NVIDIA driver, but torch (built for {built}) sees no GPU.",
             "Install the torch of the driver's CUDA version (pytorch.org), and check CUDA_VISIBLE_DEVICES.",
@@ -95,34 +95,34 @@ def _hardware(facts: dict[str, Fact]) -> Iterator[Problem]:
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        yield Problem(
+        yield Fault(
             name, f"It cannot be used: {str(error).splitlines()[0]}.", "Free its memory, or run with --device cpu."
         )
 
 
-def _disk(facts: dict[str, Fact]) -> Iterator[Problem]:
+def _disk(facts: dict[str, Fact]) -> Iterator[Fault]:
     home = cache.home()
     try:
         used = sum(one.size for one in cache.usage())
     except OSError as error:
-        yield Problem(str(home), f"The cache cannot be read: {error.strerror}.", "Set BLURB_HOME to another folder.")
+        yield Fault(str(home), f"The cache cannot be read: {error.strerror}.", "Set BLURB_HOME to another folder.")
         return
     parent = nearest(home)
     facts |= {"cache": str(home), "cache_used_bytes": used}
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        yield Problem(str(home), f"The cache cannot be written in {parent}.", "Set BLURB_HOME to another folder.")
+        yield Fault(str(home), f"The cache cannot be written in {parent}.", "Set BLURB_HOME to another folder.")
         return
     for name, place in (("cache", parent), ("working_folder", Path.cwd())):
         free = facts[f"{name}_free_bytes"] = shutil.disk_usage(place).free
         if free < ENOUGH:
-            yield Problem(
+            yield Fault(
                 str(place),
                 f"Only {free / 1e6:,.0f} MB of the disk are free.",
                 "Free some: blurb cache clear, or set BLURB_HOME to a folder on another disk.",
             )
 
 
-def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
+def _plugins(facts: dict[str, Fact]) -> Iterator[Fault]:
     """Entry points that cannot be loaded, or have a name that is taken."""
     count = 0
     try:
@@ -131,7 +131,7 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
         points = [(each, point) for each, point in every if not point.dist or point.dist.name != DISTRIBUTION]
     except ValueError as error:
         registries, points = [], []
-        yield Problem(
+        yield Fault(
             "plug-ins",
             f"The entry_points.txt of an installed package cannot be read: {safe_message(error)}.",
             "Find it in the folders of the packages, and install that one again.",
@@ -143,7 +143,7 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Problem]:
             _as_what_it_is(registry, point.name)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of others
             package = point.dist.name if point.dist else "its package"
-            yield Problem(
+            yield Fault(
                 f"{registry.group}: {point.name}",
                 f"The plug-in {point.value} cannot be loaded: {safe_message(error)}.",
                 f"Update or uninstall {package}.",

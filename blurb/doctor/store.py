@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from blurb import metrics
-from blurb.checkpoints import Checkpoint, Source
+from blurb.checkpoints import Checkpoint, ModelSource
 from blurb.cost import resources
-from blurb.doctor._base import Fact, Problem, Report, of_error
+from blurb.doctor._base import Diagnosis, Fact, Fault, of_error
 from blurb.execution import sweeps
 from blurb.execution.allowed import NotAllowed
 from blurb.execution.data_sources import DataSource, data_hash
 from blurb.execution.job import Job
 from blurb.messages.errors import BlurbError, ModelError, StoreError, UnknownName, ended
 from blurb.messages.text import plural
-from blurb.store import planned_rows as rows
 from blurb.store import row_contents
+from blurb.store import row_trials as rows
 from blurb.store.store import ASIDE, OLD, OWNERS, Store, left_out
 from blurb.system.files import read_json, size_of
 
@@ -26,15 +26,15 @@ PLACE = "Let this machine see it at this path"
 PLAN_AGAIN = "Run its blurb run command again, which plans its trials anew."
 
 
-def examine(root: Path) -> Report:
+def examine(root: Path) -> Diagnosis:
     """What is wrong with a store, or with one trial of it; of a store of another schema only that."""
     is_trial = (root / "spec.json").is_file()
     try:
         store = Store(root.resolve().parents[2] if is_trial else root)
     except StoreError as error:  # of another schema: nothing in it can be read
-        return Report("trial" if is_trial else "store", str(root), [of_error(error, root, "")])
+        return Diagnosis("trial" if is_trial else "store", str(root), [of_error(error, root, "")])
     if is_trial:
-        return Report("trial", str(root), list(_trial(store, root)))
+        return Diagnosis("trial", str(root), list(_trial(store, root)))
     damage: list[BlurbError] = []
     rows.read(store, damage.append)
     problems = [*(of_error(error, root, RUN_AGAIN) for error in damage), *_owners(store)]
@@ -42,10 +42,10 @@ def examine(root: Path) -> Report:
         problems += _trial(store, path)
     of_sweeps, open_sweeps = examine_sweeps(root)
     problems += [*_failures(store), *_leftovers(store), *of_sweeps]
-    return Report("store", str(root), problems, {**_facts(store), **open_sweeps})
+    return Diagnosis("store", str(root), problems, {**_facts(store), **open_sweeps})
 
 
-def _owners(store: Store) -> Iterator[Problem]:
+def _owners(store: Store) -> Iterator[Fault]:
     for path in sorted(store.root.glob(f"*/{OWNERS}")):
         try:
             if not isinstance(read_json(path).get("models"), list):
@@ -54,13 +54,13 @@ def _owners(store: Store) -> Iterator[Problem]:
             yield of_error(error, path, "Delete it; it is written again by the next blurb run.")
 
 
-def _trial(store: Store, path: Path) -> Iterator[Problem]:
+def _trial(store: Store, path: Path) -> Iterator[Fault]:
     try:
         if damage := store.damage(path):
             if damage == ["spec.json"] and (path / "spec.json").is_file():
                 spec = store.read_spec(path)
                 if (spec.task, spec.hash) != (path.parent.name, path.name):
-                    yield Problem(
+                    yield Fault(
                         str(path),
                         f"Its spec.json is that of trial {spec.hash}: the folder was renamed or altered.",
                         f"Delete the folder. {RUN_AGAIN}",
@@ -73,16 +73,16 @@ def _trial(store: Store, path: Path) -> Iterator[Problem]:
         record.score("test")
         _ = record.task.task_type, metrics.get(record.task.metric)
         if record.metrics.get("metrics_version") != metrics.VERSION:
-            yield Problem(str(path), "Its scores were computed by metrics of another version.", "blurb rescore")
+            yield Fault(str(path), "Its scores were computed by metrics of another version.", "blurb rescore")
     except UnknownName as error:
         yield of_error(error, path, "Install the plug-in that has it, or delete the trial.")
     except (BlurbError, OSError) as error:
         yield of_error(error, path, RUN_AGAIN)
     except (KeyError, TypeError, ValueError) as error:
-        yield Problem(str(path), f"It cannot be understood: {type(error).__name__}: {error}.", RUN_AGAIN)
+        yield Fault(str(path), f"It cannot be understood: {type(error).__name__}: {error}.", RUN_AGAIN)
 
 
-def _failures(store: Store) -> Iterator[Problem]:
+def _failures(store: Store) -> Iterator[Fault]:
     """Trials that failed, and have not been done since."""
     for file in sorted(store.root.glob("*/*/*.failed.json")):
         path = file.with_name(file.name.removesuffix(".failed.json"))
@@ -91,12 +91,12 @@ def _failures(store: Store) -> Iterator[Problem]:
         except StoreError as error:
             reason = str(error)
         if not path.exists() and not row_contents.is_running(store, path):
-            yield Problem(
+            yield Fault(
                 str(path), ended(f"The trial failed: {reason}"), f"{RUN_AGAIN} The traceback is in {file.name}."
             )
 
 
-def _leftovers(store: Store) -> Iterator[Problem]:
+def _leftovers(store: Store) -> Iterator[Fault]:
     """Temporary folders of trials whose process was killed."""
     for path in sorted(left for ending in ASIDE for left in store.root.glob(f"*/*/.*.{ending}")):
         trial = path.with_name(path.name[1:].partition(".")[0])
@@ -104,7 +104,7 @@ def _leftovers(store: Store) -> Iterator[Problem]:
             size = size_of(path) / 1e6
             # What was about to be replaced may be whole, and is then put back by the next run.
             fix = RUN_AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r {shlex.quote(str(path))}"
-            yield Problem(str(path), f"A process that was killed left it ({size:,.1f} MB).", fix)
+            yield Fault(str(path), f"A process that was killed left it ({size:,.1f} MB).", fix)
 
 
 def _facts(store: Store) -> dict[str, Fact]:
@@ -115,9 +115,9 @@ def _facts(store: Store) -> dict[str, Fact]:
     return {"rows": len(known), "trials": len(trials), **states, "in_no_row": len(others), "bytes": size_of(store.root)}
 
 
-def examine_sweeps(store: Path) -> tuple[list[Problem], dict[str, int]]:
+def examine_sweeps(store: Path) -> tuple[list[Fault], dict[str, int]]:
     """What is wrong with the sweeps on this machine, and how many they are, with how many trials to run."""
-    problems: list[Problem] = []
+    problems: list[Fault] = []
     waiting: dict[Path, Job] = {}
     folders = sweeps.folders(store)
     for folder in folders:
@@ -134,12 +134,12 @@ def examine_sweeps(store: Path) -> tuple[list[Problem], dict[str, int]]:
     return list(dict.fromkeys(problems)), facts
 
 
-def _of_models(jobs: Sequence[Job]) -> Iterator[Problem]:
+def _of_models(jobs: Sequence[Job]) -> Iterator[Fault]:
     """Checkpoints that are not here, or are others than those that were hashed."""
     for source in dict.fromkeys(job.source for job in jobs if job.source.is_checkpoint):
         folder = Path(source.location)
         if not folder.is_dir():
-            yield Problem(str(folder), f"The checkpoint of {source.name} is not visible here.", f"{PLACE}.")
+            yield Fault(str(folder), f"The checkpoint of {source.name} is not visible here.", f"{PLACE}.")
             continue
         try:
             changed = _changed(source)
@@ -147,14 +147,14 @@ def _of_models(jobs: Sequence[Job]) -> Iterator[Problem]:
             yield of_error(error, folder, f"{PLACE} as it was, or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}")
             continue
         if changed:
-            yield Problem(
+            yield Fault(
                 str(folder),
                 f"The {changed} of {source.name} are others than those that the trials were planned with.",
                 f"{PLACE} as it was, or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}",
             )
 
 
-def _changed(source: Source) -> str:
+def _changed(source: ModelSource) -> str:
     """Which files of a checkpoint are not those of the sweep; "" if none."""
     now = Checkpoint(Path(source.location), source.remote_code, source.casing)
     if now.weights_hash != source.weights:
@@ -162,13 +162,13 @@ def _changed(source: Source) -> str:
     return "tokenizer files" if now.tokenizer.hash != source.tokenizer else ""
 
 
-def _of_data(jobs: Sequence[Job]) -> Iterator[Problem]:
+def _of_data(jobs: Sequence[Job]) -> Iterator[Fault]:
     """Data that is not here, or is not that of the trials; a folder that is not here is told once."""
     planned: dict[DataSource, str] = {}
     for job in jobs:
         planned.setdefault(job.data, job.trial.data)
     for folder in dict.fromkeys(source.folder for source in planned if not source.folder.is_dir()):
-        yield Problem(str(folder), "The data is not visible here.", f"{PLACE}, or name another: blurb worker --data.")
+        yield Fault(str(folder), "The data is not visible here.", f"{PLACE}, or name another: blurb worker --data.")
     for source, expected in planned.items():
         if not source.folder.is_dir():
             continue
@@ -176,18 +176,18 @@ def _of_data(jobs: Sequence[Job]) -> Iterator[Problem]:
         try:
             if data_hash(source) != expected:
                 what = f"The examples of {source.task} are not those that the trials were planned with."
-                yield Problem(f"{source.folder}: {source.task}", what, fix)
+                yield Fault(f"{source.folder}: {source.task}", what, fix)
         except (BlurbError, OSError) as error:
             yield of_error(error, source.folder, fix)
 
 
-def _of_plugins(jobs: Sequence[Job]) -> Iterator[Problem]:
+def _of_plugins(jobs: Sequence[Job]) -> Iterator[Fault]:
     files = {path for job in jobs for named in job.plugins.values() for path in named.values() if path}
     for path in sorted(path for path in files if not path.is_file()):
-        yield Problem(str(path), "The file of a plug-in is not visible here.", f"{PLACE}.")
+        yield Fault(str(path), "The file of a plug-in is not visible here.", f"{PLACE}.")
 
 
-def of_hardware(jobs: Sequence[Job]) -> Iterator[Problem]:
+def of_hardware(jobs: Sequence[Job]) -> Iterator[Fault]:
     """Devices and precisions that this machine lacks."""
     from blurb.training import hardware
 
@@ -198,10 +198,10 @@ def of_hardware(jobs: Sequence[Job]) -> Iterator[Problem]:
         except BlurbError as error:
             count = sum((job.device, job.trial.precision) == (device, precision) for job in encoders)
             where = f"{plural(count, 'trial')} of sweeps"
-            yield Problem(where, str(error), "Run blurb worker elsewhere, or with --device and one that is here.")
+            yield Fault(where, str(error), "Run blurb worker elsewhere, or with --device and one that is here.")
 
 
-def _of_memory(jobs: Sequence[Job], store: Path) -> list[Problem]:
+def _of_memory(jobs: Sequence[Job], store: Path) -> list[Fault]:
     """Memory that this machine lacks for what the trials need at least."""
     from blurb.cost import model
 
@@ -211,4 +211,4 @@ def _of_memory(jobs: Sequence[Job], store: Path) -> list[Problem]:
         needed = model.least(jobs)
     except BlurbError as error:
         return [of_error(error, store, PLAN_AGAIN)]
-    return [Problem("memory", text, "Run blurb worker on a larger machine.") for text in resources.memory(needed)]
+    return [Fault("memory", text, "Run blurb worker on a larger machine.") for text in resources.memory(needed)]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from blurb import tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.data import TaskData
 from blurb.execution.data_sources import DataSource
 from blurb.execution.options import Keep as Keep
@@ -36,7 +36,7 @@ class Job:
     """
 
     trial: Trial
-    source: Source
+    source: ModelSource
     configuration: Configuration
     data: DataSource
     store: Path

@@ -16,10 +16,10 @@ from blurb import names
 from blurb.execution import sweeps
 from blurb.learners import saved_models
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, followed
-from blurb.store import planned_rows as rows
 from blurb.store import provenance, row_contents
+from blurb.store import row_trials as rows
 from blurb.store import trial_checkpoints as checkpoints
-from blurb.store.planned_rows import PlannedRow
+from blurb.store.row_trials import RowTrials
 from blurb.store.store import LEASE, OLD, OWNERS, Store, leftovers
 from blurb.system import leases
 from blurb.system.files import beside, copy_file, read_json, size_of, write_json
@@ -41,7 +41,7 @@ class Removal:
     size: int
 
 
-def removal(store: Store, row: PlannedRow) -> Removal:
+def removal(store: Store, row: RowTrials) -> Removal:
     """What `remove` would delete; reads only."""
     rows_beside = _rows_beside(store, row)
     own = _own(store, row, rows_beside)
@@ -57,7 +57,7 @@ def removal(store: Store, row: PlannedRow) -> Removal:
     return Removal(going, tuple(path for path in there if path not in own), unlisted, size)
 
 
-def remove(store: Store, row: PlannedRow) -> Removal:
+def remove(store: Store, row: RowTrials) -> Removal:
     """Deletes a row and the trials that no other row has.
 
     :raises StoreError: if a trial of the model is running, or a row beside it cannot be read; then nothing is deleted
@@ -69,7 +69,7 @@ def remove(store: Store, row: PlannedRow) -> Removal:
     return doomed
 
 
-def rename(store: Store, row: PlannedRow, name: str) -> PlannedRow:
+def rename(store: Store, row: RowTrials, name: str) -> RowTrials:
     """Gives a row another model name, and returns it. Trials that other rows have are copied.
 
     :raises SettingsError: if the name is not valid, or its model has such a row with other trials
@@ -104,7 +104,7 @@ def rename(store: Store, row: PlannedRow, name: str) -> PlannedRow:
     return renamed
 
 
-def _rows_beside(store: Store, row: PlannedRow) -> list[PlannedRow]:
+def _rows_beside(store: Store, row: RowTrials) -> list[RowTrials]:
     """All rows whose trials are in the folder of this row's model; StoreError if one of them cannot be read."""
     _check_readable(store, row.model)
     rows_beside = rows.read(store, _unheard)
@@ -116,7 +116,7 @@ def _rows_beside(store: Store, row: PlannedRow) -> list[PlannedRow]:
     return [other for other in rows_beside if store.folder(other.model) == folder]
 
 
-def _own(store: Store, row: PlannedRow, beside: Iterable[PlannedRow]) -> list[Path]:
+def _own(store: Store, row: RowTrials, beside: Iterable[RowTrials]) -> list[Path]:
     """The places of the trials that no other row has, also of those that never ran."""
     others = {path for other in beside if other.key != row.key for path in row_contents.paths(store, other)}
     return [path for path in row_contents.paths(store, row) if path not in others]
@@ -146,7 +146,7 @@ def _check_free(store: Store, model: str) -> None:
             )
 
 
-def _of_searches(store: Store, row: PlannedRow) -> Iterator[Path]:
+def _of_searches(store: Store, row: RowTrials) -> Iterator[Path]:
     """The trials that ran for a row and are not in it: points of a search, seeds that newer ones replaced."""
     listed = set(row_contents.paths(store, row))
     for spec in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
@@ -186,7 +186,7 @@ def _copy(store: Store, path: Path, target: Path, model: str) -> None:
             write_json(aside / provenance.FILE, {**read_json(aside / provenance.FILE), "model": model})
 
 
-def _remove(store: Store, row: PlannedRow) -> None:
+def _remove(store: Store, row: RowTrials) -> None:
     beside = _rows_beside(store, row)
     unlisted = removal(store, row).unlisted
     own = _own(store, row, beside)

@@ -12,8 +12,8 @@ from typing import Literal
 
 from blurb.execution import engines, sweeps
 from blurb.messages.errors import BlurbError
-from blurb.store import planned_rows as rows
 from blurb.store import row_contents
+from blurb.store import row_trials as rows
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import LEASE, QUEUE, ROWS_LEASE, Store, leftovers
 from blurb.system import leases

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import blurb
-from blurb.checkpoints.source import Source
+from blurb.checkpoints.source import ModelSource
 from blurb.execution import allowed
 from blurb.execution.allowed import NotAllowed
 from blurb.execution.data_sources import DataSource
@@ -34,7 +34,7 @@ from blurb.system.files import check_types, file_hash, read_json, write_json, wr
 SCHEMA = 1
 FOLDER = ".sweeps"
 JOBS = "jobs.json"
-SHARED: Mapping[str, type] = {"source": Source, "configuration": Configuration, "data": DataSource}
+SHARED: Mapping[str, type] = {"source": ModelSource, "configuration": Configuration, "data": DataSource}
 """Fields that many jobs have in common: the file has each value once."""
 
 
@@ -112,7 +112,7 @@ def _content(value: Any) -> dict[str, Any]:
         content["folder"] = str(value.folder.absolute())
         if value.task.endswith(".toml"):
             content["task"] = str(Path(value.task).absolute())
-    if isinstance(value, Source) and value.is_checkpoint:
+    if isinstance(value, ModelSource) and value.is_checkpoint:
         content["location"] = str(Path(value.location).absolute())
     return content
 

@@ -11,8 +11,8 @@ from typing import Literal, get_args
 from blurb.execution import sweeps
 from blurb.execution.allowed import NotAllowed
 from blurb.messages.errors import BlurbError, Tell, tell_damage
-from blurb.store import planned_rows as rows
 from blurb.store import row_contents
+from blurb.store import row_trials as rows
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import LEASE, Store
 from blurb.system import leases
@@ -24,7 +24,7 @@ STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True)
-class Standing:
+class TrialStanding:
     """A trial that was asked for.
 
     :param folder: of the trial
@@ -66,7 +66,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Trial:
     row: str
     configuration: str
     model: str
@@ -77,7 +77,7 @@ Key = tuple[str, str, str]
 """Folder of the model, task and hash: of a hundred thousand trials, paths alone take longer than all else."""
 
 
-def read(store: Store, tell: Tell = tell_damage) -> list[Standing]:
+def read(store: Store, tell: Tell = tell_damage) -> list[TrialStanding]:
     """All trials that rows and sweeps of a store ask for, in the order of the rows.
 
     A trial that is in its place counts as done: it was put there whole. Whether it still is, `blurb runs verify` tells.
@@ -95,7 +95,7 @@ def read(store: Store, tell: Tell = tell_damage) -> list[Standing]:
     for job in sweeps.jobs_of(store.root, tell_of_sweep):
         key = store.folder(job.source.name), job.trial.task, job.path.name
         predicted[key] = job.predicted
-        asked.setdefault(key, _Asked("", "", job.source.name, job.trial.seed))
+        asked.setdefault(key, _Trial("", "", job.source.name, job.trial.seed))
     root, names = str(store.root), dict[str, frozenset[str]]()
     with gc_disabled():
         return [
@@ -104,17 +104,17 @@ def read(store: Store, tell: Tell = tell_damage) -> list[Standing]:
         ]
 
 
-def _of_rows(store: Store, tell: Tell) -> Iterator[tuple[Key, _Asked]]:
+def _of_rows(store: Store, tell: Tell) -> Iterator[tuple[Key, _Trial]]:
     for row in rows.read(store, tell):
         key, configuration, folder = row.key, row.configuration.text, store.folder(row.model)
         for task, seeds in row.trials.items():
             for seed, hash_ in sorted(seeds.items()):
-                yield (folder, task, hash_), _Asked(key, configuration, row.model, seed)
+                yield (folder, task, hash_), _Trial(key, configuration, row.model, seed)
 
 
 def _standing(
-    store: Store, folder: str, key: Key, trial: _Asked, names: dict[str, frozenset[str]], predicted: float | None
-) -> Standing:
+    store: Store, folder: str, key: Key, trial: _Trial, names: dict[str, frozenset[str]], predicted: float | None
+) -> TrialStanding:
     """
     :param folder: of the task
     :param names: what lies in the folders that were looked at
@@ -129,25 +129,27 @@ def _standing(
     there, lease_name = names[folder], f".{hash_}{LEASE}"
     asked = (trial.model, task, trial.seed, f"{folder}/{hash_}")
     if hash_ in there and lease_name not in there:
-        return Standing(*asked, "done", trial.row, trial.configuration)
+        return TrialStanding(*asked, "done", trial.row, trial.configuration)
     path = Path(folder, hash_)
     joined, predicted, lease = predicted is not None, predicted or 0.0, store.lease(path)
     if lease_name in there and leases.seems_held(lease) is not False:
-        return Standing(
+        return TrialStanding(
             *asked, "running", trial.row, trial.configuration, holder=leases.read(lease), predicted=predicted
         )
     if hash_ in there:
-        return Standing(*asked, "done", trial.row, trial.configuration)
+        return TrialStanding(*asked, "done", trial.row, trial.configuration)
     saved = checkpoints.folder_of(path).name in there
     failure = row_contents.failure_of(path)
     if failure.name in there:
-        return Standing(
+        return TrialStanding(
             *asked, "failed", trial.row, trial.configuration, row_contents.reason(failure), saved=saved, joined=joined
         )
-    return Standing(*asked, "to run", trial.row, trial.configuration, saved=saved, predicted=predicted, joined=joined)
+    return TrialStanding(
+        *asked, "to run", trial.row, trial.configuration, saved=saved, predicted=predicted, joined=joined
+    )
 
 
-def seconds_left(trials: Sequence[Standing]) -> float | None:
+def seconds_left(trials: Sequence[TrialStanding]) -> float | None:
     """Predicted seconds until all are done, with as many workers as now; None if nothing is known or nobody works."""
     running = [trial for trial in trials if trial.state == "running"]
     waiting = [trial for trial in trials if trial.state in ("running", "to run")]
@@ -156,7 +158,7 @@ def seconds_left(trials: Sequence[Standing]) -> float | None:
     return max(sum(trial.left for trial in waiting) / len(running), max(trial.left for trial in waiting))
 
 
-def counts(trials: Iterable[Standing]) -> dict[State, int]:
+def counts(trials: Iterable[TrialStanding]) -> dict[State, int]:
     """The number of trials in each state."""
     found = dict.fromkeys(STATES, 0)
     for one in trials:

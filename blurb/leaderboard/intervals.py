@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from blurb.messages.errors import StoreError, followed, tell_damage
 from blurb.results.dataset_scores import DATASETS
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Published, Row
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
 from blurb.statistics.bootstrap import BootstrapMean, averaged
 from blurb.statistics.clusters import generator
@@ -49,7 +49,7 @@ class Known:
 
 
 def of_row(
-    row: RowScores, resamples: int = RESAMPLES, without: Mapping[str, Collection[str]] | None = None
+    row: Row, resamples: int = RESAMPLES, without: Mapping[str, Collection[str]] | None = None
 ) -> dict[str, Value]:
     """The numbers of a row on test by name: its datasets, complete task types, `score` and `blurb-12`.
 
@@ -60,7 +60,7 @@ def of_row(
     known = _datasets(row, resamples, without or {})
     known = {name: replace(each, value=within(each.value, {name: 1.0})) for name, each in known.items()}
     types, score, twelve = averages({name: each for name, each in known.items() if name in DATASETS})
-    if row.printed is not None:
+    if isinstance(row, Published) and row.printed is not None:
         score = Value(row.printed)
     kinds = row.type_means()
     types = {kind: value for kind, value in types.items() if kind in kinds}
@@ -69,7 +69,7 @@ def of_row(
     return values | {name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None}
 
 
-def _datasets(row: RowScores, resamples: int, without: Mapping[str, Collection[str]]) -> dict[str, Known]:
+def _datasets(row: Row, resamples: int, without: Mapping[str, Collection[str]]) -> dict[str, Known]:
     known = {}
     for task, mean in row.means().items():
         dropped = without.get(task, ())

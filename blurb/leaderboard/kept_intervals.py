@@ -19,7 +19,7 @@ from blurb import metrics
 from blurb.leaderboard import intervals
 from blurb.leaderboard.intervals import Value
 from blurb.messages.errors import BlurbError
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.system import cache
 from blurb.system.files import write_whole
 
@@ -32,7 +32,7 @@ Ends = dict[str, tuple[float, float, str]]
 """Name of a number -> both ends of its interval, and `Value.basis`."""
 
 
-def of_rows(rows: Sequence[RowScores], store: Path) -> list[dict[str, Value]]:
+def of_rows(rows: Sequence[Row], store: Path) -> list[dict[str, Value]]:
     """The numbers of rows with their intervals, as `intervals.of_row` has them; with a bar if that takes long.
 
     :param store: whose rows they are, or most of them
@@ -85,12 +85,12 @@ class IntervalCache:
         with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
             self._rows = _read(json.loads(self.path.read_text(encoding="utf-8")), self._version)
 
-    def find(self, row: RowScores) -> Ends | None:
+    def find(self, row: Row) -> Ends | None:
         """Those of a row whose trials are as they were; None if they are to be computed."""
         known = self._rows.get(_name(row))
         return known[1] if known is not None and known[0] == row.stamp and row.stamp else None
 
-    def add(self, row: RowScores, values: Mapping[str, Value]) -> None:
+    def add(self, row: Row, values: Mapping[str, Value]) -> None:
         """Keeps those of a row, unless its trials cannot be told from others.
 
         Nor those over seeds of a dataset with predictions: they may be damaged, which is to be told every time.
@@ -114,7 +114,7 @@ class IntervalCache:
             write_whole(self.path, json.dumps({"version": self._version, "rows": self._rows}).encode())
 
 
-def _name(row: RowScores) -> str:
+def _name(row: Row) -> str:
     return f"{row.model} {row.key}"
 
 

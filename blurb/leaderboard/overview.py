@@ -6,7 +6,7 @@ Numbers are whole at 80 columns; names give way.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from rich.box import SIMPLE_HEAD
@@ -17,9 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
+from blurb.leaderboard import ranking
 from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.leaderboard.terminal import SHORT
+from blurb.results import published
 from blurb.results.dataset_scores import DATASETS
+from blurb.results.row import DEMO, Row
 from blurb.results.score import SCORE, skill
 from blurb.tasks import TWELVE, TYPES
 
@@ -59,16 +62,16 @@ def overview(
             part = its
         row = ranked.entry
         cells = [_with_interval(row, name) if name == sorted_by else _number(row, name) for name in shown]
-        style = "bold" if any(row is ranked for ranked in bold) else "dim" if row.published else ""
+        style = "bold" if any(row is ranked for ranked in bold) else "dim" if row.row.published else ""
         table.add_row(_Figure(ranked.rank), Text(row.name), *map(_Figure, cells), style=style)
     return table
 
 
 def own_first(ranks: Sequence[Ranked], column: str) -> list[Ranked]:
     """Groups of published rows alone after the others, each in the order that it has."""
-    own = {_part(ranked, column) for ranked in ranks if not ranked.entry.published}
+    own = {_part(ranked, column) for ranked in ranks if not ranked.entry.row.published}
     return sorted(
-        ranks, key=lambda r: _part(r, column) not in own or (_part(r, column) == NOTHING and r.entry.published)
+        ranks, key=lambda r: _part(r, column) not in own or (_part(r, column) == NOTHING and r.entry.row.published)
     )
 
 
@@ -83,7 +86,8 @@ def heading(name: str) -> str:
 
 def datasets(rows: Sequence[RankedRow], width: int) -> list[Table]:
     """A line a dataset, and for each row its score and skill; as many tables as the rows need at this width."""
-    names = [name for name in (*DATASETS, *_own(rows)) if any(name in row.values for row in rows)]
+    there = {name for row in rows for name in row.values}
+    names = [name for name in (*DATASETS, *sorted(there - {*DATASETS, *MEANS})) if name in there]
     room = max(1, (width - ROOM) // ROOM)
     return [_of_datasets(names, rows[start : start + room]) for start in range(0, len(rows), room)]
 
@@ -155,7 +159,7 @@ def has_skill(row: RankedRow) -> bool:
 
 
 def _skill(row: RankedRow, name: str) -> float | None:
-    return None if row.synthetic or row.capped else skill(name, row.values[name])
+    return None if row.row.suite == DEMO or row.row.capped else skill(name, row.values[name].mean)
 
 
 def _with_skill(row: RankedRow, name: str) -> str:
@@ -163,25 +167,85 @@ def _with_skill(row: RankedRow, name: str) -> str:
     if name not in row.values:
         return ""
     part = _skill(row, name)
-    return f"{row.values[name]:.2f}" + ("" if part is None else f"{round(part):5d} %")
+    return f"{row.values[name].mean:.2f}" + ("" if part is None else f"{round(part):5d} %")
 
 
 def _with_interval(row: RankedRow, name: str) -> str:
     """`76.31 ±1.2`."""
-    if name not in row.intervals or name not in row.values:
-        return _number(row, name)
-    low, high = row.intervals[name]
-    return f"{row.values[name]:.2f} ±{(high - low) / 2:.1f}"
+    ends = row.values[name].interval if name in row.values else None
+    return _number(row, name) + (f" ±{(ends[1] - ends[0]) / 2:.1f}" if ends else "")
 
 
 def _number(row: RankedRow, name: str) -> str:
-    return f"{row.values[name]:.2f}" if name in row.values else ""
-
-
-def _own(rows: Sequence[RankedRow]) -> list[str]:
-    """The datasets outside BLURB."""
-    return sorted({name for row in rows for name in row.values} - {*DATASETS, *MEANS})
+    return f"{row.values[name].mean:.2f}" if name in row.values else ""
 
 
 def _table() -> Table:
     return Table(box=SIMPLE_HEAD, header_style="bold", padding=0, pad_edge=False, collapse_padding=True)
+
+
+NEXT = 2
+"""Rows shown above and below each of the given ones."""
+NAME = 26
+"""Characters that ranks and names should have on a narrow terminal."""
+
+
+def with_neighbours(rows: Sequence[Row], others: Iterable[Row] = (), width: int = 120) -> Table:
+    """The given rows among those of the store and the published ones.
+
+    The columns are the means that a given row has, and, as far as they fit, datasets that are in none of them: first
+    the tasks of one's own, then those of types that are not whole.
+
+    :param others: rows of the same store; those that were made otherwise are left out, as they are ranked apart
+    :param width: of the terminal
+    """
+    mine = [ranking.of_row(row, resampled=False) for row in rows]
+    columns = _columns(mine, width)
+    whole = (name for name in columns if all(name in row.values for row in mine))
+    by = next(whole, columns[0] if columns else SCORE)
+    suites = {row.suite for row in rows}
+    beside = [row for row in others if row.suite in suites]
+    if any(not (row.row.suite == DEMO or row.standing.mark) for row in mine):
+        beside += published.shipped()
+    theirs = [ranking.of_row(row, resampled=False) for row in beside]
+    keys = {row.standing.key for row in mine}
+    entries = [*mine, *(row for row in theirs if row.standing.key in keys)]
+    return overview(_near(ranking.in_parts(entries, by), mine), by, columns, bold=mine)
+
+
+def _columns(rows: Sequence[RankedRow], width: int) -> list[str]:
+    """What is shown of them, the most general first."""
+    there = {name for row in rows for name in row.values}
+    means = [name for name in MEANS if name in there]
+    types = {task.name: task.type for task in tasks.all()}
+    own = sorted(there - {*DATASETS, *MEANS})
+    loose = [name for name in (*own, *DATASETS) if name in there and (name in own or types[name] not in means)]
+    room = width - NAME - sum(map(_width, means))
+    chosen: list[str] = []
+    for name in loose:
+        room -= _width(name)
+        if room >= 0 or not (means or chosen):
+            chosen.append(name)
+    return [*means, *chosen]
+
+
+def _width(name: str) -> int:
+    return max(len(heading(name)), len("100.00")) + 1
+
+
+def _near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:
+    """Those of `mine`, the rows next to them in their part, and its best one."""
+    own = {id(row) for row in mine}
+    parts: dict[str, list[Ranked]] = {}
+    for ranked in ranks:
+        parts.setdefault(ranked.part, []).append(ranked)
+    shown_rows = []
+    for part in parts.values():
+        places = [place for place, ranked in enumerate(part) if ranked.rank and id(ranked.entry) in own]
+        shown = {near for place in places for near in range(place - NEXT, place + NEXT + 1)} | (
+            {0} if places else set()
+        )
+        shown_rows += [
+            ranked for place, ranked in enumerate(part) if id(ranked.entry) in own or (ranked.rank and place in shown)
+        ]
+    return shown_rows

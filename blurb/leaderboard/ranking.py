@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from blurb.leaderboard import intervals
@@ -13,74 +13,52 @@ from blurb.leaderboard.intervals import Value
 from blurb.names import by_number
 from blurb.results import groups
 from blurb.results.groups import Standing
-from blurb.results.row_scores import DEMO, RowScores
+from blurb.results.row import Row
 
 
 @dataclass(frozen=True)
 class RankedRow:
-    """One row.
+    """A row with its figures, and the rows among which it is ranked.
 
-    :param name: model, and configuration or source
-    :param values: dataset, task type and `score` -> mean, if available
-    :param intervals: the same, 95 % intervals; not of published numbers and single runs without predictions
-    :param runs: numbers of runs of the datasets
-    :param note: what to know before comparing it
-    :param capped: only some of the examples were scored
-    :param mark: stands before its rank
-    :param published: numbers of a paper
-    :param synthetic: of the demo suite
-    :param standing: among which rows it is ranked
+    :param values: dataset, task type, `score` and `blurb-12` -> figure on test (`intervals.of_row`)
     """
 
-    name: str
-    values: Mapping[str, float]
-    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    runs: frozenset[int] = frozenset()
-    note: str = ""
-    capped: bool = False
-    mark: str = ""
-    published: bool = False
-    synthetic: bool = False
-    standing: Standing = field(default_factory=Standing)
+    row: Row
+    values: Mapping[str, Value]
+    standing: Standing
+
+    @property
+    def name(self) -> str:
+        """Model, and configuration or source."""
+        return self.row.name
+
+    @property
+    def note(self) -> str:
+        """Remarks to read before comparing the row."""
+        return "; ".join(filter(None, (self.standing.remark, self.row.note, self.row.doubts)))
 
 
-class Place(NamedTuple):
+class RankRange(NamedTuple):
     """A rank; the two differ if intervals do not separate an entry from its neighbours."""
 
     best: int
     worst: int
 
 
-def of_row(row: RowScores, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> RankedRow:
+def of_row(row: Row, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> RankedRow:
     """The entry of a row, with intervals over runs and test examples, or over runs alone without predictions.
 
     :param resampled: whether to compute these intervals
     :param without: dataset -> ids of test examples to leave out of the scores
     """
-    return of_values(row, intervals.of_row(row, intervals.RESAMPLES if resampled else 0, without))
+    values = intervals.of_row(row, intervals.RESAMPLES if resampled else 0, without)
+    return RankedRow(row, values, groups.of_row(row))
 
 
-def of_values(row: RowScores, values: Mapping[str, Value]) -> RankedRow:
-    """The entry of a row whose numbers are known (`intervals.of_row`)."""
-    ends = {name: value.interval for name, value in values.items() if value.interval is not None}
-    return RankedRow(
-        row.name,
-        {name: value.mean for name, value in values.items()},
-        ends,
-        frozenset(row.run_counts),
-        "; ".join(filter(None, (row.note, row.doubts))),
-        row.capped,
-        row.mark,
-        row.published,
-        row.suite == DEMO,
-        groups.of_row(row),
-    )
-
-
-def select(rows: Sequence[RowScores], model: str = "*", protocol: str = "*", head: str = "*") -> list[RowScores]:
+def select(rows: Sequence[Row], model: str = "*", protocol: str = "*", head: str = "*") -> list[Row]:
     """Rows whose model, protocol (with or without version) and at least one head match the patterns (`*` and `?`)."""
 
-    def heads(row: RowScores) -> set[str]:
+    def heads(row: Row) -> set[str]:
         return {run.settings.get("head", "") for one in row.datasets.values() for run in one.runs.values()}
 
     return [
@@ -102,7 +80,7 @@ class Ranked(NamedTuple):
     :param part: the rows that it is ranked among, "" if these are the protocols of papers
     """
 
-    place: Place | None
+    place: RankRange | None
     entry: RankedRow
     part: str
 
@@ -113,17 +91,7 @@ class Ranked(NamedTuple):
             return ""
         best, worst = self.place
         rank = f"{best}-{worst}" if best < worst else str(best)
-        return f"{self.entry.mark} {rank}".lstrip()
-
-
-def ranked(entries: Sequence[RankedRow], column: str) -> list[tuple[str, RankedRow]]:
-    """Entries with their ranks as text."""
-    return [(one.rank, one.entry) for one in in_parts(entries, column)]
-
-
-def placed(entries: Sequence[RankedRow], column: str) -> list[tuple[Place | None, RankedRow]]:
-    """Entries with their ranks; None for one that is not ranked."""
-    return [(one.place, one.entry) for one in in_parts(entries, column)]
+        return f"{self.entry.standing.mark} {rank}".lstrip()
 
 
 def in_parts(entries: Sequence[RankedRow], column: str) -> list[Ranked]:
@@ -142,15 +110,16 @@ def in_parts(entries: Sequence[RankedRow], column: str) -> list[Ranked]:
     return ranked + [Ranked(None, entry, entry.standing.title) for entry in entries if column not in entry.values]
 
 
-def _places(entries: Sequence[RankedRow], column: str) -> list[tuple[Place, RankedRow]]:
+def _places(entries: Sequence[RankedRow], column: str) -> list[tuple[RankRange, RankedRow]]:
     def bounds(entry: RankedRow) -> tuple[float, float]:
-        return entry.intervals.get(column, (entry.values[column], entry.values[column]))
+        value = entry.values[column]
+        return value.interval or (value.mean, value.mean)
 
-    there = sorted(entries, key=lambda entry: (-entry.values[column], by_number(entry.name)))
+    there = sorted(entries, key=lambda entry: (-entry.values[column].mean, by_number(entry.name)))
     lows, highs = (sorted(ends) for ends in zip(*map(bounds, there), strict=True)) if there else ([], [])
-    places: list[tuple[Place, RankedRow]] = []
+    places: list[tuple[RankRange, RankedRow]] = []
     for entry in there:
         low, high = bounds(entry)
         better, worse = len(lows) - bisect_right(lows, high), bisect_left(highs, low)
-        places.append((Place(1 + better, len(there) - worse), entry))
+        places.append((RankRange(1 + better, len(there) - worse), entry))
     return places

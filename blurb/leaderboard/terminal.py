@@ -18,7 +18,7 @@ from blurb import tasks
 from blurb.messages.text import once
 from blurb.results import constants, published
 from blurb.results.dataset_scores import in_order
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.tasks import TYPES
 
 SHORT = {name: tasks.types.get(name).short for name in TYPES}
@@ -30,7 +30,7 @@ NAME = 24
 """Characters that the name of a row has at least in a table of many."""
 
 
-def render(rows: Sequence[RowScores], width: int = 120) -> RenderableType:
+def render(rows: Sequence[Row], width: int = 120) -> RenderableType:
     """The rows of a run: a card each, or one table if there are many.
 
     :param width: of the terminal
@@ -38,7 +38,7 @@ def render(rows: Sequence[RowScores], width: int = 120) -> RenderableType:
     return Group(*map(card, rows)) if len(rows) <= CARDS else _compact(rows, width)
 
 
-def card(row: RowScores) -> RenderableType:
+def card(row: Row) -> RenderableType:
     """The datasets of one row, its score or what is missing, and notes."""
     notes = [Text(text, style="yellow") for text in _notes(row)]
     if _of_blurb(row):
@@ -46,12 +46,12 @@ def card(row: RowScores) -> RenderableType:
     return Group(_datasets(row), *notes)
 
 
-def _of_blurb(row: RowScores) -> bool:
+def _of_blurb(row: Row) -> bool:
     """Tasks of one's own have no score, and no release to be verified against."""
     return any(name not in row.own_tasks for name in row.datasets)
 
 
-def _notes(row: RowScores) -> list[str]:
+def _notes(row: Row) -> list[str]:
     notes = [f"Note: {row.note}."] if row.note else []
     if _of_blurb(row) and row.data not in ("synthetic", "verified"):
         notes.append(f"The data is not verified as BLURB's: {row.data}.")
@@ -60,7 +60,7 @@ def _notes(row: RowScores) -> list[str]:
     return notes
 
 
-def _compact(rows: Sequence[RowScores], width: int) -> RenderableType:
+def _compact(rows: Sequence[Row], width: int) -> RenderableType:
     """A line a row, with the mean on test of every dataset; what holds of several rows is said once."""
     names = list(dict.fromkeys(task.name for task in tasks.all() for row in rows if row.seeds(task.name)))
     tables = [_lines(rows, names, mean_and_sd)]
@@ -72,7 +72,7 @@ def _compact(rows: Sequence[RowScores], width: int) -> RenderableType:
     return Group(*tables, *(Text(text, style="yellow") for text in once(said, len(rows))))
 
 
-def _lines(rows: Sequence[RowScores], names: Sequence[str], cell: Callable[[list[float]], str]) -> Table:
+def _lines(rows: Sequence[Row], names: Sequence[str], cell: Callable[[list[float]], str]) -> Table:
     table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("row", overflow="fold", min_width=min(NAME, max(len(row.name) for row in rows)))
     for name in (*names, "runs"):
@@ -90,7 +90,7 @@ def _lines(rows: Sequence[RowScores], names: Sequence[str], cell: Callable[[list
     return table
 
 
-def _datasets(row: RowScores) -> Table:
+def _datasets(row: Row) -> Table:
     title = Text(f"{row.model}   {row.configuration.text}   {row.configuration.precision}", style="bold")
     compared = row.data != "synthetic" and row.kind.is_fine_tuning
     best = {name: one for name, one in published.best_of_paper().items() if compared and row.seeds(name)}
@@ -130,7 +130,7 @@ def mean_and_sd(values: list[float]) -> str:
     return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean
 
 
-def _score(row: RowScores) -> Text:
+def _score(row: Row) -> Text:
     if row.score is None:
         why = f"{', '.join(row.missing)} missing" if row.missing else row.doubts
         return Text(f"No BLURB score: {why}.", style="yellow")

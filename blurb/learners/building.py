@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from blurb.checkpoints.source import Source
+from blurb.checkpoints.source import ModelSource
 from blurb.checkpoints.source import resolve as of_checkpoint
 from blurb.heads._spec import canonical, parse
 from blurb.learners import PREFIX, LearnerKind, get_named, is_named, kinds, named, of_trial
@@ -51,7 +51,7 @@ def resolve(
     remote_code: bool = False,
     casing: str | None = None,
     tokenizer: PreTrainedTokenizerBase | str | Path | None = None,
-) -> Source:
+) -> ModelSource:
     """Resolves a model reference.
 
     :param reference: the name of a kind (`baseline:majority`), or a checkpoint (`blurb.checkpoints.source.resolve`,
@@ -65,10 +65,10 @@ def resolve(
             raise ModelError(f"There is no model called '{reference}'.", fix=f"Write {PREFIX}{name_of_kind}.")
         return of_checkpoint(reference, name, revision, remote_code, casing, tokenizer)
     weights = spelled(reference)
-    return Source(name or weights, "learner", weights.removeprefix(PREFIX), weights=weights)
+    return ModelSource(name or weights, "learner", weights.removeprefix(PREFIX), weights=weights)
 
 
-def kind_of(source: Source, learner: str) -> LearnerKind:
+def kind_of(source: ModelSource, learner: str) -> LearnerKind:
     """The kind that learns with a model.
 
     :param learner: that of the protocol, for checkpoints
@@ -76,7 +76,7 @@ def kind_of(source: Source, learner: str) -> LearnerKind:
     return of_trial(source.weights, learner if source.is_checkpoint else "")
 
 
-def learner(source: Source, formulation: Formulation, device: str, precision: str, name: str = "") -> Learner:
+def learner(source: ModelSource, formulation: Formulation, device: str, precision: str, name: str = "") -> Learner:
     """The learner of a model, bound to a task.
 
     :param name: `Trial.learner`
@@ -89,7 +89,7 @@ def learner(source: Source, formulation: Formulation, device: str, precision: st
     return cast("Learner", made(formulation, device, precision, **options))
 
 
-def check(kind: LearnerKind, source: Source, formulation: Formulation, where: Where) -> None:
+def check(kind: LearnerKind, source: ModelSource, formulation: Formulation, where: Where) -> None:
     """Raises a SettingsError if model, settings and task do not work together.
 
     :param where: origin of the settings, for the message

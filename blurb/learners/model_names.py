@@ -12,7 +12,7 @@ from blurb.records import Rule
 
 
 @dataclass(frozen=True)
-class NamedModel:
+class ModelName:
     """A reference that `blurb run` takes beside folders and Hub ids.
 
     :param name: what MODEL may be
@@ -41,10 +41,10 @@ class NamedModel:
     licence: str = ""
 
 
-def named_models() -> list[NamedModel]:
+def named_models() -> list[ModelName]:
     """Presets, encoders that start from scratch, baselines."""
     models = [
-        NamedModel(
+        ModelName(
             name,
             "preset",
             facts["id"],
@@ -61,9 +61,9 @@ def named_models() -> list[NamedModel]:
     ]
     for name, size in SIZES.items():
         what = f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}"
-        models.append(NamedModel(f"{PREFIX}{name}", "scratch", what, "", "data"))
+        models.append(ModelName(f"{PREFIX}{name}", "scratch", what, "", "data"))
     models += [
-        NamedModel(f"{learners.PREFIX}{name}", kind.rows.name, kind.summary, "", "nothing")
+        ModelName(f"{learners.PREFIX}{name}", kind.rows.name, kind.summary, "", "nothing")
         for name, kind in learners.named().items()
     ]
     return models

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from blurb.messages.text import probability, signed
 from blurb.results import schema
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.statistics.welch import compare
 from blurb.store.trial import short_weights
 from blurb.system.files import write_whole
@@ -87,7 +87,7 @@ NUMBERS = ("mean", "sd", "seeds", "difference", "p", "published", "published_dif
 COLUMNS = ("schema", "axis", "model", "weights", "protocol", "overrides", "precision", "data", *SHOWN)
 
 
-def lines(grid: Grid, results: Sequence[RowScores | None], datasets: Sequence[str]) -> list[dict[str, str]]:
+def lines(grid: Grid, results: Sequence[Row | None], datasets: Sequence[str]) -> list[dict[str, str]]:
     """A line per cell and dataset, in the order of the grid.
 
     :param results: the row of each cell in the store, None if missing
@@ -143,7 +143,7 @@ def readable(line: Mapping[str, str]) -> list[str]:
     return [probability(float(p)) if column == "p" and p else line.get(column, "") for column in SHOWN]
 
 
-def _values(result: RowScores | None, dataset: str) -> list[float]:
+def _values(result: Row | None, dataset: str) -> list[float]:
     return result.values(dataset) if result is not None else []
 
 

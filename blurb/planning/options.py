@@ -21,9 +21,9 @@ from blurb.results import ACROSS as DIFFERENCES
 
 if TYPE_CHECKING:
     from blurb.regression import Rules
-    from blurb.results.references import Row
+    from blurb.results.references import RowReference
 
-__all__ = ["KEEP", "Given", "Keep", "Model", "Row", "RunOptions", "Tokenizer", "TrainOptions"]
+__all__ = ["KEEP", "Given", "Keep", "Model", "RowReference", "RunOptions", "Tokenizer", "TrainOptions"]
 Given: TypeAlias = Model | NamedModel
 SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
@@ -205,7 +205,7 @@ class RunOptions(TrainOptions):
         "same folder, or NAME-results.csv for NAME.csv.",
         page="csv.md",
     )
-    check: Row | None = option(
+    check: RowReference | None = option(
         None,
         "Results",
         "Then compare the row with this baseline, as blurb check does.",

@@ -21,7 +21,7 @@ from blurb.execution.engine import Launch
 from blurb.learners import DEFAULT, is_named, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
-from blurb.planning import plan, quick_checks, sources
+from blurb.planning import quick_checks, sources, trials
 from blurb.planning.options import RunOptions
 from blurb.planning.request import (
     at_hand,
@@ -33,7 +33,7 @@ from blurb.planning.request import (
     precision_of,
     typed_settings,
 )
-from blurb.regression.reading import read_rules
+from blurb.regression.rules import read_rules
 from blurb.results import tables
 from blurb.results.references import row_of
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from blurb.execution.engine import Engine
     from blurb.planning.named_models import NamedModel
     from blurb.planning.options import TrainOptions
-    from blurb.planning.plan import Planned, Request
+    from blurb.planning.trials import Planned, Request
     from blurb.protocols.protocol import Protocol
     from blurb.regression import Rules
     from blurb.tasks import Task
@@ -235,7 +235,7 @@ def _request(options: TrainOptions, asked: Asked, errors: ErrorCollector) -> Req
     given = options.of_trials
     if hands_over:  # to jobs that end with their time
         given["resume_trials"] = True
-    return plan.Request(
+    return trials.Request(
         sources=[source for source, _ in tagged],
         tasks=asked.tasks,
         protocol=asked.protocol,
@@ -277,7 +277,7 @@ def _check_together(request: Request, options: RunOptions, engine: Engine) -> No
 def rung_of(request: Request, rung: Rung, some: Sequence[Task]) -> Planned:
     """The trials of some tasks with the protocol that a budget may choose."""
     protocol = load_protocol(rung.protocol, request.suite)
-    return plan.prepare(dataclasses.replace(request, protocol=protocol, seeds=rung.seeds, tasks=some))
+    return trials.prepare(dataclasses.replace(request, protocol=protocol, seeds=rung.seeds, tasks=some))
 
 
 def _try_to_plan(request: Request, asked: Asked) -> None:
@@ -289,6 +289,6 @@ def _try_to_plan(request: Request, asked: Asked) -> None:
         own = {name: value for name, value in request.overrides.items() if name in DEFAULT.settings}
         request = dataclasses.replace(request, overrides=own)
     if request.budget is None:
-        plan.prepare(request)
+        trials.prepare(request)
     else:
         possible(request.tasks, partial(rung_of, request))

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from blurb.cost.model import Estimate
     from blurb.execution.engine import Engine
     from blurb.planning.options import Model, RunOptions
-    from blurb.planning.plan import Planned
     from blurb.planning.preflight import Asked
+    from blurb.planning.trials import Planned
     from blurb.protocols.protocol import Protocol
     from blurb.tasks import Task
 

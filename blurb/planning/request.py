@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb import formulations, names, tasks
-from blurb.checkpoints import Source, lengths, scratch
+from blurb.checkpoints import ModelSource, lengths, scratch
 from blurb.data import home
 from blurb.data.loading import path_of
 from blurb.heads import heads, poolings
@@ -28,7 +28,7 @@ from blurb.tasks import SPLITS, TWELVE, Task, select
 from blurb.training import devices
 
 if TYPE_CHECKING:
-    from blurb.checkpoints import Source
+    from blurb.checkpoints import ModelSource
     from blurb.inputs.tokenized_split import Read
     from blurb.planning.options import Model, Tokenizer, TrainOptions
     from blurb.protocols.protocol import Protocol
@@ -137,7 +137,7 @@ def source(
     folder: Path,
     casing: str | None = None,
     tokenizer: Tokenizer | None = None,
-) -> Source:
+) -> ModelSource:
     """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
     if name is not None:
         names.check(name, "The model name")
@@ -184,7 +184,7 @@ def precision_of(options: TrainOptions, elsewhere: bool) -> str:
     return hardware.choose_precision(options.precision, hardware.choose_device(options.device))
 
 
-def check_names(sources: Sequence[Source]) -> None:
+def check_names(sources: Sequence[ModelSource]) -> None:
     """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
     errors, given = ErrorCollector(), Counter(source.name for source in sources)
     for name, count in given.items():
@@ -203,19 +203,19 @@ def reader(model: str, folder: Path, casing: str | None = None) -> Read:
     return lengths.reader(source(model, None, None, False, folder, casing))
 
 
-def deduplicated(refusals: Iterable[tuple[BlurbError, Source, Task]]) -> list[BlurbError]:
+def deduplicated(refusals: Iterable[tuple[BlurbError, ModelSource, Task]]) -> list[BlurbError]:
     """The errors of models on tasks, without those that differ only in the names that they were given.
 
     The first of these says of which others it holds.
     """
-    alike: dict[tuple[object, ...], list[tuple[BlurbError, Source, Task]]] = {}
+    alike: dict[tuple[object, ...], list[tuple[BlurbError, ModelSource, Task]]] = {}
     for error, source, task in refusals:
         same = (type(error), error.where, error.template, error.fix)
         alike.setdefault(same, []).append((error, source, task))
     return [_told(each) for each in alike.values()]
 
 
-def _told(alike: Sequence[tuple[BlurbError, Source, Task]]) -> BlurbError:
+def _told(alike: Sequence[tuple[BlurbError, ModelSource, Task]]) -> BlurbError:
     """The first error, and of which other tasks (and models) it holds, if it names its own."""
     (error, first, task), *others = alike
     if all(str(one) == str(error) for one, *_ in others):

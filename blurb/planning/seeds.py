@@ -14,7 +14,7 @@ from blurb.messages.errors import ErrorCollector, SettingsError, StoreError
 from blurb.messages.spelling import opt
 from blurb.records import Count, Rule
 from blurb.results.dataset_scores import in_order
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights
 from blurb.statistics import planning
 from blurb.statistics.pooled import RunVariance, Squares, pool, stated, weighted
@@ -73,7 +73,7 @@ class Aim:
         errors.tell()
 
 
-def plan_seeds(rows: Sequence[RowScores], aim: Aim, split: Split, names: Sequence[str] | None = None) -> list[SeedLine]:
+def plan_seeds(rows: Sequence[Row], aim: Aim, split: Split, names: Sequence[str] | None = None) -> list[SeedLine]:
     """The seeds for each dataset, and for the score if all thirteen are planned.
 
     :param rows: the one to compare with, then others whose runs tell of the variance, too
@@ -101,13 +101,13 @@ def plan_seeds(rows: Sequence[RowScores], aim: Aim, split: Split, names: Sequenc
     return [_line(name, known.get(name), there[name], seconds[name], aim, affordable) for name in wanted]
 
 
-def _variance(rows: Sequence[RowScores], name: str, split: Split, aim: Aim) -> RunVariance | None:
+def _variance(rows: Sequence[Row], name: str, split: Split, aim: Aim) -> RunVariance | None:
     """That of the runs, pooled over the rows; the stated one if no row has several."""
     estimated = pool([Squares.of(row.values(name, split)) for row in rows])
     return stated(aim.sd) if estimated is None and aim.sd is not None else estimated
 
 
-def _seconds(row: RowScores, name: str) -> float | None:
+def _seconds(row: Row, name: str) -> float | None:
     """What a run of a row took on the machine that ran it; None of a row without trials."""
     taken = []
     for record in row.records_of(name).values():

@@ -13,14 +13,14 @@ from blurb.planning import quick_checks
 from blurb.planning.request import source
 
 if TYPE_CHECKING:
-    from blurb.checkpoints import Source
+    from blurb.checkpoints import ModelSource
     from blurb.planning.named_models import NamedModel
     from blurb.planning.options import Model, TrainOptions
 
 
 def of(
     options: TrainOptions, folder: Path, errors: ErrorCollector, fetch: bool
-) -> Sequence[tuple[Source, tuple[str, ...]]]:
+) -> Sequence[tuple[ModelSource, tuple[str, ...]]]:
     """The models that can be loaded, with their tags; the errors of the others are collected.
 
     :param folder: of the data, from which `scratch:` makes a vocabulary
@@ -40,7 +40,7 @@ def _is_remote(model: Model) -> bool:
         return False  # it is nothing, which is told
 
 
-def _source(options: TrainOptions, named: NamedModel, folder: Path, found: ErrorCollector) -> Source | None:
+def _source(options: TrainOptions, named: NamedModel, folder: Path, found: ErrorCollector) -> ModelSource | None:
     model = named.model
     try:
         return source(

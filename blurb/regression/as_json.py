@@ -26,7 +26,7 @@ class Change(TypedDict):
     mistakes: Annotated[float, "change in mistakes per run", From("1")]
 
 
-class Finding(TypedDict):
+class FindingRecord(TypedDict):
     """The decision on a task or the score."""
 
     name: Annotated[str, "task or `score`"]
@@ -51,7 +51,7 @@ class Finding(TypedDict):
     better: Annotated[list[Change], "of a regression: examples better by as much"]
 
 
-class Turn(TypedDict):
+class TurnRecord(TypedDict):
     """The look of a series (docs/extensions/series-gate.md)."""
 
     number: Annotated[Count, "which look it is, from 1"]
@@ -85,8 +85,8 @@ class Check(TypedDict):
         From("rules.across"),
     ]
     remarks: Annotated[list[str], "what differs between the rows, or is unknown"]
-    look: Annotated[Turn | None, "null without a state file, and if no test decided anything", From("turn")]
+    look: Annotated[TurnRecord | None, "null without a state file, and if no test decided anything", From("turn")]
     variance: Annotated[str, "where the variance between runs is from, if not from these two rows alone"]
     scope: Annotated[str, "what the decision is on, if that needs a word"]
     constant: Annotated[str, "on which datasets a row has the score of a constant answer; empty if on none"]
-    findings: Annotated[list[Finding], "the score first, if there is one, then each task"]
+    findings: Annotated[list[FindingRecord], "the score first, if there is one, then each task"]

@@ -10,7 +10,7 @@ from blurb import learners
 from blurb.messages.text import probability
 from blurb.regression import hints
 from blurb.regression.decision import CHECKPOINTS, DatasetDecision, Decision, Outcome
-from blurb.regression.flips import flips
+from blurb.regression.hints import flips
 from blurb.regression.rules import Limit, Rules
 from blurb.regression.turn import Turn
 from blurb.regression.variances import variances
@@ -18,12 +18,12 @@ from blurb.results import comparability, constants
 from blurb.results.comparability import Use
 from blurb.results.comparison import ScoreComparison, compare_rows, has_paired
 from blurb.results.dataset_scores import DatasetScores, in_order
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights
 from blurb.statistics.bootstrap import RESAMPLES
 from blurb.statistics.holm import holm
 from blurb.statistics.pooled import RunVariance
-from blurb.statistics.welch import LEVEL, Comparison
+from blurb.statistics.welch import LEVEL, WelchComparison
 from blurb.tasks import Split
 
 ROUNDING = 1e-4
@@ -32,7 +32,7 @@ FINE, MOST_DRAWS = 10, 1_000_000
 """Draws of a paired test for each draw that the smallest p-value needs, and at most; a million take seconds."""
 
 
-def decide(candidate: RowScores, baseline: RowScores, rules: Rules, turn: Turn | None = None) -> Decision:
+def decide(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None = None) -> Decision:
     """Judges every required dataset, and the score if both rows have it.
 
     A dataset is a regression if its mean dropped by more than `max_drop`, is below `min_score`, or dropped by more than
@@ -72,7 +72,7 @@ def decide(candidate: RowScores, baseline: RowScores, rules: Rules, turn: Turn |
     )  # fmt: skip
 
 
-def _constant(candidate: RowScores, baseline: RowScores, names: Collection[str], split: Split) -> str:
+def _constant(candidate: Row, baseline: Row, names: Collection[str], split: Split) -> str:
     """Which row has the score of a constant answer, and on which datasets: a pass says little there."""
     said = []
     for row in (candidate, baseline):
@@ -81,26 +81,26 @@ def _constant(candidate: RowScores, baseline: RowScores, names: Collection[str],
     return f"The score of a constant answer: {'; '.join(said)}." if said else ""
 
 
-def required_of(baseline: RowScores, rules: Rules) -> list[str]:
+def required_of(baseline: Row, rules: Rules) -> list[str]:
     """The datasets that the rules ask for: by default all that the baseline planned or has."""
     wanted = _planned(baseline, rules.split) if rules.required is None else rules.required
     return list(dict.fromkeys([*wanted, *rules.limits]))
 
 
-def compared_of(baseline: RowScores, rules: Rules) -> list[str]:
+def compared_of(baseline: Row, rules: Rules) -> list[str]:
     """The datasets that are compared: a limit of the score asks for all of its own, whatever else is asked for."""
     required = required_of(baseline, rules)
     return required if rules.overall == Limit() else list({**dict.fromkeys(required), **dataset_weights()})
 
 
-def _planned(baseline: RowScores, split: Split) -> list[str]:
+def _planned(baseline: Row, split: Split) -> list[str]:
     """The datasets that the baseline planned, also those that have no run any more, and those that it has."""
     there = baseline.means(split) or baseline.means()  # numbers without runs are of test
     return [name for name, one in in_order(baseline.datasets) if one.planned or name in there]
 
 
 def _lines(
-    candidate: RowScores, baseline: RowScores, rules: Rules, only: Collection[str],
+    candidate: Row, baseline: Row, rules: Rules, only: Collection[str],
     known: Mapping[str, RunVariance], level: float,
 ) -> dict[str, ScoreComparison]:  # fmt: skip
     """The comparisons by name; paired ones with as many draws as the level needs, where it could be reached.
@@ -130,7 +130,7 @@ def _draws(tests: int, level: float) -> int:
     return min(MOST_DRAWS, math.ceil(FINE * tests / level)) if level else 0
 
 
-def _scope(candidate: RowScores, baseline: RowScores, findings: Sequence[DatasetDecision]) -> str:
+def _scope(candidate: Row, baseline: Row, findings: Sequence[DatasetDecision]) -> str:
     """What is judged, if anything is; "" where probes say so themselves, or it is no two checkpoints."""
     judged = [finding for finding in findings if finding.outcome is not Outcome.CANNOT_JUDGE]
     weights = candidate.weights, baseline.weights
@@ -139,11 +139,11 @@ def _scope(candidate: RowScores, baseline: RowScores, findings: Sequence[Dataset
 
 
 def _nothing(name: str) -> ScoreComparison:
-    return ScoreComparison(name, None, None, (0, 0), Comparison(None))
+    return ScoreComparison(name, None, None, (0, 0), WelchComparison(None))
 
 
 def _unfit(
-    line: ScoreComparison | None, name: str, candidate: RowScores, baseline: RowScores, rules: Rules, turn: Turn | None
+    line: ScoreComparison | None, name: str, candidate: Row, baseline: Row, rules: Rules, turn: Turn | None
 ) -> str:
     """Why no rule can be applied to a dataset; "" if one can."""
     if turn is not None and turn.refused:
@@ -169,8 +169,8 @@ def _unfit(
 class _Judged:
     """What is judged, by what."""
 
-    candidate: RowScores
-    baseline: RowScores
+    candidate: Row
+    baseline: Row
     rules: Rules
     turn: Turn | None
     tests: int

@@ -75,7 +75,7 @@ def _of_suite(decision: Decision) -> dict[str, Any]:
 def _case(suite: ElementTree.Element, decision: Decision, finding: DatasetDecision) -> None:
     names = {"classname": _xml(decision.candidate), "name": _xml(finding.name)}
     case = ElementTree.SubElement(suite, "testcase", names)
-    known = records.of(as_json.Finding, finding)
+    known = records.of(as_json.FindingRecord, finding)
     _properties(case, {name: known[name] for name in FIGURES if known[name] is not None})
     ElementTree.SubElement(case, "system-out").text = _xml(figures(finding))
     kind = {Outcome.REGRESSION: "failure", Outcome.CANNOT_JUDGE: "error"}.get(finding.outcome)

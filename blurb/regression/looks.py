@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -28,12 +29,15 @@ from typing import Any
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.messages.spelling import opt
 from blurb.regression.decision import Decision
+from blurb.regression.judging import compared_of, decide
 from blurb.regression.rules import Rules
 from blurb.regression.turn import Turn
-from blurb.results.row_scores import RowScores
+from blurb.regression.variances import squares_of
+from blurb.results.row import Row
 from blurb.statistics import sequential
 from blurb.statistics.pooled import Squares
 from blurb.store.trial import short_weights
+from blurb.system import leases
 from blurb.system.files import read_json, write_json
 from blurb.tasks import Split
 
@@ -44,7 +48,7 @@ NEW_FILE = "begin a new file, whose looks have a level of their own, and say so 
 
 
 @dataclass(frozen=True)
-class Plan:
+class LookDesign:
     """What stays the same for all looks of a series."""
 
     level: float
@@ -75,13 +79,13 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Series:
+class LookSeries:
     """A state file.
 
     :param baseline: name and hash of the row that all looks share
     """
 
-    plan: Plan
+    plan: LookDesign
     baseline: tuple[str, str]
     looks: tuple[Look, ...] = ()
 
@@ -106,7 +110,7 @@ class Series:
             number, plan.looks, level, plan.level, spent, repeated, _apart(series, weights), refused, str(where)
         )  # fmt: skip
 
-    def with_look(self, look: Look) -> Series:
+    def with_look(self, look: Look) -> LookSeries:
         """The series with one more look."""
         return replace(self, looks=(*self.looks, look))
 
@@ -131,7 +135,7 @@ def _apart(looks: Mapping[str, Look], known: Sequence[str]) -> dict[str, dict[st
     }
 
 
-def identity(row: RowScores, split: Split, names: Sequence[str] | None = None) -> str:
+def identity(row: Row, split: Split, names: Sequence[str] | None = None) -> str:
     """The hash of what a row brings to a test: its weights, and its scores by seed.
 
     :param names: datasets; None for all of the row
@@ -145,13 +149,13 @@ def identity(row: RowScores, split: Split, names: Sequence[str] | None = None) -
     return _digest([short_weights(row.weights), {name: known for name, known in scores.items() if known}])
 
 
-def begun(rules: Rules, baseline: RowScores) -> Series:
+def begun(rules: Rules, baseline: Row) -> LookSeries:
     """A series without looks."""
-    plan = Plan(rules.level, rules.looks, rules.split, rules.sd)
-    return Series(plan, (baseline.name, identity(baseline, rules.split)))
+    plan = LookDesign(rules.level, rules.looks, rules.split, rules.sd)
+    return LookSeries(plan, (baseline.name, identity(baseline, rules.split)))
 
 
-def agreed(series: Series, rules: Rules, where: Path) -> Rules:
+def agreed(series: LookSeries, rules: Rules, where: Path) -> Rules:
     """The rules with what the series has and they leave open; SettingsError where they say something else."""
     plan = series.plan
     if rules.looks is not None and rules.looks < len(series.looks):
@@ -186,7 +190,7 @@ def look_of(decision: Decision, turn: Turn, candidate: str, weights: str, runs: 
     return Look(decision.candidate, candidate, weights, turn.level, decision.outcome.words, at, runs)
 
 
-def write(path: Path, series: Series) -> None:
+def write(path: Path, series: LookSeries) -> None:
     """Writes a state file as a whole."""
     looks = [asdict(look) for look in series.looks]
     plan, name_and_hash = series.plan, dict(zip(("name", "hash"), series.baseline, strict=True))
@@ -195,7 +199,7 @@ def write(path: Path, series: Series) -> None:
     write_json(path, {**content, "digest": _digest(content)})
 
 
-def read(path: Path) -> Series:
+def read(path: Path) -> LookSeries:
     """Reads a state file; StoreError, by its name, if it is no such file, or not as it was written."""
     content = read_json(path)
     if "plan" not in content or "digest" not in content:
@@ -216,14 +220,57 @@ def read(path: Path) -> Series:
         raise StoreError(f"is damaged ({type(error).__name__}: {error})", where=path, fix=f"{NEW_FILE}.") from None
 
 
-def _parsed(content: Mapping[str, Any]) -> Series:
+def _parsed(content: Mapping[str, Any]) -> LookSeries:
     looks = [
         Look(**{**look, "runs": {name: Squares(**squares) for name, squares in look["runs"].items()}})
         for look in content["looks"]
     ]
-    return Series(Plan(**content["plan"]), (content["baseline"]["name"], content["baseline"]["hash"]), tuple(looks))
+    return LookSeries(
+        LookDesign(**content["plan"]), (content["baseline"]["name"], content["baseline"]["hash"]), tuple(looks)
+    )
 
 
 def _digest(content: object) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -> Decision:
+    """Judges a candidate at its turn; the state file is made by the first look.
+
+    A look at which no test decided anything spends nothing, nor does the baseline beside itself. Checks of several
+    processes wait for each other.
+
+    :raises SettingsError: if rules and state do not go together; StoreError if the state file was edited or is damaged
+    """
+    state = Path(os.path.realpath(state))  # to replace a link would leave its file behind, with fewer looks
+    _check(state, rules)
+    with leases.held(state.with_name(f".{state.name}.lease")):
+        series = read(state) if os.path.lexists(state) else begun(rules, baseline)
+        merged = agreed(series, rules, state)
+        names = compared_of(baseline, merged)
+        candidate_hash = identity(candidate, merged.split, names)
+        if candidate_hash == identity(baseline, merged.split, names):  # no checkpoint of the series
+            return decide(candidate, baseline, merged)
+        weights = [short_weights(row.weights) for row in (candidate, baseline) if row.weights]
+        turn = series.turn(candidate_hash, identity(baseline, merged.split), state, weights)
+        decision = decide(candidate, baseline, merged, turn)
+        if not decision.tested:
+            return decision if turn.refused else replace(decision, turn=None)
+        if not turn.repeated:
+            runs, mine = squares_of(candidate, names, merged.split), short_weights(candidate.weights)
+            write(state, series.with_look(look_of(decision, turn, candidate_hash, mine, runs)))
+    return decision
+
+
+def _check(state: Path, rules: Rules) -> None:
+    if not rules.level:
+        raise SettingsError(
+            "level 0 turns the test off, and a state file divides a level", fix=f"remove {opt('state')}."
+        )
+    if state.is_dir():
+        raise SettingsError("is a folder", where=state, fix=f"give a file to {opt('state')}.")
+    if not state.parent.is_dir():
+        raise SettingsError(
+            "its folder does not exist", where=state, fix=f"make it, or give another path to {opt('state')}."
+        )

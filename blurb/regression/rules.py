@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
 from blurb import fields, tasks
+from blurb import tasks as known
 from blurb.fields import POINTS, SPREAD, Field, declared
 from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.messages.spelling import opt
 from blurb.results import ACROSS
 from blurb.results.score import SCORE
 from blurb.system import toml
@@ -121,12 +124,52 @@ def _keys() -> dict[str, Field]:
         "version": Field(int, rule=VERSION.__eq__, must=f"be {VERSION}; for another version use the blurb of it"),
         "max_drop": limit["max_drop"],
         "tasks": dataclasses.replace(
-            fields.TEXTS, must="be names or types, as a text or a list of texts", parse=_required
+            fields.TEXTS,
+            must="be names or types, as a text or a list of texts",
+            parse=lambda wanted: tuple(task.name for task in tasks.select(wanted)),
         ),
         OVERALL: of_dataset,
         "datasets": Field(dict, keys={task.name: of_dataset for task in tasks.all()}, noun="dataset"),
     }
 
 
-def _required(wanted: str | list[str]) -> tuple[str, ...]:
-    return tuple(task.name for task in tasks.select(wanted))
+NEEDS_STATE = "need a file that counts them"
+
+
+def read_rules(
+    rules: Rules | Path | str | None,
+    split: Split | None = None,
+    max_drop: float | None = None,
+    tasks: str | Sequence[str] | None = None,
+    across: Sequence[str] = (),
+    rule: str | None = None,
+    looks: int | None = None,
+    sd: float | None = None,
+    in_series: bool = False,
+) -> Rules:
+    """Reads the rules (by default blurb-check.toml of the working folder, if it exists) and applies the options.
+
+    :param in_series: whether a state file counts the looks
+    """
+    if rules is None and os.path.lexists(NAME):  # a link to nowhere or a folder cannot be read
+        rules = NAME
+        if os.path.exists(rules) and not os.path.isfile(rules) and not os.path.isdir(rules):
+            raise SettingsError("this is a pipe or a device and no file", where=rules, fix="remove it.")
+    wrong, give = ErrorCollector(), f"name it with {opt('state')} of blurb check."
+    combined = wrong.tried(load, Path(rules)) if isinstance(rules, str | Path) else rules
+    named = None if tasks is None else wrong.tried(known.select, tasks)
+    options = {"split": split, "rule": rule, "looks": looks, "sd": sd, "across": tuple(across)}
+    typed = {name: value for name, value in options.items() if value is not None}
+    given = fields.read(typed, Field(dict, keys=fields.of(Rules)), None, wrong)
+    limit = None if max_drop is None else wrong.tried(Limit, max_drop)
+    if looks is not None and not in_series:
+        wrong.add(SettingsError(f"{opt('looks', looks)} {NEEDS_STATE}", fix=give))
+    wrong.tell()
+    combined = combined or Rules()
+    if combined.looks is not None and looks is None and not in_series:
+        raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=give)
+    if limit is not None:
+        given["default"] = limit
+    if named is not None:
+        given["required"] = tuple(task.name for task in named)
+    return dataclasses.replace(combined, **given)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from blurb.messages.text import plural, probability
 from blurb.regression.rules import Rules
 from blurb.regression.turn import Turn
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.statistics.holm import holm
 from blurb.statistics.pooled import RunVariance, Squares, homogeneity, pool, stated
 from blurb.tasks import Split
@@ -29,15 +29,13 @@ class Variances(NamedTuple):
     text: str
 
 
-def squares_of(row: RowScores, names: Sequence[str], split: Split) -> dict[str, Squares]:
+def squares_of(row: Row, names: Sequence[str], split: Split) -> dict[str, Squares]:
     """What the runs of a row say of their variance, for each dataset with several runs."""
     found = {name: Squares.of(row.values(name, split)) for name in names}
     return {name: squares for name, squares in found.items() if squares.degrees}
 
 
-def variances(
-    candidate: RowScores, baseline: RowScores, names: Sequence[str], rules: Rules, turn: Turn | None
-) -> Variances:
+def variances(candidate: Row, baseline: Row, names: Sequence[str], rules: Rules, turn: Turn | None) -> Variances:
     """Those of datasets in a series: pooled over its checkpoints, or stated where none has two runs.
 
     Without a series, a stated one counts where both rows have a single run.

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from blurb import learners, tasks
 from blurb.results import ACROSS
 from blurb.results.dataset_scores import DatasetScores
+from blurb.results.notes import listed
 from blurb.store.trial import short_weights
 from blurb.tasks import Split
 
 if TYPE_CHECKING:
-    from blurb.results.row_scores import RowScores
+    from blurb.results.row import Row
 
 SHORT = 12
 """Digits of a hash in the tables."""
@@ -116,7 +117,7 @@ class Obstacle:
         return f"{self.noun}: {first} / {other}"
 
 
-def obstacles(first: RowScores, other: RowScores, use: Use, task: str = "", split: Split = "test") -> list[Obstacle]:
+def obstacles(first: Row, other: Row, use: Use, task: str = "", split: Split = "test") -> list[Obstacle]:
     """All that keeps two rows apart, in a fixed order; of a dataset too, if one is named."""
     reasons = [_learner(first, other, use)]
     if use is not Use.COMPARE:
@@ -133,9 +134,7 @@ def obstacles(first: RowScores, other: RowScores, use: Use, task: str = "", spli
     return [each for each in reasons if each is not None]
 
 
-def comparable_with(
-    first: RowScores, other: RowScores, use: Use, task: str = "", split: Split = "test"
-) -> Reason | None:
+def comparable_with(first: Row, other: Row, use: Use, task: str = "", split: Split = "test") -> Reason | None:
     """Why two rows do not meet for a use; None if they do."""
     return next((one.reason for one in obstacles(first, other, use, task, split)), None)
 
@@ -145,26 +144,26 @@ def is_passed(obstacle: Obstacle, across: Collection[str]) -> bool:
     return obstacle.of.name.lower() in across or (obstacle.reason is Reason.UNKNOWN and "unknown" in across)
 
 
-def protocol(row: RowScores) -> str | None:
+def protocol(row: Row) -> str | None:
     """Its settings, whatever the file is called: the hash, which for a shipped protocol has its version."""
     return None if row.published else row.configuration.protocol_hash[:SHORT] or None
 
 
-def _overrides(row: RowScores) -> str | None:
+def _overrides(row: Row) -> str | None:
     return None if row.published else row.configuration.overrides_text
 
 
-def _recipe(row: RowScores) -> str | None:
+def _recipe(row: Row) -> str | None:
     return None if row.published else row.recipe or None
 
 
-def is_latest(row: RowScores) -> bool:
+def is_latest(row: Row) -> bool:
     """Whether it is of a baseline with its own latest recipe: the numbers of two baselines count by themselves."""
     own = learners.named().get(learners.name_in(row.weights)) if learners.is_named(row.weights) else None
     return own is not None and row.recipe == str(own.recipe)
 
 
-ROW_FACTS: dict[Reason, Callable[[RowScores], str | None]] = {
+ROW_FACTS: dict[Reason, Callable[[Row], str | None]] = {
     Reason.RECIPE: _recipe,
     Reason.PROTOCOL: protocol,
     Reason.OVERRIDES: _overrides,
@@ -172,7 +171,7 @@ ROW_FACTS: dict[Reason, Callable[[RowScores], str | None]] = {
 """What is said of a row as a whole, in the order of the messages."""
 
 
-def _row_fact(of: Reason, first: RowScores, other: RowScores) -> Obstacle | None:
+def _row_fact(of: Reason, first: Row, other: Row) -> Obstacle | None:
     if of is Reason.RECIPE and is_latest(first) and is_latest(other):
         return None
     known = ROW_FACTS[of]
@@ -189,7 +188,7 @@ def _equal(of: Reason, first: str | None, other: str | None, words: str = "") ->
     return None if first is not None and first == other else Obstacle(of, (first, other), words)
 
 
-def _learner(first: RowScores, other: RowScores, use: Use) -> Obstacle | None:
+def _learner(first: Row, other: Row, use: Use) -> Obstacle | None:
     alike = first.kind.measures_like(other.kind)
     if first.learner == other.learner or (use is Use.COMPARE and alike):
         return None
@@ -230,7 +229,7 @@ def _examples(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
     return _equal(Reason.EXAMPLES, one, two, text)
 
 
-def remarks(first: RowScores, other: RowScores) -> list[str]:
+def remarks(first: Row, other: Row) -> list[str]:
     """All that differs between two rows, and what is not known of both: shown above a comparison, never a refusal."""
     apart = obstacles(first, other, Use.CHECK)
     weights = short_weights(first.weights), short_weights(other.weights)
@@ -246,16 +245,8 @@ def remarks(first: RowScores, other: RowScores) -> list[str]:
         for obstacle in obstacles(first, other, Use.CHECK, name)[len(apart) :]:
             datasets.setdefault((obstacle.of, obstacle.reason is Reason.UNKNOWN), []).append(name)
     for (of, unknown), names in datasets.items():
-        texts.append(f"{NOUNS[of]}: {'unknown for' if unknown else 'not the same on'} {_some(names)}")
+        texts.append(f"{NOUNS[of]}: {'unknown for' if unknown else 'not the same on'} {listed(names)}")
     return texts
-
-
-MOST = 3
-"""Maximum number of datasets that a remark lists by name."""
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names) if len(names) <= MOST else f"{len(names)} datasets"
 
 
 def can_be_identical(task: str) -> bool:

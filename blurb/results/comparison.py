@@ -16,14 +16,14 @@ from blurb.messages.text import probability, signed
 from blurb.records import Count, Probability
 from blurb.results import predictions
 from blurb.results.comparability import Reason, Use, is_passed, obstacles
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights, type_weights
-from blurb.statistics import bootstrap, permutation, pooled
+from blurb.statistics import bootstrap, pooled
 from blurb.statistics.bootstrap import RESAMPLES
 from blurb.statistics.clusters import Clusters
 from blurb.statistics.holm import holm
 from blurb.statistics.pooled import RunVariance
-from blurb.statistics.welch import Comparison, combined, compare
+from blurb.statistics.welch import WelchComparison, combined, compare
 from blurb.store.record import bounds
 from blurb.tasks import Split
 
@@ -45,7 +45,7 @@ class Verdict(StrEnum):
     UNKNOWN = "cannot judge"
 
 
-class Line(TypedDict):
+class ComparisonLine(TypedDict):
     """The comparison of two rows on a task, a task type or the score; the numbers are first minus other."""
 
     first: Annotated[str, "the first row"]
@@ -66,7 +66,7 @@ class Line(TypedDict):
     remarks: Annotated[list[str], "what differs between the rows, or is unknown"]
 
 
-class Compared(Line):
+class Compared(ComparisonLine):
     """A line of `blurb compare`."""
 
     within_max_drop: Annotated[bool | None, "whether the first row is within --max-drop of the other; null without"]
@@ -91,7 +91,7 @@ class ScoreComparison:
     first: float | None
     other: float | None
     runs: tuple[int, int]
-    comparison: Comparison
+    comparison: WelchComparison
     p: float | None = None
     reason: str = ""
     part: str = ""
@@ -137,8 +137,8 @@ def seen_alone(detectable: float) -> str:
 
 
 def compare_rows(
-    first: RowScores,
-    other: RowScores,
+    first: Row,
+    other: Row,
     split: Split,
     with_units: bool,
     only: Collection[str] | None = None,
@@ -158,7 +158,7 @@ def compare_rows(
     :param variances: between runs, of datasets of which more is known than these two rows say
     :param draws: of the paired test of probes
     """
-    asked = _Asked(split, with_units, across, variances or {}, draws)
+    asked = _ComparisonRequest(split, with_units, across, variances or {}, draws)
     there = {*first.means(split), *other.means(split), *_elsewhere(first, split), *_elsewhere(other, split)}
     names = [task.name for task in tasks.all() if task.name in there]
     names += sorted(there - set(names))  # tasks that are not installed here
@@ -173,7 +173,7 @@ def compare_rows(
     ]
 
 
-class _Asked(NamedTuple):
+class _ComparisonRequest(NamedTuple):
     """How `compare_rows` compares."""
 
     split: Split
@@ -183,14 +183,14 @@ class _Asked(NamedTuple):
     draws: int
 
 
-def _dataset(name: str, first: RowScores, other: RowScores, asked: _Asked) -> ScoreComparison:
+def _dataset(name: str, first: Row, other: Row, asked: _ComparisonRequest) -> ScoreComparison:
     split = asked.split
     mine, theirs = _shown(first, name, split), _shown(other, name, split)
     sides = first.values(name, split), other.values(name, split)
     runs = (len(sides[0]), len(sides[1]))
     if mine is None or theirs is None:
-        return ScoreComparison(name, mine, theirs, runs, Comparison(None), reason="missing in one row")
-    plain = ScoreComparison(name, mine, theirs, runs, Comparison(mine - theirs))
+        return ScoreComparison(name, mine, theirs, runs, WelchComparison(None), reason="missing in one row")
+    plain = ScoreComparison(name, mine, theirs, runs, WelchComparison(mine - theirs))
     apart = [one for one in obstacles(first, other, Use.COMPARE, name, split) if not is_passed(one, asked.across)]
     known = [one for one in apart if one.reason is not Reason.UNKNOWN]
     if known:
@@ -212,46 +212,46 @@ def _dataset(name: str, first: RowScores, other: RowScores, asked: _Asked) -> Sc
     return replace(plain, comparison=result, reason=reason)
 
 
-def _paired(line: ScoreComparison, first: RowScores, other: RowScores, asked: _Asked) -> ScoreComparison:
+def _paired(line: ScoreComparison, first: Row, other: Row, asked: _ComparisonRequest) -> ScoreComparison:
     """The line of two probes: a paired test over test examples, valid for these two checkpoints only."""
     both = _units(line.name, first, other, asked.split)
     if both is None or both[0].runs != 1 or both[1].runs != 1:
         return replace(line, reason="comparing probes needs the predictions of both on the same examples")
     error = math.sqrt(bootstrap.difference_variance(*both, line.name))
-    draws = permutation.swapped(both[1], both[0], line.name, asked.draws)
-    clusters = len(both[0].names)
-    degrees_of_freedom = clusters - 1 if error and clusters > 1 else None
-    return replace(line, comparison=Comparison(line.difference, error, degrees_of_freedom, draws))
+    draws = bootstrap.swapped(both[1], both[0], line.name, asked.draws)
+    count = len(both[0].names)
+    degrees_of_freedom = count - 1 if error and count > 1 else None
+    return replace(line, comparison=WelchComparison(line.difference, error, degrees_of_freedom, draws))
 
 
-def _shown(row: RowScores, name: str, split: Split) -> float | None:
+def _shown(row: Row, name: str, split: Split) -> float | None:
     """The mean of a dataset; for numbers without runs always that of test."""
     dataset = row.datasets.get(name)
     mean = None if dataset is None else dataset.mean(split)
     return mean if dataset is None or mean is not None else dataset.means.get("test")
 
 
-def _elsewhere(row: RowScores, split: Split) -> dict[str, float]:
+def _elsewhere(row: Row, split: Split) -> dict[str, float]:
     """Means without runs from a split other than `split`: shown but never compared."""
     return {} if split == "test" else {name: one.means["test"] for name, one in row.datasets.items() if one.means}
 
 
-def _hint(name: str, first: RowScores, other: RowScores, split: Split) -> str:
+def _hint(name: str, first: Row, other: Row, split: Split) -> str:
     """Why two single runs get no verdict, with the p-value for these two runs."""
     both = _units(name, first, other, split)
     if both is None:
         return "one run each"
-    p = permutation.paired_permutation_test(*both, name)
+    p = bootstrap.paired_permutation_test(*both, name)
     return f"one run each (p {probability(p)} over test examples, valid for these two runs but not for their encoders)"
 
 
-def _unit_variance(name: str, first: RowScores, other: RowScores, split: Split) -> tuple[float, int]:
+def _unit_variance(name: str, first: Row, other: Row, split: Split) -> tuple[float, int]:
     """Variance of the difference over test examples, and number of their clusters; zeros if unknown."""
     both = _units(name, first, other, split)
     return (0.0, 0) if both is None else (bootstrap.difference_variance(*both, name), len(both[0].names))
 
 
-def _units(name: str, first: RowScores, other: RowScores, split: Split) -> tuple[Clusters, Clusters] | None:
+def _units(name: str, first: Row, other: Row, split: Split) -> tuple[Clusters, Clusters] | None:
     """The scored examples of both rows; None without predictions, or if the examples differ."""
     records = first.records_of(name), other.records_of(name)
     if not records[0] or not records[1]:

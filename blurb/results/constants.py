@@ -6,7 +6,7 @@ import statistics
 
 from blurb import formulations
 from blurb.messages.errors import BlurbError
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.store.record import Record
 from blurb.tasks import Split
 
@@ -17,7 +17,7 @@ SAME = 0.005
 _known: dict[tuple[object, ...], float | None] = {}
 
 
-def best_constant(row: RowScores, task: str, split: Split = "test") -> float | None:
+def best_constant(row: Row, task: str, split: Split = "test") -> float | None:
     """The best score of a constant answer on the examples that a row was scored on, times 100, as a mean over its runs.
 
     :returns: None without predictions, or if the task's plug-in is not installed
@@ -32,7 +32,7 @@ def best_constant(row: RowScores, task: str, split: Split = "test") -> float | N
     return 100 * statistics.fmean(known) if known and len(known) == len(found) else None
 
 
-def equals_a_constant(row: RowScores | None, task: str, split: Split = "test") -> bool:
+def equals_a_constant(row: Row | None, task: str, split: Split = "test") -> bool:
     """Whether a score is that of the best constant answer, as printed; False without a row."""
     if row is None:
         return False

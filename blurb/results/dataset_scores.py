@@ -65,6 +65,7 @@ class DatasetScores:
     :param metric: the main metric
     :param runs: runs by seed; empty for numbers without runs
     :param planned: number of planned seeds; 0 if unknown
+    :param planned_seeds: these seeds, where they are known
     :param means: means by split, for numbers without runs
     :param count: number of runs behind such a mean; 0 if unknown
     :param facts: for numbers without runs: verdict, metrics_version and max_eval; missing keys are unknown
@@ -78,6 +79,7 @@ class DatasetScores:
     means: Mapping[Split, float] = field(default_factory=dict)
     count: int = 0
     facts: Mapping[str, str] = field(default_factory=dict)
+    planned_seeds: tuple[int, ...] = ()
 
     @property
     def stamp(self) -> str:
@@ -97,7 +99,8 @@ class DatasetScores:
         if set(self.runs) <= set(seeds):
             return self
         runs = {seed: run for seed, run in self.runs.items() if seed in seeds}
-        return DatasetScores(self.task, self.type, self.metric, runs, self.planned)
+        asked = self.planned_seeds
+        return DatasetScores(self.task, self.type, self.metric, runs, self.planned, planned_seeds=asked)
 
     def mean(self, split: Split = "test") -> float | None:
         """The mean over runs, or the mean that was read; None without either."""

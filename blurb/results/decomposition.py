@@ -46,7 +46,7 @@ class PartLine(TypedDict):
 
 
 @dataclass(frozen=True)
-class Part:
+class DifferencePart:
     """What a dataset or a task type adds to the difference of two scores.
 
     :param weight: of the dataset in the score; the sum of these for a task type
@@ -75,12 +75,12 @@ class Decomposition:
 
     of: str
     total: float
-    types: Sequence[Part]
-    datasets: Sequence[Part]
+    types: Sequence[DifferencePart]
+    datasets: Sequence[DifferencePart]
     scores: Mapping[str, tuple[float, float]]
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[DifferencePart]:
         """Each task type, followed by its datasets if it has several."""
         listed = []
         for kind in self.types:
@@ -93,7 +93,7 @@ class Decomposition:
         """What one small test set carries, and how far chance alone moves its figure."""
         return [sentence for part in self.datasets if (sentence := self._sentence(part))]
 
-    def _sentence(self, part: Part) -> str:
+    def _sentence(self, part: DifferencePart) -> str:
         size = tasks.get(part.name).sizes.get("test", 0)
         if part.share is None or part.share < MOST or not 0 < size < SMALL:
             return ""
@@ -142,12 +142,12 @@ def _decomposed(of: str, weights: Mapping[str, float], lines: Mapping[str, Score
     points = {name: weight * (lines[name].difference or 0.0) for name, weight in weights.items()}
     total = math.fsum(points.values())
 
-    def part(name: str, kind: str, names: Sequence[str]) -> Part:
+    def part(name: str, kind: str, names: Sequence[str]) -> DifferencePart:
         weight, own = math.fsum(weights[each] for each in names), math.fsum(points[each] for each in names)
         line = lines[names[0]] if len(names) == 1 else lines.get(name)  # a part of a type has no line
         interval = None if line is None else line.interval
         ends = None if interval is None else (weight * interval[0], weight * interval[1])
-        return Part(name, kind, weight, own, ends, None if abs(total) < LEAST else own / total)
+        return DifferencePart(name, kind, weight, own, ends, None if abs(total) < LEAST else own / total)
 
     groups: dict[str, list[str]] = {}
     for name in weights:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from blurb.learners import row_name
-from blurb.messages.errors import Tell, tell_damage
+from blurb import metrics
+from blurb.messages.errors import BlurbError, Tell, tell_damage
 from blurb.names import by_number
-from blurb.results.dataset_scores import plugins_text
-from blurb.results.row_scores import Origin, RowScores, labelled
-from blurb.results.stored_scores import Kinds, Runs, StoredScores
-from blurb.store import index
-from blurb.store import planned_rows as row_files
-from blurb.store.index import Entry
-from blurb.store.planned_rows import PlannedRow
+from blurb.results.dataset_scores import DATASETS, LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
+from blurb.results.row import Origin, Row, RowIdentity, labelled
+from blurb.store import index, row_trials
+from blurb.store.index import IndexEntry, TrialFacts
+from blurb.store.record import Record
+from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 from blurb.system.gc_control import gc_disabled
+from blurb.tasks import Split, Task
 
 
-def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, near: str = "") -> list[RowScores]:
+def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, near: str = "") -> list[Row]:
     """All rows of a store with a finished trial, by model and configuration.
 
     :param tell: receives messages about damaged files and trials, which are left out
@@ -27,7 +31,7 @@ def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, near: 
     :param near: the name of a row or of its model: only those that it may be of, named as among all
     """
     with gc_disabled():
-        planned = [(row, _keys(store, row)) for row in row_files.read(store, tell, near)]
+        planned = [(row, _keys(store, row)) for row in row_trials.read(store, tell, near)]
         keys = (key for _, tasks in planned for seeds in tasks.values() for key in seeds.values())
         entries = index.of(store.root).look(store, keys, tell, every_file)
         kinds = Kinds()
@@ -36,7 +40,7 @@ def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, near: 
     return labelled(sorted(kept, key=_order))
 
 
-def _order(row: RowScores) -> tuple[object, ...]:
+def _order(row: Row) -> tuple[object, ...]:
     made = row.configuration
     return made.suite, by_number(row.model), made.text, made.precision, row.weights, row.tokenizer, row.recipe
 
@@ -45,14 +49,14 @@ Keys = Mapping[str, Mapping[int, str]]
 """Task -> seed -> name of the trial in the index."""
 
 
-def _keys(store: Store, row: PlannedRow) -> Keys:
+def _keys(store: Store, row: RowTrials) -> Keys:
     folder = store.folder(row.model)
     return {
         task: {seed: f"{folder}/{task}/{hash_}" for seed, hash_ in seeds.items()} for task, seeds in row.trials.items()
     }
 
 
-def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry], kinds: Kinds) -> RowScores:
+def _row(store: Store, row: RowTrials, keys: Keys, entries: Mapping[str, IndexEntry], kinds: Kinds) -> Row:
     root = str(store.root)
     datasets = {}
     for task, seeds in keys.items():
@@ -65,19 +69,208 @@ def _row(store: Store, row: PlannedRow, keys: Keys, entries: Mapping[str, Entry]
             metric="" if first is None else first.metric,
             runs=Runs(there, root, task, row.families[task], kinds, plugins_text(row.plugins.get(task, {}))),
             planned=len(seeds),
+            planned_seeds=tuple(sorted(seeds)),
             kind=kind,
         )
-    return RowScores(
-        model=row.model,
-        datasets=datasets,
-        origin=Origin.STORE,
-        configuration=row.configuration,
-        weights=row.weights,
-        tokenizer=row.tokenizer,
-        learner=row_name(row.weights, row.learner),
-        recipe=str(row.recipe),
-        key=row.key,
-        planned_seeds={task: tuple(sorted(seeds)) for task, seeds in row.trials.items()},
-        tags=row.tags,
-        remarks=(row.design,) if row.design else (),
-    )
+    remarks = (row.design,) if row.design else ()
+    return Row(RowIdentity.of_store(row), datasets, Origin.STORE, remarks, row.tags)
+
+
+class RunLayout(NamedTuple):
+    """What runs of one kind share.
+
+    :param type: of the task; "" if its plug-in is not installed
+    :param settings: as `Run.settings`
+    :param places: split -> metric -> factor, place of the figure, and of that of the majority answer
+    """
+
+    type: str
+    settings: Mapping[str, str]
+    places: Mapping[Split, Mapping[str, tuple[int, int, int | None]]]
+
+
+class Kinds:
+    """The kinds that have occurred; a segment has one object of facts for all its trials of a kind."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str], tuple[RunLayout, TrialFacts]] = {}
+
+    def of(self, facts: TrialFacts, task: str) -> RunLayout:
+        """That of a trial with these facts."""
+        layout = self._known.get((id(facts), task))
+        if layout is None:
+            layout = self._known[id(facts), task] = (
+                _kind(facts, task),
+                facts,
+            )  # facts is kept, so that its id is not reused
+        return layout[0]
+
+
+def _kind(facts: TrialFacts, task: str) -> RunLayout:
+    declared = _declared(facts, task)
+    unscaled = _unscaled(declared)
+    settings = {axis: str(facts.settings.get(axis, "")) for axis in SETTINGS}
+    settings |= {limit: str(facts.settings.get(limit) or "") for limit in LIMITS}
+    places = {
+        split: {name: (1 if name in unscaled else 100, *place) for name, place in names.items()}
+        for split, names in facts.places.items()
+    }
+    return RunLayout("" if declared is None else declared.type, settings, places)
+
+
+def _declared(facts: TrialFacts, task: str) -> Task | None:
+    """The task of a trial, also from a task file; None if its plug-in, or that of its type, is not registered here."""
+    try:
+        declared = facts.task(task)
+        _ = declared.task_type
+        return declared
+    except BlurbError:
+        return None
+
+
+def _unscaled(task: Task | None) -> frozenset[str]:
+    """Figures of a task that are no fractions; for an unknown metric, those of all known metrics."""
+    known = None if task is None else metrics.known(task.metric)
+    return frozenset().union(*(one.unscaled for one in ([known] if known is not None else metrics.usable())))
+
+
+class Runs(Mapping[int, Run]):
+    """The runs of a dataset by seed.
+
+    :param root: folder of the store
+    :param family: hash of the trials without their seeds
+    :param plugins: as `DatasetScores.plugins`
+    """
+
+    __slots__ = ("_made", "entries", "family", "kinds", "plugins", "root", "task")
+
+    def __init__(
+        self, entries: Mapping[int, IndexEntry], root: str, task: str, family: str, kinds: Kinds, plugins: str = ""
+    ) -> None:
+        self.entries, self.root, self.task, self.family, self.kinds = entries, root, task, family, kinds
+        self.plugins = plugins
+        self._made: dict[int, Run] = {}
+
+    def __getitem__(self, seed: int) -> Run:
+        if seed not in self._made:
+            self._made[seed] = self._run(self.entries[seed])
+        return self._made[seed]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Entries point into the memory of their segment, which no other process has."""
+        return dict, (dict(self),)
+
+    def kind(self, entry: IndexEntry) -> RunLayout:
+        """That of one of the entries."""
+        return self.kinds.of(entry.facts, self.task)
+
+    def _run(self, entry: IndexEntry) -> Run:
+        facts = entry.facts
+        kind = self.kind(entry)
+        return Run(
+            figures=_Figures(entry, kind),
+            verdict=facts.verdict,
+            data_hash=facts.data[:12],
+            metrics_version=str(facts.metrics_version),
+            settings={**kind.settings, PLUGINS: self.plugins},
+            family=self.family,
+            trial=entry.key.rpartition("/")[2],
+            record=Record(f"{self.root}/{entry.key}"),
+        )
+
+
+class _Figures(Mapping[Split, Mapping[str, Figure]]):
+    """The figures of a trial: fractions times 100, counts and losses unchanged."""
+
+    __slots__ = ("entry", "kind")
+
+    def __init__(self, entry: IndexEntry, kind: RunLayout) -> None:
+        self.entry = entry
+        self.kind = kind
+
+    def __getitem__(self, split: Split) -> Mapping[str, Figure]:
+        figure = self.entry.figure
+        return {
+            name: Figure(factor * figure(place), None if majority is None else factor * figure(majority))
+            for name, (factor, place, majority) in self.kind.places[split].items()
+        }
+
+    def __iter__(self) -> Iterator[Split]:
+        return iter(self.kind.places)
+
+    def __len__(self) -> int:
+        return len(self.kind.places)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+@dataclass(frozen=True)
+class StoredScores(DatasetScores):
+    """What a row has of a dataset, with shortcuts for what tables of many rows ask of every run."""
+
+    runs: Runs = field(kw_only=True)
+    kind: RunLayout | None = None  # of the first of its runs
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.task, self.type, self.metric, dict(self.runs), self.planned)
+        return DatasetScores, (*fields, {}, 0, {}, self.planned_seeds)
+
+    @property
+    def stamp(self) -> str:
+        """Changes with every file of its trials; "" if code of one's own scores them."""
+        if self.task not in DATASETS:
+            return ""
+        digest = hashlib.sha256()
+        for _, entry in sorted(self.runs.entries.items()):
+            digest.update(entry.key.encode() + entry.stamp)
+        return digest.hexdigest()
+
+    def scores(self, split: Split = "test") -> dict[int, float]:
+        """The score of each seed that has the split, times 100."""
+        if split not in self._scores:
+            self._scores[split] = self._of_split(split)
+        return dict(self._scores[split])
+
+    @cached_property
+    def _scores(self) -> dict[Split, dict[int, float]]:
+        return {}
+
+    def _of_split(self, split: Split) -> dict[int, float]:
+        scores = {}
+        facts = place = None
+        for seed, entry in sorted(self.runs.entries.items()):
+            if entry.facts is not facts:  # seeds mostly share them
+                facts = entry.facts
+                place = self.runs.kind(entry).places.get(split, {}).get(self.metric)
+            if place is not None:
+                scores[seed] = place[0] * entry.figure(place[1])
+        return scores
+
+    def limit(self, setting: str) -> int | None:
+        """One of `LIMITS` of its runs, 0 for none; None without runs."""
+        return None if self.kind is None else int(self.kind.settings[setting] or 0)
+
+    @property
+    def plugins(self) -> str | None:
+        """The plug-ins of its runs, which the row says for all of them."""
+        return self.runs.plugins
+
+    def known(self, fact: str) -> frozenset[str]:
+        """The distinct known values of a field of the runs, without making the runs."""
+        if fact not in _FACTS:
+            return super().known(fact)
+        return frozenset(filter(None, {_FACTS[fact](entry.facts) for entry in self.runs.entries.values()}))
+
+
+_FACTS: Mapping[str, Callable[[TrialFacts], str]] = {
+    "verdict": lambda facts: facts.verdict,
+    "data_hash": lambda facts: facts.data[:12],
+    "metrics_version": lambda facts: str(facts.metrics_version),
+}

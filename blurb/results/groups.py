@@ -8,7 +8,7 @@ other code, on data of theirs; the protocols that follow a paper share their ran
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +22,7 @@ from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of
 from blurb.tasks import TWELVE
 
 if TYPE_CHECKING:
-    from blurb.results.row_scores import RowScores
+    from blurb.results.row import Row
 
 OF_PAPERS = ("standard", "paper", "linkbert")
 """Protocols of which the rows may stand beside published ones."""
@@ -59,6 +59,9 @@ class Standing:
     :param place: of the group among the others
     :param states: dataset -> what its figure rests on; None for published rows, whose data is theirs
     :param why_not: why the row has no rank at all
+    :param mark: stands before its ranks; rows with a mark have a board of their own on the page
+    :param claimed: the figures are what somebody says, and were not recomputed
+    :param remark: on a rank that the user asked for
     """
 
     key: tuple[str, ...] = ()
@@ -66,6 +69,9 @@ class Standing:
     place: int = 0
     states: Mapping[str, State] | None = None
     why_not: str = ""
+    mark: str = ""
+    claimed: bool = False
+    remark: str = ""
 
     def state(self, column: str) -> tuple[State, ...]:
         """What a column rests on, a state for each of its datasets."""
@@ -76,7 +82,7 @@ class Standing:
         return self.why_not or next((state.why_not for state in self.state(column) if state.why_not), "")
 
 
-class Part(NamedTuple):
+class RankingPart(NamedTuple):
     """Rows that are ranked together.
 
     :param places: the places of these rows among the given ones
@@ -97,15 +103,20 @@ def datasets_of(column: str) -> tuple[str, ...]:
     return tuple({str(kind): shares for kind, shares in type_weights().items()}.get(column, (column,)))
 
 
-def of_row(row: RowScores) -> Standing:
-    """The standing of a row."""
+def of_row(row: Row, claimed: bool = False, together: bool = False) -> Standing:
+    """The standing of a row.
+
+    :param claimed: whether somebody says so, and it was not recomputed
+    :param together: whether somebody asked to rank it with published rows, from which its kind is apart
+    """
+    kind = row.kind
     if row.published:
-        return Standing(("published", str(learners.DEFAULT.recipe)))
+        return Standing(("published", str(learners.DEFAULT.recipe)), mark=kind.mark)
     configuration = row.configuration
     plain = configuration.protocol.partition("@")[0]
     states = {name: _state(row, name, one) for name, one in row.datasets.items()}
     why = "the recipe or the protocol is not known" if not (row.recipe and configuration.protocol_hash) else ""
-    if row.claimed:
+    if claimed:
         why = "its figures were not recomputed"
     if plain in without_rank() and not configuration.from_file:
         why = f"rows of {plain} have no rank"
@@ -116,11 +127,14 @@ def of_row(row: RowScores) -> Standing:
         configuration.protocol_hash[:SHORT],
         configuration.overrides_text,
     )
-    kind = row.kind
-    if row.together and configuration.suite == "blurb":
-        return Standing(("published", str(learners.DEFAULT.recipe)), "", 0, states, why)
+    standing = Standing(key, configuration.text, kind.place, states, why, kind.mark, claimed)
+    if together and kind.joins:
+        standing = replace(standing, mark="", remark=f"{kind.title}, ranked here as you asked")
+        if configuration.suite == "blurb":
+            return replace(standing, key=("published", str(learners.DEFAULT.recipe)), title="", place=0)
     if kind.title:
-        return Standing(key, _titled(kind.title, configuration.text, kind.name), kind.place, states, why)
+        usual = configuration.text in ("", kind.name)
+        return replace(standing, title=kind.title if usual else f"{kind.title}, {configuration.text}")
     if (
         kind.beside_papers
         and plain in OF_PAPERS
@@ -128,8 +142,8 @@ def of_row(row: RowScores) -> Standing:
         and not any(dataset.limit(name) for dataset in row.datasets.values() for name in ("max_train", "max_eval"))
         and not (configuration.from_file or configuration.overrides or configuration.suite != "blurb")
     ):
-        return Standing(("published", row.recipe), "", 0, states, why)
-    return Standing(key, configuration.text, kind.place, states, why)
+        return replace(standing, key=("published", row.recipe), title="", place=0)
+    return standing
 
 
 @cache
@@ -138,11 +152,7 @@ def _hash(name: str) -> str:
     return protocol.load(name).hash
 
 
-def _titled(kind: str, text: str, usual: str) -> str:
-    return kind if text in ("", usual) else f"{kind}, {text}"
-
-
-def _state(row: RowScores, name: str, dataset: DatasetScores) -> State:
+def _state(row: Row, name: str, dataset: DatasetScores) -> State:
     data, metrics = dataset.known("data_hash"), dataset.known("metrics_version")
     most, seed, code = dataset.limit("max_eval"), dataset.limit("eval_seed"), dataset.plugins
     why = ""
@@ -157,7 +167,7 @@ def _state(row: RowScores, name: str, dataset: DatasetScores) -> State:
     return State("".join(sorted(data))[:SHORT], "".join(sorted(metrics)), examples, code or "", released, why)
 
 
-def parts(standings: Sequence[Standing], column: str) -> list[Part]:
+def parts(standings: Sequence[Standing], column: str) -> list[RankingPart]:
     """The rows that share a ranking in a column, group by group, that of the published rows first.
 
     The published rows stand with figures on the data of the release; where there are none, with those of most rows.
@@ -177,7 +187,7 @@ def parts(standings: Sequence[Standing], column: str) -> list[Part]:
     ]
 
 
-def _of_group(standings: Sequence[Standing], column: str, places: Sequence[int], title: str) -> list[Part]:
+def _of_group(standings: Sequence[Standing], column: str, places: Sequence[int], title: str) -> list[RankingPart]:
     states: dict[tuple[State, ...], list[int]] = {}
     theirs, unranked = [], []
     for place in places:
@@ -195,8 +205,8 @@ def _of_group(standings: Sequence[Standing], column: str, places: Sequence[int],
     apart = [f"{title or 'protocols of papers'}, {_difference(order[0], state)}" for state in order[1:]]
     headings = distinct(apart, [(str(apart[: place + 1].count(text)),) for place, text in enumerate(apart)])
     return [
-        Part(title, sorted([*theirs, *first]), unranked),
-        *(Part(heading, other, []) for heading, other in zip(headings, others, strict=True)),
+        RankingPart(title, sorted([*theirs, *first]), unranked),
+        *(RankingPart(heading, other, []) for heading, other in zip(headings, others, strict=True)),
     ]
 
 

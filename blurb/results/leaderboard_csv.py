@@ -10,9 +10,9 @@ from pathlib import Path
 from blurb.learners import row_name
 from blurb.lines import FileLine
 from blurb.messages.errors import FIRST, ErrorCollector
-from blurb.results import plans, schema
+from blurb.results import dataset_cells, schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
-from blurb.results.row_scores import Origin, RowScores, labelled
+from blurb.results.row import Origin, Published, Row, labelled
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
 from blurb.statistics.welch import t_critical
 from blurb.tasks import TWELVE, TYPES
@@ -55,7 +55,7 @@ def read_lines(path: Path, errors: ErrorCollector = FIRST) -> list[Numbered]:
     return schema.read_lines(path, COLUMNS, errors)
 
 
-def of_lines(lines: Iterable[Numbered], errors: ErrorCollector = FIRST) -> list[RowScores]:
+def of_lines(lines: Iterable[Numbered], errors: ErrorCollector = FIRST) -> list[Row]:
     """Rows with their means on test, without runs.
 
     :param errors: gets the lines (file, line) of a row that occurs twice or has an invalid number
@@ -65,30 +65,27 @@ def of_lines(lines: Iterable[Numbered], errors: ErrorCollector = FIRST) -> list[
     return labelled([row for row in rows if row is not None])
 
 
-def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> RowScores:
+def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Row:
     first = seen.setdefault(tuple(line[column] for column in (*KEY, "source")), at)
     if first is not at:
         raise at.error(f"duplicate of line {first.number}", "remove one.")
     own = [column for column in line if column not in COLUMNS]
     values = {column: schema.score(line[column], column, at) for column in (*NUMBERS, *own) if line[column]}
-    plans.check(line["plan"], at)
+    dataset_cells.check(line["plan"], at)
     if not re.fullmatch("[0-9]{0,9}", line["max_eval"]):
-        plans.check(line["max_eval"], at, "max_eval")
+        dataset_cells.check(line["max_eval"], at, "max_eval")
     there = {name: _dataset(name, values[name], line) for name in (*DATASETS, *own) if name in values}
-    row = RowScores(
-        **{column: line[column] for column in MODEL},  # type: ignore[arg-type]
-        datasets=plans.completed(there, [line["plan"]]),
-        origin=Origin.LEADERBOARD,
-        configuration=replace(schema.configuration(line), note=line["note"]),
-    )
+    identity = schema.identity(line)
+    identity = replace(identity, configuration=replace(identity.configuration, note=line["note"]))
+    row = Row(identity, dataset_cells.completed(there, [line["plan"]]), Origin.LEADERBOARD)
     return _of_others(row, line, values.get("score")) if line["source"] else row
 
 
 def _dataset(name: str, mean: float, line: Line) -> DatasetScores:
     """A dataset with what the line says of all of them."""
-    seeds, planned = plans.of_dataset(line["seeds"], name), plans.seeds(line["plan"]).get(name, 0)
+    seeds, planned = dataset_cells.of_dataset(line["seeds"], name), dataset_cells.seeds(line["plan"]).get(name, 0)
     facts = {"verdict": _verdict(line["data"], name), "plugins": line["plugins"]}
-    facts |= {column: plans.of_dataset(line[column], name) for column in FACTS}
+    facts |= {column: dataset_cells.of_dataset(line[column], name) for column in FACTS}
     count = int(seeds) if re.fullmatch(r"[0-9]{1,9}", seeds) else 0
     return DatasetScores(name, means={"test": mean}, count=count, planned=planned, facts=facts)
 
@@ -101,26 +98,26 @@ def _verdict(data: str, name: str) -> str:
     return doubts.get(name, "identical")
 
 
-def _of_others(row: RowScores, line: Line, score: float | None) -> RowScores:
+def _of_others(row: Row, line: Line, score: float | None) -> Published:
     """The row of a line with numbers of `external.csv`, with the source, score and remarks that it has there."""
     source, version = re.fullmatch(r"(.*?)(?: \((.*)\))?", line["source"], re.DOTALL).groups("")  # type: ignore[union-attr]
     remarks = (line["note"],) if line["note"] else ()
-    row = replace(row, learner=row_name(""))
-    return replace(row, origin=Origin.PUBLISHED, source=source, version=version, printed=score, remarks=remarks)
+    identity = replace(row.identity, learner=row_name(""))
+    return Published(identity, row.datasets, remarks=remarks, source=source, version=version, printed=score)
 
 
-def write(path: Path, rows: Iterable[RowScores]) -> None:
+def write(path: Path, rows: Iterable[Row]) -> None:
     """Writes the table of rows in the given order."""
     rows = list(rows)
     schema.write(path, columns_of(rows), [line_of(row) for row in rows])
 
 
-def columns_of(rows: Iterable[RowScores]) -> tuple[str, ...]:
+def columns_of(rows: Iterable[Row]) -> tuple[str, ...]:
     """The columns for these rows: the fixed ones, then their own tasks by name."""
     return (*COLUMNS, *sorted({name for row in rows for name in row.own_tasks if name not in COLUMNS}))
 
 
-def figures_of(row: RowScores) -> dict[str, float]:
+def figures_of(row: Row) -> dict[str, float]:
     """The numbers of a row by column, with all their digits."""
     own = {name: mean for name, mean in row.means().items() if name not in COLUMNS}
     figures: dict[str, float] = {**row.blurb_means(), **row.type_means(), **own}
@@ -137,25 +134,25 @@ def figures_of(row: RowScores) -> dict[str, float]:
     return figures
 
 
-def line_of(row: RowScores) -> Line:
+def line_of(row: Row) -> Line:
     """The line of a row, by column."""
     return {
         "schema": schema.SCHEMA,
         **schema.identity_columns(row),
-        "source": f"{row.source} ({row.version})" if row.source and row.version else row.source,
+        "source": row.edition if isinstance(row, Published) else "",
         **{name: f"{value:.2f}" for name, value in figures_of(row).items()},
         "seeds": _seeds(row),
-        "plan": plans.text(row),
+        "plan": dataset_cells.text(row),
         "complete": "yes" if row.complete else "no",
         "data": row.data,
-        "max_eval": plans.per_dataset(row, lambda one: str(one.limit("max_eval") or "")),
-        "metrics_version": plans.per_dataset(row, lambda one: "/".join(sorted(one.known("metrics_version")))),
+        "max_eval": dataset_cells.per_dataset(row, lambda one: str(one.limit("max_eval") or "")),
+        "metrics_version": dataset_cells.per_dataset(row, lambda one: "/".join(sorted(one.known("metrics_version")))),
         "plugins": " ".join(sorted({word for one in row.datasets.values() for word in (one.plugins or "").split()})),
         "note": row.note,
     }
 
 
-def _seeds(row: RowScores) -> str:
+def _seeds(row: Row) -> str:
     """`5` if all datasets have five seeds, else the number per dataset; "" without runs."""
     counts = {} if row.published else {name: one.finished for name, one in in_order(row.datasets) if one.finished}
     if len(set(counts.values())) <= 1:

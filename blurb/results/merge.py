@@ -7,7 +7,7 @@ from pathlib import Path
 
 from blurb.messages.errors import StoreError
 from blurb.messages.spelling import opt
-from blurb.results import leaderboard_csv, plans, results_csv, table_owners, tables
+from blurb.results import dataset_cells, leaderboard_csv, results_csv, table_owners, tables
 from blurb.results.results_csv import ALIKE, COLUMNS, RUN, check_alike
 from blurb.results.schema import KEY, Numbered
 from blurb.store import schema
@@ -70,7 +70,7 @@ def _asked_most(places: Sequence[Numbered], merged: Mapping[tuple[str, ...], Num
         row = tuple(line[column] for column in KEY)
         asked.setdefault(row, []).append(line["plan"])
         most[*row, line["task"]] = max(most.get((*row, line["task"]), 0), int(line["planned"]))
-    plan = {row: plans.joined(plans.together(cells)) for row, cells in asked.items()}
+    plan = {row: dataset_cells.joined(dataset_cells.together(cells)) for row, cells in asked.items()}
     return [
         (at, {**line, "planned": str(most[*row, line["task"]]), "plan": plan[row]})
         for at, line in merged.values()

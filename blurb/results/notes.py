@@ -30,8 +30,9 @@ def _limit(what: str, most: Mapping[str, int]) -> str:
     if not limited:
         return ""
     counts = " or ".join(f"{count:,}" for count in sorted(set(limited.values())))
-    return f"at most {counts} {what}" + ("" if len(limited) == len(most) else f" ({_listed(limited)})")
+    return f"at most {counts} {what}" + ("" if len(limited) == len(most) else f" ({listed(limited)})")
 
 
-def _listed(names: Collection[str]) -> str:
+def listed(names: Collection[str]) -> str:
+    """The names of a few datasets, the number of many."""
     return ", ".join(names) if len(names) <= SEVERAL else f"{len(names)} datasets"

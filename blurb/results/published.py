@@ -17,7 +17,7 @@ from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.messages.spelling import opt
 from blurb.results import schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Published, RowIdentity
 from blurb.store.trial import Configuration
 from blurb.system import leases
 from blurb.system.files import write_whole
@@ -69,7 +69,7 @@ class Printed:
     certainty: str = PRINTED
 
     @property
-    def row(self) -> RowScores:
+    def row(self) -> Published:
         """The numbers as a row."""
         ablation = ABLATIONS.get(self.model, "") if self.source == PAPER[0] else ""
         remarks = (
@@ -77,14 +77,12 @@ class Printed:
             NOTES.get((self.source, self.model), ""),
             ablation and f"ablation: {ablation}",
         )
-        return RowScores(
-            model=self.model,
-            datasets={
+        return Published(
+            RowIdentity(self.model, Configuration("", "", {}, "", "blurb")),
+            {
                 name: DatasetScores(name, means={"test": score}, count=self.runs.get(name, 0))
                 for name, score in self.scores.items()
             },
-            origin=Origin.PUBLISHED,
-            configuration=Configuration("", "", {}, "", "blurb"),
             source=self.source,
             version=self.version,
             printed=self.total,
@@ -93,7 +91,7 @@ class Printed:
         )
 
 
-def read(path: Path, errors: ErrorCollector = FIRST) -> list[RowScores]:
+def read(path: Path, errors: ErrorCollector = FIRST) -> list[Published]:
     """Rows of a file in the format of `published.csv`; DataError (file, line) if it has another format."""
     if head_of(path)[0] != COLUMNS:
         errors.add(DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1))
@@ -102,18 +100,18 @@ def read(path: Path, errors: ErrorCollector = FIRST) -> list[RowScores]:
 
 
 @cache
-def shipped() -> tuple[RowScores, ...]:
+def shipped() -> tuple[Published, ...]:
     """The rows that come with blurb."""
     return _shipped("published.csv")
 
 
 @cache
-def ablations() -> tuple[RowScores, ...]:
+def ablations() -> tuple[Published, ...]:
     """The variants of PubMedBERT that the paper prints (`ABLATIONS`), which are in no ranking."""
     return _shipped("published_ablations.csv")
 
 
-def _shipped(name: str) -> tuple[RowScores, ...]:
+def _shipped(name: str) -> tuple[Published, ...]:
     text = (files("blurb.results") / name).read_text(encoding="utf-8")
     return tuple(_rows(table_of(Path(name), text=text), FIRST))
 
@@ -128,7 +126,7 @@ def best_of_paper() -> dict[str, tuple[float, str]]:
     return best
 
 
-def _rows(table: Table, errors: ErrorCollector) -> list[RowScores]:
+def _rows(table: Table, errors: ErrorCollector) -> list[Published]:
     rows: dict[tuple[str, ...], Printed] = {}
     seen: dict[tuple[str, ...], FileLine] = {}
     for at, line in table.rows:

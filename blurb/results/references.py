@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -23,7 +23,7 @@ from blurb.messages.errors import (
 from blurb.messages.spelling import opt
 from blurb.names import known_as
 from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
-from blurb.results.row_scores import RowScores, labelled
+from blurb.results.row import Published, Row, labelled
 from blurb.results.schema import KEY, Numbered
 from blurb.store.record import Record
 from blurb.store.store import Store
@@ -36,11 +36,11 @@ class HasRows(Protocol):
     """Results of a run (`blurb.Results`)."""
 
     @property
-    def rows(self) -> Sequence[RowScores]:
+    def rows(self) -> Sequence[Row]:
         """The rows of the models."""
 
 
-Row: TypeAlias = str | Path | RowScores | HasRows
+RowReference: TypeAlias = str | Path | Row | HasRows
 """What stands for a row where one is asked for; `HasRows` must have one."""
 
 
@@ -80,7 +80,7 @@ class RowName:
         """Where it looks, for messages."""
         return "the list of published rows" if self.published else str(self.place or store)
 
-    def rows(self, store: Path, tell: Tell = tell_damage) -> list[RowScores]:
+    def rows(self, store: Path, tell: Tell = tell_damage) -> list[Row]:
         """All rows of the place.
 
         :param store: of the command
@@ -95,7 +95,7 @@ class RowName:
         return _of_store(place, self.row, tell) or from_store.read(Store(place), tell)
 
 
-def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
+def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> Row:
     """The row of a name (`RowName`), which is optional where there is only one row.
 
     :param tell: receives messages about damage in a store; damaged trials are left out
@@ -108,7 +108,7 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> RowScores:
     return pick(name.rows(store, tell), name.row, name.where(store))
 
 
-def resolve_all(reference: str, store: Path) -> list[RowScores]:
+def resolve_all(reference: str, store: Path) -> list[Row]:
     """All rows of a name: of a model, of the checkpoints of a run, of a place; errors as of `resolve`."""
     name = RowName.parse(reference)
     there = name.rows(store)
@@ -118,7 +118,7 @@ def resolve_all(reference: str, store: Path) -> list[RowScores]:
     return fits
 
 
-def _of_store(store: Path, wanted: str, tell: Tell) -> list[RowScores]:
+def _of_store(store: Path, wanted: str, tell: Tell) -> list[Row]:
     """The rows of a store with this name or of this model, as among all, without reading the trials of others."""
     told: list[BlurbError] = []
     near = from_store.read(Store(store), told.append, near=wanted) if wanted else []
@@ -136,21 +136,22 @@ def _holds_rows(path: Path) -> bool:
         return False
 
 
-def fitting(rows: Sequence[RowScores], wanted: str) -> list[RowScores]:
+def fitting(rows: Sequence[Row], wanted: str) -> list[Row]:
     """The rows that a name means (`RowName.row`): the first of its meanings that any has."""
     if not wanted:
         return list(rows)
-    meanings: tuple[Callable[[RowScores], str], ...] = (
+    meanings: tuple[Callable[[Row], str], ...] = (
         lambda row: row.name,
         lambda row: row.model,
         lambda row: (names.run_and_step(row.model) or ("", 0))[0],
-        lambda row: "" if row.model in published.ABLATIONS else row.source,  # a variant is asked for by its name
-        lambda row: f"{row.source}/{row.model}",
+        # a variant is asked for by its name
+        lambda row: row.source if isinstance(row, Published) and row.model not in published.ABLATIONS else "",
+        lambda row: f"{row.source}/{row.model}" if isinstance(row, Published) else "",
     )
     return next((fits for of in meanings if (fits := [row for row in rows if of(row) == wanted])), [])
 
 
-def pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:
+def pick(rows: Sequence[Row], wanted: str, where: str) -> Row:
     """The one row that a name means; of a run that of its last checkpoint; the only row if no name is given.
 
     :param where: what the rows are of, for messages
@@ -162,11 +163,12 @@ def pick(rows: Sequence[RowScores], wanted: str, where: str) -> RowScores:
         raise unknown(rows, wanted, f"row (in {where})")
     if len(fits) > 1:
         several = f"several rows of {wanted}" if wanted else "several rows"
-        raise SettingsError(f"{where} has {several}", fix=f"choose one: {_listed(fits)}.")
+        listed = ", ".join(f"'{row.name}'" for row in fits)
+        raise SettingsError(f"{where} has {several}", fix=f"choose one: {listed}.")
     return fits[0]
 
 
-def last_of_a_run(rows: list[RowScores]) -> list[RowScores]:
+def last_of_a_run(rows: list[Row]) -> list[Row]:
     """The rows of the last checkpoint, if all are of the checkpoints of one run."""
     steps = {row.name: names.run_and_step(row.model) for row in rows}
     known = {step for step in steps.values() if step is not None}
@@ -175,10 +177,10 @@ def last_of_a_run(rows: list[RowScores]) -> list[RowScores]:
     return [row for row in rows if steps[row.name] == max(known)]
 
 
-def unknown(rows: Sequence[RowScores], wanted: str, kind: str = "row") -> UnknownName:
+def unknown(rows: Sequence[Row], wanted: str, kind: str = "row") -> UnknownName:
     """The error for a name that no row has; it lists models, and of a model with several rows their names, too."""
     models = Counter(row.model for row in rows)
-    sources = dict.fromkeys(row.source for row in rows if row.source)
+    sources = dict.fromkeys(row.source for row in rows if isinstance(row, Published))
     known = [*models, *(row.name for row in rows if models[row.model] > 1), *sources]
     how = f" {wanted} is a folder: blurb run makes the row of a checkpoint." if _is_folder(wanted) else ""
     return UnknownName(kind, wanted, known, how=how)
@@ -221,7 +223,7 @@ def trials(references: Sequence[str], store: Path, task: str | None = None, seed
     return [record for record in records if record is not None]
 
 
-def trial_of(row: RowScores, task: str | None = None, seed: int | None = None) -> Record:
+def trial_of(row: Row, task: str | None = None, seed: int | None = None) -> Record:
     """A finished trial of a row, with its predictions.
 
     :param task: name or file; None if the row has one
@@ -248,25 +250,21 @@ def _typed(task: str) -> str:
     return tasks.load(task).name if task.endswith(tasks.SUFFIX) else task
 
 
-def _listed(rows: Iterable[RowScores]) -> str:
-    return ", ".join(f"'{row.name}'" for row in rows)
-
-
-def of_table(path: Path, errors: ErrorCollector = FIRST) -> list[RowScores]:
+def of_table(path: Path, errors: ErrorCollector = FIRST) -> list[Row]:
     """All rows of one table, whether it is a `results.csv`, a `leaderboard.csv` or an `external.csv`.
 
     :param errors: gets all that is wrong with it (file, line); by default the first fault is raised
     """
     columns, _ = head_of(path)
     if columns[: len(published.COLUMNS)] == published.COLUMNS:
-        return published.read(path, errors)
+        return [*published.read(path, errors)]
     if "metric" in columns:
         lines = results_csv.read_lines(path, errors, results_csv.ALIKE)
         return results_csv.of_lines(line for _, line in lines)
     return leaderboard_csv.of_lines(leaderboard_csv.read_lines(path, errors), errors)
 
 
-def of_file(path: Path) -> list[RowScores]:
+def of_file(path: Path) -> list[Row]:
     """All rows of a `results.csv` or `leaderboard.csv`; the runs of the latter are those of the table beside it.
 
     :raises DataError: (file, line) if it is neither
@@ -281,7 +279,7 @@ def of_file(path: Path) -> list[RowScores]:
     return labelled([*runs, *others])
 
 
-def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[RowScores] | None:
+def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[Row] | None:
     """The rows of the long table that has all rows of a `leaderboard.csv`; None if there is none, or none is needed."""
     mine = {tuple(line[column] for column in KEY) for _, line in lines if not line["source"]}
     beside = tables.results_beside(path)
@@ -293,7 +291,7 @@ def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[RowScores] | None:
     return results_csv.of_lines(line for _, line in runs)
 
 
-def rows_of(rows: Sequence[Row], output: Path | str) -> list[RowScores]:
+def rows_of(rows: Sequence[RowReference], output: Path | str) -> list[Row]:
     """The rows that are meant; all that is wrong with the references is one error."""
     found = ErrorCollector()
     there = [found.tried(row_of, row, output) for row in rows]
@@ -301,14 +299,14 @@ def rows_of(rows: Sequence[Row], output: Path | str) -> list[RowScores]:
     return [row for row in there if row is not None]
 
 
-def row_of(row: Row, output: Path | str, tell: Tell = tell_damage) -> RowScores:
+def row_of(row: RowReference, output: Path | str, tell: Tell = tell_damage) -> Row:
     """The row that is meant.
 
     :param tell: receives messages about damage in a store
     """
     if isinstance(row, str | Path):
         return resolve(str(row), Path(output), tell)
-    if isinstance(row, RowScores):
+    if isinstance(row, Row):
         return row
     if len(row.rows) != 1:
         names = ", ".join(f"'{one.name}'" for one in row.rows) or "none"

@@ -9,9 +9,9 @@ from pathlib import Path
 from blurb import metrics, tasks
 from blurb.lines import FileLine, head_of
 from blurb.messages.errors import FIRST, DataError, ErrorCollector
-from blurb.results import plans, schema
+from blurb.results import dataset_cells, schema
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, in_order
-from blurb.results.row_scores import Origin, RowScores, labelled
+from blurb.results.row import Origin, Row, labelled
 from blurb.results.schema import KEY, Line, Numbered
 from blurb.system.files import writing_whole
 from blurb.tasks import SCORED, Split
@@ -70,7 +70,7 @@ def read_lines(path: Path, errors: ErrorCollector = FIRST, columns: Sequence[str
     return lines
 
 
-def read(path: Path) -> list[RowScores]:
+def read(path: Path) -> list[Row]:
     """The rows of a table; DataError (file, line) if something is invalid."""
     return of_lines(line for _, line in read_lines(path))
 
@@ -98,7 +98,7 @@ def _checked(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) ->
     if line["split"] not in SCORED:
         raise at.error(f"split must be {' or '.join(SCORED)} (got {line['split'][:20]!r}).")
     schema.score(line["value"], "value", at, line["task"], line["metric"])
-    plans.check(line["plan"], at)
+    dataset_cells.check(line["plan"], at)
     if line["majority"]:
         schema.score(line["majority"], "majority", at, line["task"], line["metric"])
     for column in ("seed", "planned", *LIMITS):
@@ -107,7 +107,7 @@ def _checked(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) ->
     return line
 
 
-def of_lines(lines: Iterable[Line]) -> list[RowScores]:
+def of_lines(lines: Iterable[Line]) -> list[Row]:
     """Groups lines into rows, in the order of the lines."""
     rows: dict[tuple[str, ...], dict[str, list[Line]]] = {}
     for line in lines:
@@ -115,15 +115,11 @@ def of_lines(lines: Iterable[Line]) -> list[RowScores]:
     return labelled([_row(list(datasets.values())) for datasets in rows.values()])
 
 
-def _row(datasets: Sequence[Sequence[Line]]) -> RowScores:
+def _row(datasets: Sequence[Sequence[Line]]) -> Row:
     line = datasets[0][0]
     there = {lines[0]["task"]: _dataset(lines) for lines in datasets}
-    return RowScores(
-        **{column: line[column] for column in schema.MODEL},  # type: ignore[arg-type]
-        datasets=plans.completed(there, [one["plan"] for lines in datasets for one in lines]),
-        origin=Origin.RESULTS,
-        configuration=schema.configuration(line),
-    )
+    completed = dataset_cells.completed(there, [one["plan"] for lines in datasets for one in lines])
+    return Row(schema.identity(line), completed, Origin.RESULTS)
 
 
 def _dataset(lines: Sequence[Line]) -> DatasetScores:
@@ -164,7 +160,7 @@ def _run(lines: Sequence[Line]) -> Run:
     )
 
 
-def write(path: Path, rows: Iterable[RowScores]) -> None:
+def write(path: Path, rows: Iterable[Row]) -> None:
     """Writes the table of rows, with datasets in the paper's order.
 
     Line by line, as a store of many trials has more of them than memory should; most cells are those of the line
@@ -176,7 +172,7 @@ def write(path: Path, rows: Iterable[RowScores]) -> None:
             file.writelines(_text_of(row))
 
 
-def _text_of(row: RowScores) -> Iterator[str]:
+def _text_of(row: Row) -> Iterator[str]:
     """The lines of a row."""
     names: dict[tuple[str, str], str] = {}
     for made, run in _runs_of(row):
@@ -189,9 +185,9 @@ def _text_of(row: RowScores) -> Iterator[str]:
                 yield f"{before},{names[split, metric]},{figure.value:.4f},{majority},{after}\n"
 
 
-def _runs_of(row: RowScores) -> Iterator[tuple[Line, Run]]:
+def _runs_of(row: Row) -> Iterator[tuple[Line, Run]]:
     """The runs of a row in the order of the table, each with the cells that all its lines have."""
-    common = {"schema": schema.SCHEMA, **schema.identity_columns(row), "plan": plans.text(row)}
+    common = {"schema": schema.SCHEMA, **schema.identity_columns(row), "plan": dataset_cells.text(row)}
     synthetic = row.data == "synthetic"
     for name, dataset in in_order(row.datasets):
         for seed, run in sorted(dataset.runs.items()):

@@ -15,7 +15,7 @@ from pathlib import Path
 from blurb.lines import FileLine, table_of
 from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.messages.text import escaped
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row, RowIdentity
 from blurb.store.record import admits_in_tables
 from blurb.store.schema import CONVERT, UPDATE
 from blurb.store.trial import Configuration
@@ -27,7 +27,7 @@ BEFORE = ("3", "4", "5", "6", "7")
 MODEL = ("model", "weights", "tokenizer", "learner", "recipe")
 ASKED = ("protocol", "protocol_hash", "overrides", "precision")
 KEY = ("suite", *MODEL, *ASKED)
-"""The columns that identify a row, in the order of `RowScores.identity`."""
+"""The columns that identify a row, in the order of `RowIdentity.columns`."""
 Line = dict[str, str]
 Numbered = tuple[FileLine, Line]
 """Where a line stands, and its cells by column."""
@@ -103,11 +103,16 @@ def configuration(line: Line) -> Configuration:
     return Configuration(line["protocol"], hash_, overrides, line["precision"], line["suite"])
 
 
-def identity_columns(row: RowScores) -> Line:
+def identity(line: Line) -> RowIdentity:
+    """The row of a line."""
+    return RowIdentity(configuration=configuration(line), **{column: line[column] for column in MODEL})
+
+
+def identity_columns(row: Row) -> Line:
     """The cells of `KEY`; the learner of published rows is empty."""
     if row.published:
         return {"suite": row.suite, "model": row.model}
-    return dict(zip(KEY, row.identity, strict=True))
+    return dict(zip(KEY, row.identity.columns, strict=True))
 
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

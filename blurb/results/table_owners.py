@@ -13,7 +13,7 @@ from blurb.lines import table_of
 from blurb.messages.errors import StoreError
 from blurb.messages.spelling import opt
 from blurb.results.schema import original
-from blurb.store import planned_rows as row_files
+from blurb.store import row_trials
 from blurb.store.store import Store
 from blurb.store.trial import short_weights
 from blurb.system.files import read_json, write_json
@@ -73,7 +73,7 @@ def _place(store: Store, leaderboard: Path) -> str:
 
 def _foreign(store: Store, leaderboard: Path, results: Path) -> str:
     """The first row or trial of the tables that is not in the store; "" if all are."""
-    rows = row_files.read(store, lambda text: None)
+    rows = row_trials.read(store, lambda text: None)
     trials = {(row.model, hash_) for row in rows for seeds in row.trials.values() for hash_ in seeds.values()}
     models = {(row.model, short_weights(row.weights)) for row in rows}
     for line in _lines(results, "model", "task", "seed", "trial"):

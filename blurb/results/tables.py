@@ -14,7 +14,7 @@ from blurb.lines import head_of
 from blurb.messages.errors import DataError, StoreError, Tell, tell_damage
 from blurb.messages.spelling import opt
 from blurb.results import from_store, leaderboard_csv, published, results_csv, table_owners
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Published, Row
 from blurb.results.schema import SCHEMA, remedy
 from blurb.store.store import Store
 from blurb.system import leases
@@ -41,7 +41,7 @@ def results_beside(leaderboard: Path) -> Path:
     return leaderboard.with_name(f"{leaderboard.stem}-results.csv")
 
 
-def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[RowScores]:
+def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[Row]:
     """Writes `leaderboard` and its long table in the same folder; returns the rows of the store.
 
     :param tell: receives messages about damage in the store; damaged trials are left out
@@ -74,7 +74,7 @@ def writing(folder: Path) -> Iterator[Lease]:
         yield lease
 
 
-def check(store: Store, leaderboard: Path) -> list[RowScores]:
+def check(store: Store, leaderboard: Path) -> list[Published]:
     """The rows of `external.csv`; StoreError or DataError if the tables could not be written.
 
     Does not write anything.
@@ -90,7 +90,7 @@ def check(store: Store, leaderboard: Path) -> list[RowScores]:
     return external(leaderboard)
 
 
-def external(leaderboard: Path) -> list[RowScores]:
+def external(leaderboard: Path) -> list[Published]:
     """The rows of `external.csv` in the folder of a leaderboard; DataError (file, line) if it is invalid."""
     path = leaderboard.with_name("external.csv")
     return published.read(path) if path.exists() else []

@@ -21,7 +21,7 @@ from blurb import formulations, learners, metrics, tasks
 from blurb.messages.errors import BlurbError, DataError, UnknownName
 from blurb.names import HASH
 from blurb.results.dataset_scores import LIMITS
-from blurb.row_files.writing import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowFile, RunFile
+from blurb.row_files.writing import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowRecord, RunRecord
 from blurb.store.record import LOSS
 from blurb.system import parquet
 from blurb.system.files import check_types, read_bytes, read_json
@@ -45,7 +45,7 @@ Columns = Mapping[str, list[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class RowFiles:
     """The content of the files; two are the same row if they are one object.
 
     :param predictions: dataset -> `seed`, `split`, `id`, `prediction`, and where it is known `loss`
@@ -53,7 +53,7 @@ class Row:
     """
 
     folder: Path
-    about: RowFile
+    about: RowRecord
     predictions: Mapping[str, Columns]
     manifest: str = ""
 
@@ -66,7 +66,7 @@ class Row:
         return not learners.row_kind(self.about["learner"]).paired
 
 
-def read(folder: Path) -> Row:
+def read(folder: Path) -> RowFiles:
     """The row in a folder.
 
     :raises DataError: (file) if it is not what `blurb export row` writes; whatever is wrong, nothing was run
@@ -87,16 +87,16 @@ def read(folder: Path) -> Row:
     for task, runs in Counter(run["task"] for run in about["runs"]).items():
         path = folder / f"{task}{ENDING}"
         tables[task] = _predictions(path, _checked(path, hashes), runs)
-    return Row(folder, about, tables, manifest)
+    return RowFiles(folder, about, tables, manifest)
 
 
-def rows_in(folder: Path) -> list[Row]:
+def rows_in(folder: Path) -> list[RowFiles]:
     """The rows in the folders of a folder, by name; DataError if one of them is none."""
     _check_folder(folder)
     return [read(path) for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
 
 
-def rows_on(board: Path) -> list[Row]:
+def rows_on(board: Path) -> list[RowFiles]:
     """The rows of a board; none of one that has no folder for them yet."""
     return rows_in(board / ROWS) if os.path.lexists(board / ROWS) else []
 
@@ -139,10 +139,10 @@ def _types(kind: Any) -> dict[str, type]:
     }
 
 
-TYPES, RUN_TYPES = _types(RowFile), _types(RunFile)
+TYPES, RUN_TYPES = _types(RowRecord), _types(RunRecord)
 
 
-def _about(path: Path) -> RowFile:
+def _about(path: Path) -> RowRecord:
     content = read_json(path)
     check_types(content, TYPES, path)
     missing = [name for name in TYPES if name not in content]
@@ -167,7 +167,7 @@ def _about(path: Path) -> RowFile:
     for seeds in content["planned"].values():
         if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds):
             raise DataError("planned must be lists of seeds.", path)
-    return cast(RowFile, content)
+    return cast(RowRecord, content)
 
 
 def _check_texts(content: Any, path: Path) -> None:
@@ -249,12 +249,12 @@ def _is_answer(value: Any) -> bool:
     return isinstance(value, str) or (type(value) in (int, float) and math.isfinite(value))
 
 
-def of_run(row: Row, run: RunFile, split: str) -> list[tuple[str, Any]]:
+def of_run(row: RowFiles, run: RunRecord, split: str) -> list[tuple[str, Any]]:
     """Ids and predictions of a run on a split, in stored order."""
     return list(zip(*(_of_run(row, run, split, name) for name in ("id", "prediction")), strict=True))
 
 
-def losses_of_run(row: Row, run: RunFile, split: str) -> list[float] | None:
+def losses_of_run(row: RowFiles, run: RunRecord, split: str) -> list[float] | None:
     """The losses of a run on a split, in stored order; None if they are not known."""
     if LOSS not in row.predictions[run["task"]]:
         return None
@@ -262,7 +262,7 @@ def losses_of_run(row: Row, run: RunFile, split: str) -> list[float] | None:
     return None if None in losses else losses
 
 
-def _of_run(row: Row, run: RunFile, split: str, name: str) -> list[Any]:
+def _of_run(row: RowFiles, run: RunRecord, split: str, name: str) -> list[Any]:
     columns = row.predictions[run["task"]]
     every = zip(columns["seed"], columns["split"], columns[name], strict=True)
     return [cell for seed, part, cell in every if (seed, part) == (run["seed"], split)]

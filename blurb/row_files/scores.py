@@ -14,9 +14,10 @@ from blurb.formulations._base import Formulation
 from blurb.learners.base import Subset
 from blurb.protocols.settings import limits
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
-from blurb.results.row_scores import Origin, RowScores
-from blurb.row_files.reading import Row, losses_of_run, of_run
-from blurb.row_files.writing import ENDING, RunFile
+from blurb.results.row import Origin, Row, RowIdentity
+from blurb.results.schema import MODEL
+from blurb.row_files.reading import RowFiles, losses_of_run, of_run
+from blurb.row_files.writing import ENDING, RunRecord
 from blurb.scoring import gold, matching, values
 from blurb.scoring.columns import Answer, AnswerFile
 from blurb.scoring.values import Reading
@@ -24,29 +25,22 @@ from blurb.store.trial import Configuration
 from blurb.tasks import SCORED, ScoredSplit
 
 
-def scores(row: Row) -> RowScores:
+def scores(row: RowFiles) -> Row:
     """The scores that a row claims."""
     about = row.about
-    runs: dict[str, list[RunFile]] = {task: [] for task in about["planned"] if tasks.known(task)}
+    runs: dict[str, list[RunRecord]] = {task: [] for task in about["planned"] if tasks.known(task)}
     for run in about["runs"]:
         runs.setdefault(run["task"], []).append(run)
-    return RowScores(
-        model=about["model"],
-        datasets={task: _dataset(task, its, len(about["planned"].get(task, its))) for task, its in runs.items()},
-        origin=Origin.BOARD,
-        configuration=Configuration(
-            about["protocol"], about["protocol_hash"], about["overrides"], about["precision"], about["suite"]
-        ),
-        weights=about["weights"],
-        tokenizer=about["tokenizer"],
-        learner=about["learner"],
-        recipe=about["recipe"],
-        key=row.folder.name,
-        planned_seeds={task: tuple(seeds) for task, seeds in about["planned"].items()},
+    configuration = Configuration(
+        about["protocol"], about["protocol_hash"], about["overrides"], about["precision"], about["suite"]
     )
+    names = {name: dict(about)[name] for name in MODEL}
+    identity = RowIdentity(configuration=configuration, key=row.folder.name, **names)  # type: ignore[arg-type]
+    datasets = {task: _dataset(task, its, about["planned"].get(task)) for task, its in runs.items()}
+    return Row(identity, datasets, Origin.BOARD)
 
 
-def _dataset(name: str, runs: Sequence[RunFile], planned: int) -> DatasetScores:
+def _dataset(name: str, runs: Sequence[RunRecord], planned: Sequence[int] | None) -> DatasetScores:
     task = tasks.get(name)
     metric = metrics.get(task.metric)
     return DatasetScores(
@@ -54,11 +48,12 @@ def _dataset(name: str, runs: Sequence[RunFile], planned: int) -> DatasetScores:
         type=task.type,
         metric=metric.main,
         runs={run["seed"]: _run(run, metric.unscaled) for run in runs},
-        planned=planned,
+        planned=len(runs if planned is None else planned),
+        planned_seeds=tuple(planned or ()),
     )
 
 
-def _run(run: RunFile, unscaled: frozenset[str]) -> Run:
+def _run(run: RunRecord, unscaled: frozenset[str]) -> Run:
     settings = run["settings"]
     shown = {name: str(settings.get(name, "")) for name in SETTINGS}
     limits = {name: str(settings.get(name) or "") for name in LIMITS}
@@ -77,7 +72,7 @@ def _run(run: RunFile, unscaled: frozenset[str]) -> Run:
 
 
 def figures_of(
-    row: Row, run: RunFile, split: ScoredSplit, data: Path, without: Collection[str] = ()
+    row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path, without: Collection[str] = ()
 ) -> dict[str, float]:
     """The figures of a run on a split, from its predictions; fractions.
 
@@ -91,7 +86,9 @@ def figures_of(
     return _figures(formulation, [kept[place][0] for place in left], [given[place] for place in left], known)
 
 
-def examples_of(row: Row, run: RunFile, split: ScoredSplit, data: Path) -> tuple[Formulation, dict[str, list[Any]]]:
+def examples_of(
+    row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path
+) -> tuple[Formulation, dict[str, list[Any]]]:
     """The examples of a run on a split: `id`, `doc_id`, `gold` and `prediction`, in the order of the data.
 
     :raises DataError: if its predictions are not those of the examples, or are no answers
@@ -103,7 +100,7 @@ def examples_of(row: Row, run: RunFile, split: ScoredSplit, data: Path) -> tuple
 
 
 def _answered(
-    row: Row, run: RunFile, split: ScoredSplit, data: Path
+    row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path
 ) -> tuple[Formulation, list[tuple[Mapping[str, Any], int]], list[Any]]:
     """The formulation, the scored units with the place of the answer of each, and these answers."""
     formulation = formulations.bind(tasks.get(run["task"]), run["settings"])

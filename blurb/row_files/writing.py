@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from blurb import __version__
 from blurb.messages.errors import StoreError
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.store.record import LOSS, PREDICTIONS, Record, read_predictions
 from blurb.tasks import SCORED
 
@@ -26,7 +26,7 @@ ENDING = ".parquet"
 Party = Literal["first", "third", ""]
 
 
-class RunFile(TypedDict):
+class RunRecord(TypedDict):
     """A run in `row.json`."""
 
     task: Annotated[str, "name of the dataset"]
@@ -42,7 +42,7 @@ class RunFile(TypedDict):
     test: Annotated[Mapping[str, float], "figures on test"]
 
 
-class RowFile(TypedDict):
+class RowRecord(TypedDict):
     """The content of `row.json`."""
 
     schema: Annotated[int, "version of this format"]
@@ -60,10 +60,10 @@ class RowFile(TypedDict):
     precision: Annotated[str, "fp32, bf16 or fp16; empty if nobody knows"]
     suite: Annotated[str, "blurb, or demo for synthetic data"]
     planned: Annotated[Mapping[str, Sequence[int]], "planned seeds by dataset"]
-    runs: Annotated[Sequence[RunFile], "finished runs"]
+    runs: Annotated[Sequence[RunRecord], "finished runs"]
 
 
-def files(row: RowScores, measured_by: str = "", party: Party = "") -> dict[str, bytes]:
+def files(row: Row, measured_by: str = "", party: Party = "") -> dict[str, bytes]:
     """The files of a row by name.
 
     :param measured_by: who ran it
@@ -73,7 +73,7 @@ def files(row: RowScores, measured_by: str = "", party: Party = "") -> dict[str,
     if not row.records:
         raise StoreError(f"{row.name} has no predictions to export.")
     configuration = row.configuration
-    about = RowFile(
+    about = RowRecord(
         schema=SCHEMA,
         blurb=__version__,
         measured_by=measured_by,
@@ -88,7 +88,7 @@ def files(row: RowScores, measured_by: str = "", party: Party = "") -> dict[str,
         overrides=dict(configuration.overrides),
         precision=configuration.precision,
         suite=configuration.suite,
-        planned={task: list(seeds) for task, seeds in row.planned_seeds.items()},
+        planned={task: list(scores.planned_seeds) for task, scores in row.datasets.items()},
         runs=[_run(record) for records in row.records.values() for record in records.values()],
     )
     contents = {ABOUT: description(about)}
@@ -104,14 +104,14 @@ def manifest(hashes: Mapping[str, str]) -> bytes:
     return (json.dumps({"sha256": dict(sorted(hashes.items()))}, indent=1) + "\n").encode()
 
 
-def description(about: RowFile) -> bytes:
+def description(about: RowRecord) -> bytes:
     """The content of `row.json`."""
     return (json.dumps(about, indent=1, allow_nan=False) + "\n").encode()
 
 
-def _run(record: Record) -> RunFile:
+def _run(record: Record) -> RunRecord:
     trial, figures = record.trial, record.metrics
-    return RunFile(
+    return RunRecord(
         task=trial.task,
         seed=trial.seed,
         trial=trial.hash,

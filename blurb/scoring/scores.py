@@ -232,7 +232,7 @@ def _all_classes(task: Task, columns: Mapping[str, Sequence[Any]]) -> AllClasses
     )
 
 
-class Line(TypedDict):
+class ScoreLine(TypedDict):
     """The score of the predictions of a dataset; figures are times 100, empty where nothing is known."""
 
     dataset: Annotated[str, "name of the task", From("task.name")]
@@ -260,4 +260,4 @@ class Line(TypedDict):
 
 def lines(scores: Iterable[Score]) -> list[dict[str, Any]]:
     """The scores as lines."""
-    return [records.of(Line, each) for each in scores]
+    return [records.of(ScoreLine, each) for each in scores]

@@ -14,10 +14,10 @@ from blurb.learners import EXTERNAL
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
 from blurb.scoring.scores import MatchedAnswers, Score, fingerprint
-from blurb.store import planned_rows, provenance, rescore
-from blurb.store.planned_rows import PlannedRow
+from blurb.store import provenance, rescore, row_trials
 from blurb.store.provenance import Provenance
 from blurb.store.record import PREDICTIONS, write_predictions
+from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 from blurb.store.trial import Configuration, Trial
 from blurb.system import leases
@@ -67,7 +67,7 @@ def add(
         )
         _write(store, trial, origin, answers.formulation, columns)
         trials[trial.task] = trial
-    row = PlannedRow(
+    row = RowTrials(
         model,
         claim,
         "",
@@ -78,8 +78,8 @@ def add(
         learner=EXTERNAL.name,
     )
     with store.locked():
-        before = {each.key: each.trials for each in planned_rows.read(store, near=model)}.get(row.key, {})
-        planned_rows.write(store, row)
+        before = {each.key: each.trials for each in row_trials.read(store, near=model)}.get(row.key, {})
+        row_trials.write(store, row)
     return frozenset(task for task, trial in trials.items() if before.get(task, {}).get(seed, trial.hash) != trial.hash)
 
 

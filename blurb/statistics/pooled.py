@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blurb.statistics.welch import NOISE, Comparison
+from blurb.statistics.welch import NOISE, WelchComparison
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def standard_error(variance: float, runs: int, others: int) -> float:
     return math.sqrt(variance * (1 / runs + 1 / others))
 
 
-def compare(values: Sequence[float], default: Sequence[float], variance: RunVariance) -> Comparison:
+def compare(values: Sequence[float], default: Sequence[float], variance: RunVariance) -> WelchComparison:
     """Compares the scores of two sets of runs, one score a run, by a variance that is known from elsewhere, too.
 
     >>> round(compare([80.0, 81.0], [79.0, 79.5], RunVariance(0.3125, 2)).p, 4)  # as Student's two-sample test
@@ -84,11 +84,11 @@ def compare(values: Sequence[float], default: Sequence[float], variance: RunVari
     0.0217
     """
     if not values or not default:
-        return Comparison(None)
+        return WelchComparison(None)
     difference = statistics.fmean(values) - statistics.fmean(default)
     if variance.value < NOISE:
-        return Comparison(difference, 0.0)
-    return Comparison(difference, standard_error(variance.value, len(values), len(default)), variance.degrees)
+        return WelchComparison(difference, 0.0)
+    return WelchComparison(difference, standard_error(variance.value, len(values), len(default)), variance.degrees)
 
 
 def homogeneity(checkpoints: Sequence[Squares]) -> float | None:

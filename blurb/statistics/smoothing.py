@@ -96,7 +96,7 @@ def smoother(where: Floats, neighbours: int = NEIGHBOURS) -> Floats:
 
 
 @dataclass(frozen=True)
-class Best:
+class Peak:
     """Where a trend is highest.
 
     :param place: its number
@@ -115,20 +115,20 @@ class Best:
     trend_gain: float | None
 
 
-def best(where: Floats, values: Floats, pooled: Noise | None) -> Best:
+def best(where: Floats, values: Floats, pooled: Noise | None) -> Peak:
     """The highest place of the trend, with what the choice of a maximum gains if nothing changes at all."""
     weights = smoother(where)
     trend = weights @ values
     top = int(np.flatnonzero(trend >= trend.max() - ROUNDING)[0])
     if pooled is None:
-        return Best(top, float(trend[top]), None, tuple(range(len(values))), None, None)
+        return Peak(top, float(trend[top]), None, tuple(range(len(values))), None, None)
     width = t_critical(pooled.freedom) * pooled.deviation
     errors = np.linalg.norm(weights[top] - weights, axis=1)
     alike = tuple(int(place) for place in np.flatnonzero(trend[top] - trend <= width * errors + ROUNDING))
-    draws = _draws(len(values))
+    draws = np.random.default_rng(0).standard_normal((DRAWS, len(values)))
     half = float(width * np.linalg.norm(weights[top]))
     raw, smooth = draws.max(axis=1).mean(), (draws @ weights.T).max(axis=1).mean()
-    return Best(top, float(trend[top]), half, alike, float(raw * pooled.deviation), float(smooth * pooled.deviation))
+    return Peak(top, float(trend[top]), half, alike, float(raw * pooled.deviation), float(smooth * pooled.deviation))
 
 
 def signal_to_noise(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None) -> float | None:
@@ -177,7 +177,3 @@ def fall_by_chance(curves: Sequence[tuple[Floats, Floats]], level: float = 0.05)
         rank += float(np.trace(beside @ beside.T))
         largest = np.maximum(largest, np.max(drawn[:, :-1] - drawn[:, 1:], axis=1))
     return float(np.quantile(largest / np.sqrt(total / rank), 1 - level))
-
-
-def _draws(count: int) -> Floats:
-    return np.random.default_rng(0).standard_normal((DRAWS, count))

@@ -69,7 +69,7 @@ POWER = 0.8
 
 
 @dataclass(frozen=True)
-class Comparison:
+class WelchComparison:
     """The result of a comparison. Everything but the difference is None if unknown.
 
     :param difference: difference of the means, None if one side has no run
@@ -85,7 +85,7 @@ class Comparison:
     standard_error: float | None = None
     degrees_of_freedom: float | None = None
     swapped: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
-    of_runs: Comparison | None = field(default=None, repr=False)
+    of_runs: WelchComparison | None = field(default=None, repr=False)
 
     @property
     def paired(self) -> bool:
@@ -147,7 +147,7 @@ def _share(as_far: npt.NDArray[np.bool_]) -> float:
 
 def compare(
     values: Sequence[float], default: Sequence[float], unit_variance: float = 0.0, units: int = 0
-) -> Comparison:
+) -> WelchComparison:
     """Welch's t-test of the scores of two sets of runs, one score per seed; sizes and variances may differ.
 
     The null hypothesis is that both are the same encoder, fine-tuned with different seeds. Runs of one encoder share
@@ -167,14 +167,14 @@ def compare(
     ('significant', 'cannot judge')
     """
     if not values or not default:
-        return Comparison(None)
+        return WelchComparison(None)
     difference = statistics.fmean(values) - statistics.fmean(default)
     samples = (values, default)
     known = [sample for sample in samples if len(sample) > 1]
     if not known:
-        return Comparison(difference)
+        return WelchComparison(difference)
     if unit_variance <= NOISE and all(statistics.variance(sample) < NOISE for sample in known):
-        return Comparison(difference, 0.0)
+        return WelchComparison(difference, 0.0)
     if len(known) == 1:
         run_error = statistics.variance(known[0]) * sum(1 / len(sample) for sample in samples)
         parts = [(run_error, len(known[0]) - 1)]
@@ -186,28 +186,28 @@ def compare(
     return of_runs
 
 
-def _of_errors(difference: float, parts: Sequence[tuple[float, int]]) -> Comparison:
+def _of_errors(difference: float, parts: Sequence[tuple[float, int]]) -> WelchComparison:
     """The comparison whose variance is a sum of parts, each with its degrees of freedom (Satterthwaite)."""
     variance = sum(part for part, _ in parts)
     if not variance:
-        return Comparison(difference, 0.0)
+        return WelchComparison(difference, 0.0)
     degrees_of_freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
-    return Comparison(difference, math.sqrt(variance), degrees_of_freedom)
+    return WelchComparison(difference, math.sqrt(variance), degrees_of_freedom)
 
 
-def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
+def combined(parts: Sequence[tuple[float, WelchComparison]]) -> WelchComparison:
     """The comparison of weighted means, such as the BLURB score, from those of independent datasets.
 
     :param parts: weight and comparison of each
     """
     if not parts or any(part.difference is None for _, part in parts):
-        return Comparison(None)
+        return WelchComparison(None)
     if any(part.of_runs for _, part in parts):
         whole = combined([(weight, replace(part, of_runs=None)) for weight, part in parts])
         return replace(whole, of_runs=combined([(weight, part.of_runs or part) for weight, part in parts]))
     difference = sum(weight * (part.difference or 0.0) for weight, part in parts)
     if any(part.standard_error is None for _, part in parts):
-        return Comparison(difference)
+        return WelchComparison(difference)
     errors = [((weight * (part.standard_error or 0.0)) ** 2, part.degrees_of_freedom) for weight, part in parts]
     variance = sum(error for error, _ in errors)
     swapped = None
@@ -215,21 +215,21 @@ def combined(parts: Sequence[tuple[float, Comparison]]) -> Comparison:
         swapped = np.sum([weight * part.swapped for weight, part in parts if part.swapped is not None], axis=0)
     certainty = sum(error**2 / degrees for error, degrees in errors if degrees is not None)
     if variance and all(degrees == math.inf for error, degrees in errors if error):  # stated, and not estimated
-        return Comparison(difference, math.sqrt(variance), math.inf, swapped)
+        return WelchComparison(difference, math.sqrt(variance), math.inf, swapped)
     if not variance or not certainty:  # rounding, or one cluster, of whose variance nothing is known
-        return Comparison(difference, 0.0, swapped=swapped)
+        return WelchComparison(difference, 0.0, swapped=swapped)
     degrees_of_freedom = variance**2 / certainty
-    return Comparison(difference, math.sqrt(variance), degrees_of_freedom, swapped)
+    return WelchComparison(difference, math.sqrt(variance), degrees_of_freedom, swapped)
 
 
-def within(comparison: Comparison) -> float | None:
+def within(comparison: WelchComparison) -> float | None:
     """The smallest margin within which both are equivalent at the 5 % level; None if nothing is known of the variance.
 
     The greater bound of the 90 % interval of the difference: both one-sided tests reject outside of it.
 
-    >>> round(within(Comparison(0.5, 0.2, 8.0)), 4)  # 0.5 + 1.8595 * 0.2
+    >>> round(within(WelchComparison(0.5, 0.2, 8.0)), 4)  # 0.5 + 1.8595 * 0.2
     0.8719
-    >>> within(Comparison(0.3, 0.0)), within(Comparison(0.3))
+    >>> within(WelchComparison(0.3, 0.0)), within(WelchComparison(0.3))
     (0.3, None)
     """
     if comparison.difference is None or comparison.standard_error is None:
@@ -240,10 +240,10 @@ def within(comparison: Comparison) -> float | None:
     return abs(comparison.difference) + critical * comparison.standard_error
 
 
-def p_beyond(comparison: Comparison, margin: float) -> float | None:
+def p_beyond(comparison: WelchComparison, margin: float) -> float | None:
     """One-sided p of the hypothesis that the difference is at most the margin; small where it is beyond.
 
-    >>> p_beyond(Comparison(3.0, 0.5, 8.0), 1.0) < 0.01 < p_beyond(Comparison(1.2, 0.5, 8.0), 1.0)
+    >>> p_beyond(WelchComparison(3.0, 0.5, 8.0), 1.0) < 0.01 < p_beyond(WelchComparison(1.2, 0.5, 8.0), 1.0)
     True
     """
     if comparison.difference is None or comparison.standard_error is None:

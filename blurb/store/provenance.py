@@ -36,7 +36,7 @@ ASKED: Mapping[str, type] = {
 """Types of the fields, and of those of the configuration."""
 
 
-class Predicted(NamedTuple):
+class PredictedCost(NamedTuple):
     """What an estimate said of a trial before it ran (`blurb.cost`)."""
 
     learner: str
@@ -94,12 +94,12 @@ class Provenance:
         return count if type(count) is int else None
 
     @property
-    def predicted(self) -> Predicted | None:
+    def predicted(self) -> PredictedCost | None:
         """What was predicted of the trial, if anybody asked."""
         told = self.facts.get("predicted")
         if not isinstance(told, dict) or not isinstance(told.get("seconds"), int | float):
             return None
-        return Predicted(str(told.get("learner")), str(told.get("type")), float(told["seconds"]))
+        return PredictedCost(str(told.get("learner")), str(told.get("type")), float(told["seconds"]))
 
     def task(self, name: str) -> Task:
         """The task of the trial; of a task file, as it was declared when the trial ran."""

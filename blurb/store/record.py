@@ -84,19 +84,19 @@ FORMS: Mapping[str, Callable[[Sequence[Any]], bool]] = {
 IDS: Mapping[str, frozenset[type]] = {"id": frozenset({str}), "doc_id": frozenset({str, type(None)})}
 
 
-class Scores(TypedDict):
+class SplitFigures(TypedDict):
     """All metrics of a task by split, as fractions."""
 
     dev: Annotated[Mapping[str, float], "on dev"]
     test: Annotated[Mapping[str, float], "on test"]
 
 
-class Figures(Scores):
+class Figures(SplitFigures):
     """What `metrics.json` has of a trial."""
 
     metrics_version: Annotated[int, "version of the metrics that gave them"]
     metric: Annotated[str, "the one that is the score"]
-    majority: Annotated[Scores, "those of the majority answer"]
+    majority: Annotated[SplitFigures, "those of the majority answer"]
 
 
 def admits(task: str, name: str, value: float) -> bool:

@@ -12,7 +12,7 @@ from blurb import formulations, metrics
 from blurb.formulations._base import Formulation
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, followed, notify, tell_damage
 from blurb.store import index, provenance
-from blurb.store.record import LOSS, Figures, Scores, read_predictions
+from blurb.store.record import LOSS, Figures, SplitFigures, read_predictions
 from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.system import leases
 from blurb.system.files import read_json, write_json
@@ -42,7 +42,7 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> F
                 )
         return scored
 
-    majority: Scores = {"dev": scores("dev", "majority"), "test": scores("test", "majority")}
+    majority: SplitFigures = {"dev": scores("dev", "majority"), "test": scores("test", "majority")}
     dev, test = scores("dev", "prediction"), scores("test", "prediction")
     if LOSS in columns:
         known = [i for i, name in enumerate(columns["split"]) if name == "dev"]

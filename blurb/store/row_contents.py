@@ -10,8 +10,8 @@ from typing import Literal, get_args
 from blurb.messages.errors import StoreError
 from blurb.store import index
 from blurb.store.index import cache
-from blurb.store.planned_rows import PlannedRow
 from blurb.store.record import Record
+from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import read_json, size_of
@@ -50,7 +50,7 @@ class TrialState:
         return None if record is None or not record.metrics[split] else 100 * record.score(split)
 
 
-def trials(store: Store, row: PlannedRow) -> list[TrialState]:
+def trials(store: Store, row: RowTrials) -> list[TrialState]:
     """The trials of a row by task and seed."""
     return [
         _state(store, task, seed, store.path(row.model, task, hash_))
@@ -59,19 +59,19 @@ def trials(store: Store, row: PlannedRow) -> list[TrialState]:
     ]
 
 
-def paths(store: Store, row: PlannedRow) -> list[Path]:
+def paths(store: Store, row: RowTrials) -> list[Path]:
     """The folders of the trials of a row, whether they are there or not."""
     return [store.path(row.model, task, hash_) for task, seeds in row.trials.items() for hash_ in seeds.values()]
 
 
-def learn(store: Store, rows: Iterable[PlannedRow]) -> None:
+def learn(store: Store, rows: Iterable[RowTrials]) -> None:
     """Lets the index know the trials of rows that it lacks, before all of them are looked at, if they are many."""
     keys = [index.key_of(path) for row in rows for path in paths(store, row)]
     if len(keys) >= cache.WORTH:
         index.of(store.root).look(store, keys, lambda damage: None, every_file=True)
 
 
-def unlisted(store: Store, rows: Iterable[PlannedRow]) -> list[Path]:
+def unlisted(store: Store, rows: Iterable[RowTrials]) -> list[Path]:
     """The trials that none of the rows has: those of searches, and seeds whose row has newer ones."""
     listed = {path for row in rows for path in paths(store, row)}
     return [path for path in store.trial_folders() if path not in listed]

@@ -1,7 +1,7 @@
 """Trials on disk: `<root>/<model>/<task>/<hash>/`, written to a temporary folder and renamed, `DONE.json` last.
 
 A trial is done if and only if `DONE.json` exists and its hashes match the files in the folder. The trials of each
-leaderboard row are listed in `<root>/<model>/rows/<key>.json` (`blurb.store.planned_rows`).
+leaderboard row are listed in `<root>/<model>/rows/<key>.json` (`blurb.store.row_trials`).
 """
 
 from __future__ import annotations

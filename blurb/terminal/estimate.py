@@ -1,18 +1,23 @@
-"""Estimates printed before training: time and memory, and the protocol that fits a budget."""
+"""What is printed before training: planned trials, their time and memory, and the protocol that fits a budget."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from blurb.messages.text import duration, plural, size
+from blurb.store import rescore
+from blurb.store.store import Store
 from blurb.terminal import output
 
 if TYPE_CHECKING:
     from blurb.cost.budget import Affordable
     from blurb.cost.model import Estimate
+    from blurb.planning.trials import Planned
+
 
 COLUMNS = ("task", "trials", "time", "memory")
 
@@ -85,3 +90,49 @@ def _load() -> str:
     if load <= cores:
         return ""
     return f"The machine is busy (load {load:.1f} on {cores} cores): all will take longer while it is."
+
+
+def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
+    """Prints the planned trials and which of them are done.
+
+    :param cells: names of the plans, if they are the cells of an ablation
+    """
+    rows = [row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)]
+    columns = (
+        "kind",
+        "cell" if cells else "model",
+        "task",
+        "seed",
+        "lr",
+        "batch",
+        "epochs",
+        "length",
+        "state",
+        "trial",
+    )
+    output.show(columns, rows, "table", numbers=columns[3:8])
+    click.echo(f"{plural(len(rows), 'trial')}. Nothing was run or written.")
+
+
+def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
+    store = Store(plan.request.store)
+    rows = []
+    for kind, jobs in (("search", plan.searched), ("run", plan.final)):
+        for job in jobs:
+            settings = job.trial.settings
+            open_ = kind == "run" and plan.searched and job.learner.searches
+            rows.append(
+                (
+                    kind,
+                    cell or job.source.name,
+                    job.trial.task,
+                    job.trial.seed,
+                    *(
+                        "from search" if open_ and key in plan.request.protocol.search else settings.get(key, "")
+                        for key in ("lr", "batch_size", "epochs", "max_length")
+                    ),
+                    "from search" if open_ else "done" if rescore.is_current(store, job.path) else "to run",
+                    "" if open_ else job.trial.hash,
+                )
+            )
+    return rows

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb import tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.checkpoints import source as sources
 from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
@@ -30,7 +30,7 @@ REFUSED = r"spoilt: the tokenizer lower-cases all text, but \d+ of the \d+ entri
 
 
 @pytest.fixture
-def healthy(checkpoint: Checkpoint) -> Source:
+def healthy(checkpoint: Checkpoint) -> ModelSource:
     return resolve(str(checkpoint("bert_cased")))
 
 
@@ -58,14 +58,14 @@ def test_it_is_refused_until_somebody_says_what_is_meant(spoilt: Path) -> None:
         resolve(str(spoilt))
 
 
-def test_cased_gives_the_tokenizer_that_was_meant(spoilt: Path, healthy: Source) -> None:
+def test_cased_gives_the_tokenizer_that_was_meant(spoilt: Path, healthy: ModelSource) -> None:
     source = resolve(str(spoilt), casing="cased")
     assert (source.tokenizer, source.weights, source.casing) == (healthy.tokenizer, healthy.weights, "cased")
     subtokens = source.checkpoint.tokenizer.inner.tokenize("Kalo KALO")
     assert subtokens != source.checkpoint.tokenizer.inner.tokenize("kalo kalo")
 
 
-def test_uncased_leaves_it_as_its_files_say(spoilt: Path, healthy: Source) -> None:
+def test_uncased_leaves_it_as_its_files_say(spoilt: Path, healthy: ModelSource) -> None:
     source = resolve(str(spoilt), casing="uncased")
     assert source.tokenizer != healthy.tokenizer
     assert source.checkpoint.tokenizer.lower_cases
@@ -110,7 +110,7 @@ def test_a_healthy_checkpoint_needs_no_word_and_keeps_its_hash(checkpoint: Check
     ],
 )
 def test_presets_know_it_by_short_name_and_by_id(
-    spoilt: Path, healthy: Source, reference: str, monkeypatch: pytest.MonkeyPatch
+    spoilt: Path, healthy: ModelSource, reference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(spoilt))
     assert resolve(reference).tokenizer == healthy.tokenizer

@@ -19,7 +19,7 @@ from blurb.execution.job import Job
 from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.messages.errors import ModelError
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.planning.options import RunOptions
 from blurb.planning.preflight import checked
 from blurb.store.store import Store
@@ -66,7 +66,7 @@ def replace(folder: Path, how: str = "rename") -> None:
 def planned(folder: Path, store: Path, seeds: int) -> Sequence[Job]:
     """The trials of a checkpoint, which nobody has run."""
     request, *_ = checked(RunOptions(model=str(folder), output=store, name="a", seeds=seeds, **SMOKE))
-    return plan.prepare(request).final
+    return trials.prepare(request).final
 
 
 @pytest.mark.parametrize("how", ["rename", "in place", "same time"])

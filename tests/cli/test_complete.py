@@ -16,7 +16,7 @@ from click.shell_completion import ShellComplete
 from blurb.cli import cli
 from blurb.protocols.protocol import names
 from blurb.results import published
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.cli.test_start_up import HEAVY
 from tests.store.fakes import CONFIGURATION, finish, row, trial

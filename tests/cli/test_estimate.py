@@ -17,7 +17,7 @@ from blurb.cost import model as cost
 from blurb.cost.model import Estimate
 from blurb.execution.environment import threads_of
 from blurb.messages.errors import SettingsError
-from blurb.planning.plan import Planned
+from blurb.planning.trials import Planned
 from blurb.terminal.estimate import NOT_IN_BUDGET
 from tests.cost.settings import rates
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.results import tables
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import read_json

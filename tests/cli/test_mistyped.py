@@ -13,9 +13,9 @@ import blurb
 from blurb.cli import SECTIONS, cli
 from blurb.learners import building
 from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError, UnknownName
-from blurb.planning import plan, preflight
+from blurb.planning import preflight, trials
 from blurb.planning.options import RunOptions
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.store.fakes import finish, row, trial
 
@@ -196,7 +196,7 @@ def test_names_are_those_without_case_and_signs(
     def planned(spell: Callable[[str], str], tasks: str, **named: str) -> list[str]:
         given = {option: spell(value) for option, value in named.items()}
         options = RunOptions(model="scratch:tiny", suite="demo", tasks=spell(tasks), **given)  # type: ignore[arg-type]
-        return [job.trial.hash for job in plan.prepare(preflight.checked(options)[0]).jobs]
+        return [job.trial.hash for job in trials.prepare(preflight.checked(options)[0]).jobs]
 
     for tasks, named in (
         ("ncbi-disease,bc5-chem", {"head": "bilstm-crf", "protocol": "quick", "tagging": "bioul"}),

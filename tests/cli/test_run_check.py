@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.store.fakes import finish, row, trial
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.execution import stale_files, sweeps, trial_states
-from blurb.store import planned_rows, row_contents
+from blurb.store import row_contents, row_trials
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import NEW, Store
 from blurb.system import leases
@@ -49,7 +49,7 @@ def store(planned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sto
     return Store(Path("runs"))
 
 
-def trials(store: Store) -> list[trial_states.Standing]:
+def trials(store: Store) -> list[trial_states.TrialStanding]:
     return trial_states.read(store)
 
 
@@ -78,7 +78,7 @@ def test_nothing_has_run(store: Store) -> None:
 
 
 def test_a_row_that_cannot_be_read_is_told(store: Store) -> None:
-    damaged = min(store.root.glob(f"*/{planned_rows.FOLDER}/*.json"))
+    damaged = min(store.root.glob(f"*/{row_trials.FOLDER}/*.json"))
     damaged.write_text("{")
     found = run("status")
     assert found.exit_code == 1
@@ -109,7 +109,7 @@ def test_json_has_what_is_open(mixed: Store) -> None:
 
 
 def test_the_time_left_is_of_as_many_workers_as_there_are() -> None:
-    one = trial_states.Standing("m", "gad", 1, "a", "to run", predicted=100.0)
+    one = trial_states.TrialStanding("m", "gad", 1, "a", "to run", predicted=100.0)
     news = {"done": 5, "total": 20}
     running = replace(one, state="running", holder=replace(LeaseRecord.me(), news=news))
     assert running.left == pytest.approx(75)

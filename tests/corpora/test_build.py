@@ -15,7 +15,7 @@ from blurb import tasks
 from blurb.corpora import build as module
 from blurb.corpora.build import MissingRelease, prepare
 from blurb.data import read_split
-from blurb.data.loading import Verification
+from blurb.data.loading import DatasetVerification
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
 from tests.corpora.originals import FILES, NAMES, XML, docx, put, question, small_lists, tarred, zipped
@@ -62,7 +62,7 @@ def _small() -> Iterator[None]:
         yield
 
 
-def run(name: str, raw: Path, out: Path) -> tuple[Verification, list[str]]:
+def run(name: str, raw: Path, out: Path) -> tuple[DatasetVerification, list[str]]:
     return prepare(tasks.get(name), raw, out)
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from blurb import tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.corpora import demo
 from blurb.cost.history import Correction
-from blurb.cost.inputs import Lengths
+from blurb.cost.inputs import InputLengths
 from blurb.cost.learners import TrialProfile
 from blurb.cost.model import Cost, Estimate, TrialEstimate
 from blurb.cost.throughput import Rates
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 
 EVERY = (8, 32, 128, 512)
@@ -39,9 +39,9 @@ def rates(step: float = 0.0, piece: float = 0.0, pass_piece: float = 0.0, shape:
     return Rates(unit, 0.0, step, train, predict, {at: 10.0 * at + at**2 for at in EVERY})
 
 
-def lengths(units: int, length: int = 10, words: int = 0, **more: Any) -> Lengths:
+def lengths(units: int, length: int = 10, words: int = 0, **more: Any) -> InputLengths:
     """So many units of one length."""
-    return Lengths(np.full(units, length), np.arange(units), units, words=words, **more)
+    return InputLengths(np.full(units, length), np.arange(units), units, words=words, **more)
 
 
 def profile(
@@ -61,9 +61,9 @@ def profile(
     return TrialProfile(protocol.complete({"max_length": 512, **settings}), rates=rates, **values)
 
 
-def request(source: Source, task: str, store: Path, **overrides: Any) -> plan.Request:
+def request(source: ModelSource, task: str, store: Path, **overrides: Any) -> trials.Request:
     """A trial or several of the demo suite."""
-    return plan.Request(
+    return trials.Request(
         sources=[source],
         tasks=[tasks.get(task)],
         protocol=protocol.load("smoke"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb.cost.inputs import Ints, Lengths
+from blurb.cost.inputs import InputLengths, Ints
 from blurb.cost.learners import Batches, epoch_batches, epochs_of, pass_batches
 from blurb.training.batches import training_batches
 from blurb.training.loop import SUBTOKENS
@@ -52,7 +52,7 @@ def test_a_part_of_a_pass_has_that_part_of_its_subtokens() -> None:
 
 def test_the_rows_of_chosen_examples_are_all_of_their_rows() -> None:
     """The second example is long, and has three rows."""
-    lengths = Lengths(np.array([5, 9, 8, 7, 6]), np.array([0, 1, 1, 1, 2]), units=3)
+    lengths = InputLengths(np.array([5, 9, 8, 7, 6]), np.array([0, 1, 1, 1, 2]), units=3)
     assert lengths.of(None).tolist() == [5, 9, 8, 7, 6]
     assert lengths.of(np.array([1, 2])).tolist() == [9, 8, 7, 6]
     assert lengths.of(np.array([0])).tolist() == [5]

@@ -95,11 +95,11 @@ def test_times_have_one_form(
 ) -> None:
     from blurb.extensions.series import watching
     from blurb.extensions.series.api.following import watch
-    from blurb.extensions.series.finding import Found
+    from blurb.extensions.series.finding import FoundCheckpoints
     from blurb.extensions.series.watching import Pace
 
     paces: list[Pace] = []
-    monkeypatch.setattr(watching, "watch", lambda look, score, pace, tell: paces.append(pace) or Found(()))
+    monkeypatch.setattr(watching, "watch", lambda look, score, pace, tell: paces.append(pace) or FoundCheckpoints(()))
     watch(tmp_path, "gad", pause=pause, idle="1h30m")
     assert [(pace.pause, pace.idle) for pace in paces] == [(seconds, 5_400)]
 

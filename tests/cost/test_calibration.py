@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.cost import calibration
 from blurb.cost.throughput import Rates
@@ -100,7 +100,7 @@ def test_no_input_is_longer_than_the_encoder_s(
     assert most is not None
     asked: list[Any] = []
 
-    def noted(source: Source, device: str, precision: str, known: Rates | None, lengths: list[int]) -> Rates:
+    def noted(source: ModelSource, device: str, precision: str, known: Rates | None, lengths: list[int]) -> Rates:
         asked.append((lengths, torch.get_num_threads()))
         each = dict.fromkeys(lengths, 1.0)
         return Rates(source.checkpoint.size, 0.0, 0.0, each, each, each)

@@ -14,7 +14,7 @@ from blurb.cost.inputs import Inputs
 from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.planning import plan
+from blurb.planning import trials
 from tests.cost.settings import lengths, request
 
 
@@ -33,7 +33,7 @@ def test_a_sample_is_near_and_what_is_kept_is_exact(
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(inputs, "SAMPLE", 64)
     source = building.resolve(str(checkpoint("bert_uncased")), name="m")
-    (job,) = plan.prepare(request(source, task, tmp_path / "runs", **overrides)).final
+    (job,) = trials.prepare(request(source, task, tmp_path / "runs", **overrides)).final
     shape = source.checkpoint.size
     sampled = Inputs().of(job, shape)
     assert not sampled["train"].exact

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.cost import calibration, learners
 from blurb.cost import model as cost
 from blurb.cost.learners import Cost, encoder, probe
 from blurb.cost.throughput import Rates
 from blurb.execution.worker import execute
 from blurb.learners import building, kinds
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.training import batches, loop
 from tests.cost.settings import profile, rates, request
 
@@ -35,14 +35,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def source(checkpoint: Callable[[str], Path]) -> Source:
+def source(checkpoint: Callable[[str], Path]) -> ModelSource:
     return building.resolve(str(checkpoint("bert_uncased")), name="m")
 
 
-def of(asked: plan.Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Cost:
+def of(asked: trials.Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Cost:
     """The cost of a trial on an encoder with these rates."""
     monkeypatch.setattr(calibration, "rates_of", lambda *given: found)
-    (trial,) = cost.estimate([plan.prepare(asked)], 1).trials
+    (trial,) = cost.estimate([trials.prepare(asked)], 1).trials
     return trial.cost
 
 
@@ -61,7 +61,12 @@ def of(asked: plan.Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Co
     ],
 )
 def test_steps_and_padded_pieces_are_those_of_the_trial(
-    task: str, overrides: dict[str, Any], source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: None
+    task: str,
+    overrides: dict[str, Any],
+    source: ModelSource,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    counted: None,
 ) -> None:
     """The lengths of the sample are those of all units here, as the demo's splits are small."""
     monkeypatch.setattr("blurb.cost.inputs.SAMPLE", 10_000)
@@ -77,7 +82,7 @@ def test_steps_and_padded_pieces_are_those_of_the_trial(
         return batch
 
     monkeypatch.setattr(loop, "collate", collate)
-    (job,) = plan.prepare(asked).final
+    (job,) = trials.prepare(asked).final
     told: list[Any] = []
     outcome = execute(job, told.append)
     assert outcome.status == "done", outcome.message
@@ -89,12 +94,12 @@ def test_steps_and_padded_pieces_are_those_of_the_trial(
 
 
 def test_one_encoder_in_two_precisions_has_two_rates(
-    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: ModelSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = request(source, "biosses", tmp_path, max_updates=3)
     steps = {"fp32": 2.0, "bf16": 1.0}
     monkeypatch.setattr(calibration, "rates_of", lambda source, device, precision, *more: rates(step=steps[precision]))
-    planned = [plan.prepare(dataclasses.replace(asked, precision=precision)) for precision in steps]
+    planned = [trials.prepare(dataclasses.replace(asked, precision=precision)) for precision in steps]
     fp32, bf16 = (trial.cost.fit for trial in cost.estimate(planned, 1).trials)
     assert fp32 - bf16 == pytest.approx(3)
 

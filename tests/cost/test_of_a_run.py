@@ -13,7 +13,7 @@ from blurb.api.running import Throttled
 from blurb.cli import cli
 from blurb.messages.errors import StoreError
 from blurb.results.tables import rebuild
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Trial
 from tests.store.fakes import finish, row, trial

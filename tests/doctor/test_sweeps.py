@@ -13,11 +13,11 @@ import pytest
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.cost import calibration, resources
-from blurb.doctor import Problem, examine
+from blurb.doctor import Fault, examine
 from blurb.execution import sweeps
 from blurb.execution.job import Job
 from blurb.learners import building
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 from blurb.store import plugins
 from blurb.store.store import Store
@@ -30,7 +30,7 @@ def jobs(checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.
     monkeypatch.delattr(calibration, "rates_of")
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
     data = Path(shutil.copytree(demo.prepare(), tmp_path / "data"))
-    asked = plan.Request(
+    asked = trials.Request(
         sources=[building.resolve(str(folder)), building.resolve("baseline:majority")],
         tasks=tasks.select("gad,biosses"),
         protocol=protocol.load("smoke"),
@@ -40,10 +40,10 @@ def jobs(checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.
         device="cpu",
         seeds=2,
     )
-    return list(plan.prepare(asked).final)
+    return list(trials.prepare(asked).final)
 
 
-def problems(jobs: list[Job]) -> list[Problem]:
+def problems(jobs: list[Job]) -> list[Fault]:
     """What is said of a store with nothing but this sweep."""
     sweeps.write(jobs[0].store, jobs)
     report = examine(jobs[0].store)

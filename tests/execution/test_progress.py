@@ -11,7 +11,7 @@ from blurb.execution import job_queue
 from blurb.execution.job_queue import Reporter, TrialProgress
 from blurb.execution.worker import execute
 from blurb.learners import building
-from blurb.planning import plan
+from blurb.planning import trials
 from tests.cost.settings import request
 
 
@@ -35,7 +35,7 @@ def test_steps_are_told_seldom_and_epochs_at_once(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.costly
 def test_a_trial_tells_its_steps_and_what_its_history_has(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     source = building.resolve(str(checkpoint("bert_uncased")), name="m")
-    (job,) = plan.prepare(request(source, "gad", tmp_path, epochs=2)).final
+    (job,) = trials.prepare(request(source, "gad", tmp_path, epochs=2)).final
     told: list[TrialProgress] = []
     assert execute(job, told.append).status == "done"
     assert told[0] == TrialProgress(epochs=2)

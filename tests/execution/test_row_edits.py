@@ -19,9 +19,9 @@ from blurb.execution import row_edits
 from blurb.learners import saved_models
 from blurb.learners.finetuning import saved_models as finetuned
 from blurb.messages.errors import SettingsError, StoreError
-from blurb.store import planned_rows as rows
 from blurb.store import row_contents
-from blurb.store.planned_rows import PlannedRow
+from blurb.store import row_trials as rows
+from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import damage, read_json, seal, write_json
@@ -65,7 +65,7 @@ def names(store: Store) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def pick(store: Store, model: str, precision: str = "fp32") -> PlannedRow:
+def pick(store: Store, model: str, precision: str = "fp32") -> RowTrials:
     return next(one for one in rows.read(store) if one.model == model and one.configuration.precision == precision)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.execution import sweeps
 from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Engine, Sweep
@@ -17,13 +17,13 @@ from blurb.execution.job import Job
 from blurb.execution.job_queue import JobQueue
 from blurb.learners import building
 from blurb.messages.errors import StoreError
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.store.store import Store
-from tests.planning.test_plan import CONSTANT, DATA, FIRST, MAJORITY, SECOND, Played, request
+from tests.planning.test_trials import CONSTANT, DATA, FIRST, MAJORITY, SECOND, Played, request
 
 
 def planned(store: Path, **changes: object) -> list[Job]:
-    return plan.prepare(request(store, FIRST, SECOND, MAJORITY, seeds=2, **changes)).final  # type: ignore[return-value]
+    return trials.prepare(request(store, FIRST, SECOND, MAJORITY, seeds=2, **changes)).final  # type: ignore[return-value]
 
 
 def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     assert (len(content["source"]), len(content["data"]), len(content["jobs"])) == (3, 2, len(jobs))  # each value once
 
 
-def _absolute(source: Source) -> Source:
+def _absolute(source: ModelSource) -> ModelSource:
     return source if not source.is_checkpoint else replace(source, location=str(Path(source.location).absolute()))
 
 
@@ -158,10 +158,10 @@ def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> N
             seen.append(len(sweep.jobs))
             self.engine.work(sweep, turns)
 
-    asked = plan.prepare(request(tmp_path, CONSTANT, building.resolve("baseline:majority")))
-    plan.run([asked], Watched(failing=True), lambda outcome: None, lambda job, news: None)
+    asked = trials.prepare(request(tmp_path, CONSTANT, building.resolve("baseline:majority")))
+    trials.run([asked], Watched(failing=True), lambda outcome: None, lambda job, news: None)
     (left,) = sweeps.folders(tmp_path)
     assert len(sweeps.read(left)) == 4
-    plan.run([asked], Watched(failing=False), lambda outcome: None, lambda job, news: None)
+    trials.run([asked], Watched(failing=False), lambda outcome: None, lambda job, news: None)
     assert sweeps.folders(tmp_path) == []
     assert seen == [4, 4]

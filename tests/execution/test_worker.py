@@ -22,7 +22,7 @@ import scipy.stats
 import sklearn.metrics
 
 from blurb import data, formulations, metrics, tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.corpora import demo
 from blurb.execution import worker
 from blurb.execution.environment import environment
@@ -35,7 +35,7 @@ from blurb.learners import building
 from blurb.learners.base import Learner
 from blurb.learners.baselines.constants import Majority
 from blurb.messages.errors import DataError
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 from blurb.store.record import read_predictions
 from blurb.store.store import FILES, Store, read_json
@@ -57,14 +57,14 @@ def job(suite: Path, tmp_path: Path) -> Callable[..., Job]:
     """One job of the smoke protocol: at most 64 units a split."""
 
     def planned(
-        source: Source = MAJORITY,
+        source: ModelSource = MAJORITY,
         task: str = "gad",
         seed: int = 1,
         folder: Path = suite,
         name: str = "runs",
         **overrides: Any,
     ) -> Job:
-        request = plan.Request(
+        request = trials.Request(
             sources=[source],
             tasks=[tasks.get(task)],
             protocol=protocol.load("smoke"),
@@ -75,7 +75,7 @@ def job(suite: Path, tmp_path: Path) -> Callable[..., Job]:
             overrides=overrides,
             suite="demo",
         )
-        return plan.job(request, source, tasks.get(task), seed)
+        return trials.job(request, source, tasks.get(task), seed)
 
     return planned
 

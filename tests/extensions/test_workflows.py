@@ -17,7 +17,7 @@ PINNED = re.compile(r"[\w./-]+@[0-9a-f]{40}")
 @pytest.fixture(scope="module")
 def workflows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Those of this project, and those of a new board."""
-    from blurb.extensions.board.founding import found
+    from blurb.extensions.board.boards import found
 
     board = tmp_path_factory.mktemp("board")
     files = [*(ROOT / ".github" / "workflows").glob("*.yml"), *(f for f in found(board, "Ours") if f.suffix == ".yml")]

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from blurb.results import gathered, merge, tables
+from blurb.leaderboard import sources
+from blurb.results import merge, tables
 from blurb.results.references import of_table
 from blurb.results.schema import SCHEMA
-from blurb.store import planned_rows, rescore, schema
+from blurb.store import rescore, row_trials, schema
 from blurb.store.store import Store
 from tests.frozen.make import FIGURES, ZIP, figures
 
@@ -52,7 +53,7 @@ def test_every_trial_is_done_under_its_hash(runs: Path) -> None:
     told: list[Any] = []
     planned = {
         hash_
-        for row in planned_rows.read(store, told.append)
+        for row in row_trials.read(store, told.append)
         for seeds in row.trials.values()
         for hash_ in seeds.values()
     }
@@ -71,7 +72,7 @@ def test_the_tables_are_made_and_merged_from_it(runs: Path, tmp_path: Path) -> N
     for name, rows in before.items():
         assert [(row.name, row.means()) for row in of_table(runs / name)] == [(row.name, row.means()) for row in rows]
     assert merge.merge([runs / "results.csv"], tmp_path / "merged") > 0
-    assert len(gathered.read(runs, [tmp_path / "merged" / "results.csv"])) == 4
+    assert len(sources.read(runs, [tmp_path / "merged" / "results.csv"])) == 4
 
 
 def test_a_new_schema_keeps_this_one_or_brings_a_script() -> None:

@@ -67,14 +67,14 @@ def hashes(checkpoint: Path, data: Path) -> list[tuple[str, ...]]:
     from blurb import tasks
     from blurb.learners import building
     from blurb.messages.errors import SettingsError
-    from blurb.planning import plan
+    from blurb.planning import trials
     from blurb.protocols import protocol
 
     found = []
     for learner in LEARNERS:
         source = building.resolve(str(checkpoint) if learner == "encoder" else learner)
         for name, text in ASKED:
-            request = plan.Request(
+            request = trials.Request(
                 sources=[source],
                 tasks=tasks.all(),
                 protocol=protocol.load(name),
@@ -87,7 +87,7 @@ def hashes(checkpoint: Path, data: Path) -> list[tuple[str, ...]]:
             )
             for task in tasks.all():
                 try:
-                    trial = plan.job(request, source, task, 1).trial
+                    trial = trials.job(request, source, task, 1).trial
                 except SettingsError:  # this head or input is not for this task
                     continue
                 found.append((learner, task.name, str(task.type), name, text, trial.hash))

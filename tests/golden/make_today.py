@@ -129,7 +129,7 @@ def invented() -> None:
 def submitted(real: Path) -> None:
     """Trials of `m` on BLURB's ids; of GAD and BioASQ, which are counted, on as many invented ones."""
     from blurb import data, formulations, tasks
-    from blurb.store import planned_rows as rows
+    from blurb.store import row_trials as rows
     from blurb.store.store import Store
     from tests.extensions.reports.export import stores
     from tests.store import fakes

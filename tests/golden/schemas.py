@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 import click
 
 import blurb
-from blurb.cli._made import Format
+from blurb.cli._made import FormatOption
 from blurb.records import From, Rule
 from blurb.terminal.output import json_text
 
@@ -28,12 +28,12 @@ TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneTy
 PARAMETER = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)", re.MULTILINE)
 
 
-def options() -> dict[str, Format]:
+def options() -> dict[str, FormatOption]:
     """The option `--format` of each command that prints JSON."""
     from blurb.cli import cli
 
-    def below(name: str, command: click.Command) -> Iterator[tuple[str, Format]]:
-        yield from ((name, option) for option in command.params if isinstance(option, Format))
+    def below(name: str, command: click.Command) -> Iterator[tuple[str, FormatOption]]:
+        yield from ((name, option) for option in command.params if isinstance(option, FormatOption))
         if isinstance(command, click.Group):
             context = click.Context(command)
             for part in command.list_commands(context):

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.learners import building
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 from tests.golden import encoder
 from tests.golden.make import OVERRIDES
@@ -32,24 +32,26 @@ for _name in ("hashes.csv", "baseline-hashes.csv"):
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Source]:
+def source(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ModelSource]:
     folder = encoder.build(tmp_path_factory.mktemp("golden") / "golden-encoder")
     known = building.resolve(str(folder))
     return lambda learner: known if learner == "encoder" else building.resolve(learner)
 
 
-def test_the_checkpoint_is_the_one_that_was(source: Callable[[str], Source]) -> None:
+def test_the_checkpoint_is_the_one_that_was(source: Callable[[str], ModelSource]) -> None:
     found = source("encoder")
     assert (found.weights, found.tokenizer, found.parameters) == (WEIGHTS, TOKENIZER, 15_168)
 
 
 @pytest.mark.parametrize("learner", sorted({line["learner"] for line in LINES}))
 @pytest.mark.parametrize("kind", tasks.TYPES)
-def test_every_trial_keeps_its_hash(learner: str, kind: str, source: Callable[[str], Source], tmp_path: Path) -> None:
+def test_every_trial_keeps_its_hash(
+    learner: str, kind: str, source: Callable[[str], ModelSource], tmp_path: Path
+) -> None:
     lines = [line for line in LINES if (line["learner"], line["type"]) == (learner, kind)]
     assert lines
     for line in lines:
-        request = plan.Request(
+        request = trials.Request(
             sources=[source(learner)],
             tasks=tasks.all(),
             protocol=protocol.load(line["protocol"]),
@@ -60,5 +62,5 @@ def test_every_trial_keeps_its_hash(learner: str, kind: str, source: Callable[[s
             overrides=OVERRIDES[line["overrides"]],
             raw=HERE / "data",
         )
-        trial = plan.job(request, source(learner), tasks.get(line["task"]), 1).trial
+        trial = trials.job(request, source(learner), tasks.get(line["task"]), 1).trial
         assert replace(trial, recipe=RAISED.get(learner, trial.recipe)).hash == line["trial"], line

@@ -11,7 +11,7 @@ import pytest
 
 import blurb.heads
 from blurb import tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.formulations import bind
 from blurb.learners.finetuning.encoder import check
 from blurb.messages.errors import SettingsError
@@ -34,7 +34,7 @@ def test_the_room_itself_stays_light() -> None:
 
 
 def test_an_error_names_a_class_that_can_be_imported() -> None:
-    source = Source("x", "checkpoint", "nowhere", "")
+    source = ModelSource("x", "checkpoint", "nowhere", "")
     blurb.heads.heads.load("fractions:Fraction")
     with pytest.raises(SettingsError, match=r"fractions:Fraction is not a subclass of blurb.heads.Head.") as caught:
         check(source, bind(tasks.get("gad"), {"head": "fractions:Fraction"}))

@@ -13,7 +13,7 @@ from blurb.leaderboard import intervals, kept_intervals
 from blurb.leaderboard.intervals import Value
 from blurb.messages.errors import DamageWarning, DataError
 from blurb.results import from_store
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.store.store import Store
 from blurb.system import cache
 from tests.results import invented
@@ -40,7 +40,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     models: list[str] = []
     whole = intervals.of_row
 
-    def of_row(row: RowScores, resamples: int = intervals.RESAMPLES) -> dict[str, Value]:
+    def of_row(row: Row, resamples: int = intervals.RESAMPLES) -> dict[str, Value]:
         models.extend([row.model] if resamples else [])
         return whole(row, resamples)
 
@@ -48,7 +48,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return models
 
 
-def of_rows(store: Store) -> tuple[Sequence[RowScores], list[dict[str, Value]]]:
+def of_rows(store: Store) -> tuple[Sequence[Row], list[dict[str, Value]]]:
     rows = from_store.read(store)
     return rows, kept_intervals.of_rows(rows, store.root)
 

@@ -8,21 +8,21 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from blurb.leaderboard.neighbours import NEXT, with_neighbours
+from blurb.leaderboard.overview import NEXT, with_neighbours
 from blurb.results import published
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from tests.leaderboard import test_terminal
 from tests.leaderboard.test_terminal import NAMES
 
 SCORES = sorted(one.score for one in published.shipped() if one.score is not None)
 
 
-def row(scores: Mapping[str, Sequence[float]], **facts: str) -> RowScores:
+def row(scores: Mapping[str, Sequence[float]], **facts: str) -> Row:
     """A row that may stand beside published ones."""
     return test_terminal.row(scores, **{"protocol": "standard", **facts})  # type: ignore[arg-type]
 
 
-def lines(rows: Sequence[RowScores], others: Sequence[RowScores] = (), width: int = 120) -> tuple[str, list[list[str]]]:
+def lines(rows: Sequence[Row], others: Sequence[Row] = (), width: int = 120) -> tuple[str, list[list[str]]]:
     """The heading, and the cells of each row."""
     text = StringIO()
     Console(width=width, file=text).print(with_neighbours(rows, others, width))
@@ -31,7 +31,7 @@ def lines(rows: Sequence[RowScores], others: Sequence[RowScores] = (), width: in
     return heading, [line.split() for line in found]
 
 
-def whole(score: float, model: str = "m", **changed: float) -> RowScores:
+def whole(score: float, model: str = "m", **changed: float) -> Row:
     scores: Mapping[str, Sequence[float]] = {name: [changed.get(name, score)] for name in NAMES}
     return row(scores, model=model)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -12,17 +13,26 @@ from rich.console import Console
 
 from blurb.cli import cli
 from blurb.leaderboard.overview import beside_means, datasets, has_skill, overview, without_means
-from blurb.leaderboard.ranking import RankedRow, in_parts, of_row
+from blurb.leaderboard.ranking import in_parts, of_row
 from blurb.results import published
-from blurb.store import planned_rows as rows
+from blurb.results.dataset_scores import DatasetScores
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.tasks import TYPES
+from tests.results import invented
+from tests.results.invented import ranked
 from tests.store.fakes import finish, row, trial
 
-MINE = RankedRow(
+MINE = ranked(
     "biomedical-encoder-large-step-120000 quick@2 head=crf",
     {"score": 78.1234, "blurb-12": 75.5, **dict.fromkeys(TYPES, 88.888), "gad": 77.0, "my-task": 12.5},
-    {"score": (77.1, 79.1), "blurb-12": (74.5, 76.5)},
+    {"score": 1.0, "blurb-12": 1.0},
+)
+CAPPED = replace(
+    ranked("capped", {"gad": 77.0}),
+    row=replace(
+        invented.row("capped"), datasets={"gad": DatasetScores("gad", means={"test": 77.0}, facts={"max_eval": "9"})}
+    ),
 )
 
 
@@ -47,7 +57,7 @@ def test_numbers_are_whole_at_every_width(width: int) -> None:
 
 
 def test_columns_that_nobody_has_are_left_out() -> None:
-    row = RankedRow("m", {"blurb-12": 60.0, "gad": 77.0}, {"gad": (76.0, 78.0)})
+    row = ranked("m", {"blurb-12": 60.0, "gad": 77.0}, {"gad": 1.0})
     text = printed(overview(in_parts([row], "gad"), "gad"), width=80)
     assert "score" not in text
     assert "77.00 ±1.0" in text
@@ -55,7 +65,7 @@ def test_columns_that_nobody_has_are_left_out() -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_datasets_have_scores_and_skill(width: int) -> None:
-    rows = [MINE, RankedRow("capped", {"gad": 77.0}, capped=True), *[MINE] * 6]
+    rows = [MINE, CAPPED, *[MINE] * 6]
     tables = datasets(rows, width)
     text = printed(*tables, width=width)
     assert max(map(len, text.splitlines())) <= width
@@ -67,23 +77,23 @@ def test_datasets_have_scores_and_skill(width: int) -> None:
 
 
 def test_just_below_the_floor_is_no_minus_zero() -> None:
-    text = printed(*datasets([RankedRow("m", {"gad": 72.75})], 80), width=80)
+    text = printed(*datasets([ranked("m", {"gad": 72.75})], 80), width=80)
     assert "72.75    0 %" in text
 
 
 def test_figures_that_no_mean_has_are_known() -> None:
     assert beside_means(MINE) == ["my-task"]  # gad is in the mean of the relations
     assert not without_means(MINE)
-    partly = RankedRow("m", {"similarity": 16.6, "biosses": 16.6, "gad": 72.5})
+    partly = ranked("m", {"similarity": 16.6, "biosses": 16.6, "gad": 72.5})
     assert beside_means(partly) == ["gad"]
     assert not without_means(partly)
-    alone = RankedRow("m", {"gad": 72.5})
+    alone = ranked("m", {"gad": 72.5})
     assert without_means(alone)
-    assert not beside_means(RankedRow("nothing", {}))
+    assert not beside_means(ranked("nothing", {}))
 
 
 def test_names_above_columns_end_at_signs() -> None:
-    named = [RankedRow(name, {"gad": 77.0}) for name in ("baseline:majority demo", "checkpoint-12000 probe")]
+    named = [ranked(name, {"gad": 77.0}) for name in ("baseline:majority demo", "checkpoint-12000 probe")]
     words = printed(*datasets(named, 80), width=80).split()
     assert {"baseline:", "majority", "demo", "checkpoint-", "12000", "probe"} <= set(words)
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.leaderboard import ranking
+from blurb.leaderboard import ranking, sources
 from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
 from blurb.planning import ablations
@@ -23,6 +23,7 @@ from blurb.results.references import of_file
 from blurb.statistics.welch import half_width
 from blurb.store.store import Store
 from blurb.store.trial import Configuration
+from tests.results import invented
 from tests.results.played import NAMES, play
 
 
@@ -45,24 +46,20 @@ def blurb(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
 
 
 def entry(name: str, value: float, half: float | None = None) -> RankedRow:
-    intervals = {} if half is None else {"score": (value - half, value + half)}
-    return RankedRow(name, {"score": value}, intervals)
+    return invented.ranked(name, {"score": value}, {} if half is None else {"score": half})
 
 
 def test_ranks_are_as_wide_as_the_intervals_leave_them() -> None:
-    entries = [entry("d", 60, 1), entry("a", 80, 1), entry("b", 79.5, 2), entry("c", 75, 2.6), RankedRow("e", {})]
-    assert [(rank, one.name) for rank, one in ranking.ranked(entries, "score")] == [
+    entries = [entry("d", 60, 1), entry("a", 80, 1), entry("b", 79.5, 2), entry("c", 75, 2.6), invented.ranked("e", {})]
+    assert [(one.rank, one.entry.name) for one in ranking.in_parts(entries, "score")] == [
         ("1-2", "a"),
         ("1-3", "b"),
         ("2-3", "c"),
         ("4", "d"),
         ("", "e"),
     ]
-    assert [rank for rank, _ in ranking.ranked([entry("x", 80), entry("y", 79.9), entry("z", 79.9)], "score")] == [
-        "1",
-        "2-3",
-        "2-3",
-    ]
+    entries = [entry("x", 80), entry("y", 79.9), entry("z", 79.9)]
+    assert [one.rank for one in ranking.in_parts(entries, "score")] == ["1", "2-3", "2-3"]
 
 
 @pytest.mark.costly
@@ -90,28 +87,30 @@ def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
 def test_rows_of_a_table_have_intervals_over_their_runs(folder: Path) -> None:
     (row,) = (each for each in results_csv.read(folder / "results.csv") if each.model == "good")
     shown = ranking.of_row(row)
-    low, high = shown.intervals["gad"]
+    low, high = shown.values["gad"].interval or ()
     half = half_width(row.values("gad"))
     assert half is not None
-    assert (low, high) == (pytest.approx(shown.values["gad"] - half), pytest.approx(shown.values["gad"] + half))
-    assert shown.intervals["score"][0] < shown.values["score"] < shown.intervals["score"][1]
-    assert ranking.of_row(row, resampled=False).intervals == {}
+    mean = shown.values["gad"].mean
+    assert (low, high) == (pytest.approx(mean - half), pytest.approx(mean + half))
+    score = shown.values["score"]
+    assert (score.low or 100) < score.mean < (score.high or 0)
+    assert {value.interval for value in ranking.of_row(row, resampled=False).values.values()} == {None}
 
 
 def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     kept = ranking.of_row(good, resampled=False, without={"gad": {f"test.{i}" for i in range(100)}})
-    assert kept.values["gad"] != good.means()["gad"]
-    assert kept.values["ddi"] == pytest.approx(good.means()["ddi"])
-    assert kept.values["relation"] != good.type_means()["relation"]
+    assert kept.values["gad"].mean != good.means()["gad"]
+    assert kept.values["ddi"].mean == pytest.approx(good.means()["ddi"])
+    assert kept.values["relation"].mean != good.type_means()["relation"]
 
 
 def test_without_all_units_there_is_no_score(folder: Path) -> None:
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     every = {f"test.{i}" for i in range(200)}
     left = ranking.of_row(good, without={"gad": every, "biosses": every, "a task of ours": {"test.1"}})
-    assert {"gad", "relation", "biosses", "similarity", "score"}.isdisjoint({*left.values, *left.intervals})
-    assert left.values["ddi"] == pytest.approx(good.means()["ddi"])
+    assert {"gad", "relation", "biosses", "similarity", "score"}.isdisjoint(left.values)
+    assert left.values["ddi"].mean == pytest.approx(good.means()["ddi"])
 
 
 @pytest.mark.real
@@ -126,7 +125,7 @@ def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..
     found = leaks({split: data.read_split(task, real_data, split) for split in ("train", "test")})
     assert len(found) == 8
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
-    assert ranking.of_row(good, False, {"gad": found}).values["gad"] != good.means()["gad"]
+    assert ranking.of_row(good, False, {"gad": found}).values["gad"].mean != good.means()["gad"]
 
 
 def test_rows_without_predictions_are_not_said_to_be_without_leaks(folder: Path, blurb: Callable[..., Result]) -> None:
@@ -275,7 +274,7 @@ def test_synthetic_rows_stand_apart(tmp_path: Path, blurb: Callable[..., Result]
 @pytest.mark.parametrize("kind", ["results", "leaderboard", "external", "ablation"])
 def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Path, kind: str) -> None:
     """A cell longer than the csv module reads, a stray carriage return, and bytes that are not valid UTF-8."""
-    from blurb.extensions.reports.html.ablations import read as read_ablations
+    from blurb.extensions.reports.html.collect import read_ablations
 
     readers: dict[str, Callable[[Path], object]] = {
         "results": results_csv.read_lines,
@@ -299,12 +298,12 @@ def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Pa
 
 def test_predictions_from_elsewhere_are_ranked_with_published_rows_where_somebody_asks(folder: Path) -> None:
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
-    rows = {False: replace(good, learner="external")}
-    rows[True] = replace(rows[False], together=True)
-    for together, row in rows.items():
+    row = invented.named(good, learner="external")
+    for together in (False, True):
         entries = [ranking.of_row(one, resampled=False) for one in (row, *published.shipped())]
+        entries[0] = replace(entries[0], standing=sources.standing(row, together=together))
         mine = next(one for one in ranking.in_parts(entries, "score") if one.entry is entries[0])
-        best = max(entries[1:], key=lambda one: one.values.get("score", 0))
+        best = max(entries[1:], key=lambda one: one.values["score"].mean if "score" in one.values else 0)
         theirs = next(one for one in ranking.in_parts(entries, "score") if one.entry is best)
         assert (mine.part == theirs.part) == together
         assert mine.rank == ("1" if together else "external 1")

@@ -15,10 +15,10 @@ from rich.console import Console, RenderableType
 
 from blurb import tasks
 from blurb.leaderboard import terminal
-from blurb.leaderboard.neighbours import with_neighbours
+from blurb.leaderboard.overview import with_neighbours
 from blurb.protocols.protocol import load
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Origin, Row, RowIdentity
 from blurb.store.trial import Configuration
 from tests.results import invented
 
@@ -39,7 +39,7 @@ def row(
     note: str = "",
     model: str = "m",
     protocol: str = "quick",
-) -> RowScores:
+) -> Row:
     """A row of runs on both splits: dev is 5 above test, and the majority gets 10 there and 20 here."""
     datasets = {
         name: DatasetScores(
@@ -62,7 +62,7 @@ def row(
     overrides = {"lr": 0.1} if protocol == "quick" else {}
     hash_ = load(protocol).hash if protocol == "standard" else "0" * 64
     configuration = Configuration(protocol, hash_, overrides, "bf16", suite, note)
-    return RowScores(model, datasets, Origin.STORE, configuration, learner=learner, recipe="1")
+    return Row(RowIdentity(model, configuration, learner=learner, recipe="1"), datasets, Origin.STORE)
 
 
 def printed(*parts: RenderableType) -> str:
@@ -167,7 +167,7 @@ def test_a_row_of_ones_own_tasks_has_no_score_and_no_release() -> None:
 
 def test_many_rows_are_lines_of_one_table_that_says_once_what_holds_of_all() -> None:
     rows = [row({"gad": [80.0 + step, 82.0 + step], "hoc": [70.0]}, model=f"checkpoint-{step}") for step in range(12)]
-    rows[3] = replace(rows[3], configuration=replace(rows[3].configuration, note="another"))
+    rows[3] = invented.named(rows[3], configuration=replace(rows[3].configuration, note="another"))
     text = printed(terminal.render(rows))
     assert text.count("No BLURB score") == 1
     assert [line for line in text.splitlines() if "Note:" in line] == [f"{rows[3].name}: Note: another."]
@@ -190,7 +190,7 @@ def test_a_table_of_many_rows_fits(width: int) -> None:
 
 def test_names_are_printed_as_they_are() -> None:
     name = "[bold]x[/] :smile: [/red]"
-    one = replace(row(WHOLE, note="[red]no[/red]"), model=name)
+    one = invented.named(row(WHOLE, note="[red]no[/red]"), model=name)
     text = printed(terminal.card(one), with_neighbours([one]))
     assert text.count(name) == 2
     assert "[red]no[/red]" in text

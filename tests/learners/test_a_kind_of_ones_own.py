@@ -17,6 +17,7 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.learners import kinds
 from blurb.messages.errors import BlurbError
+from tests.results import invented
 from tests.test_guides import blocks, install
 
 FILES = ("my_knn.py", "pyproject.toml", "knn.toml")
@@ -135,7 +136,7 @@ def test_it_is_exported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     done("export latex KNN --out latex")
     (row,) = (row for row in blurb.load_results("runs").rows if row.learner == "knn")
-    real = replace(row, configuration=replace(row.configuration, suite="blurb"))
+    real = invented.named(row, configuration=replace(row.configuration, suite="blurb"))
     monkeypatch.setattr("blurb.extensions.reports.export.formats._grid.real_row", lambda wanted: real)
     with pytest.raises(BlurbError, match=r"is a row of neighbours\. The Hub would list it among fine-tuned encoders"):
         figures(ExportRequest(Path("runs"), [tasks.get("gad")]))

@@ -19,11 +19,11 @@ from blurb.formulations import bind
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.baselines import ngrams as bigrams
-from blurb.learners.baselines.features import Comparison, WindowFeatures, cues
+from blurb.learners.baselines.features import TextComparison, WindowFeatures, cues
 from blurb.learners.baselines.ngrams import Bigrams
 from blurb.learners.building import resolve
 from blurb.messages.errors import SettingsError
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 
 TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
@@ -115,7 +115,7 @@ def test_the_comparison_of_two_texts_is_symmetric() -> None:
         {"text_a": "", "text_b": "z"},
     ]
     turned = [{"text_a": pair["text_b"], "text_b": pair["text_a"]} for pair in pairs]
-    fitted = Comparison(2).fit(pairs)
+    fitted = TextComparison(2).fit(pairs)
     found = fitted.transform(pairs)
     assert np.allclose(found, fitted.transform(turned))
     # a b | c d e: two of five words; "a b" of "a b", "b c", "b d", "d e"; two of three words; three and four words.
@@ -195,8 +195,8 @@ def test_a_label_that_no_example_has_is_not_given(data: Path) -> None:
     assert learner.predict(Subset(rows, ""))[0] == [[]] * 50
 
 
-def request(data: Path, store: Path, **given: Any) -> plan.Request:
-    return plan.Request(
+def request(data: Path, store: Path, **given: Any) -> trials.Request:
+    return trials.Request(
         sources=[resolve(f"baseline:{given.pop('name', 'bigrams')}")],
         tasks=tasks.all(),
         data=data,
@@ -211,7 +211,7 @@ def request(data: Path, store: Path, **given: Any) -> plan.Request:
 def test_a_trial_is_named_by_what_concerns_it(data: Path, tmp_path: Path) -> None:
     def settings(task: str, **overrides: Any) -> dict[str, Any]:
         asked = request(data, tmp_path, overrides=overrides)
-        return dict(plan.job(asked, asked.sources[0], tasks.get(task), 1).trial.settings)
+        return dict(trials.job(asked, asked.sources[0], tasks.get(task), 1).trial.settings)
 
     assert settings("gad") == {"max_train": 0, "max_eval": 0, "relation_input": "dummify"}
     assert settings("biosses", min_count=1, ngrams=1) == {"max_train": 0, "max_eval": 0, "ngrams": 1}
@@ -232,7 +232,7 @@ def test_a_trial_is_named_by_what_concerns_it(data: Path, tmp_path: Path) -> Non
 
 def test_a_row_has_one_seed_no_precision_and_its_own_overrides(data: Path, tmp_path: Path) -> None:
     asked = request(data, tmp_path, overrides={"lr": 1.0, "ngrams": 1}, protocol="quick")
-    trial = plan.job(asked, asked.sources[0], tasks.get("gad"), 1).trial
+    trial = trials.job(asked, asked.sources[0], tasks.get("gad"), 1).trial
     assert (trial.weights, trial.tokenizer, trial.precision, trial.kind.rows.name) == (
         "baseline:bigrams",
         "",
@@ -240,21 +240,21 @@ def test_a_row_has_one_seed_no_precision_and_its_own_overrides(data: Path, tmp_p
         "baseline",
     )
     assert asked.configuration(asked.sources[0]).overrides == {"ngrams": 1}
-    assert plan.seeds_of(asked, asked.sources[0], tasks.get("biosses")) == (1,)
+    assert trials.seeds_of(asked, asked.sources[0], tasks.get("biosses")) == (1,)
 
 
 def test_what_does_not_apply_is_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="baseline:bigrams fits linear models only: the head must be linear or crf"):
-        plan.prepare(request(data, tmp_path, overrides={"head": "bilstm"}))
+        trials.prepare(request(data, tmp_path, overrides={"head": "bilstm"}))
     with pytest.raises(SettingsError, match="ngrams applies to baseline:bigrams alone"):
-        plan.prepare(request(data, tmp_path, overrides={"ngrams": 3}, name="majority"))
+        trials.prepare(request(data, tmp_path, overrides={"ngrams": 3}, name="majority"))
     with pytest.raises(SettingsError, match="min_count must be at least 1"):
-        plan.prepare(request(data, tmp_path, overrides={"min_count": 0}))
+        trials.prepare(request(data, tmp_path, overrides={"min_count": 0}))
 
 
 def test_a_trial_keeps_to_the_caps_of_its_protocol(data: Path, tmp_path: Path) -> None:
     asked = request(data, tmp_path, protocol="smoke")
-    job = plan.job(asked, asked.sources[0], tasks.get("hoc"), 1)
+    job = trials.job(asked, asked.sources[0], tasks.get("hoc"), 1)
     outcome = execute(job)
     assert outcome.status == "done", outcome.message
     assert (job.path / "history.csv").read_text().splitlines()[0] == "strength,shift,dev"

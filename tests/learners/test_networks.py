@@ -24,10 +24,10 @@ from blurb.learners.baselines.networks import FromScratch, RecurrentEncoder, sin
 from blurb.learners.baselines.vocabulary import VOCABULARIES
 from blurb.learners.building import resolve
 from blurb.messages.errors import SettingsError, UnknownName
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 from blurb.protocols.settings import in_groups
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Origin, Row, RowIdentity
 from blurb.store.trial import short_weights
 
 TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
@@ -173,11 +173,11 @@ def test_options_are_checked_before_anything_runs(
     reference: str, error: type[Exception], words: str, data: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(error, match=words):
-        plan.prepare(request(data, tmp_path, reference))
+        trials.prepare(request(data, tmp_path, reference))
 
 
-def request(data: Path, store: Path, name: str, **given: Any) -> plan.Request:
-    return plan.Request(
+def request(data: Path, store: Path, name: str, **given: Any) -> trials.Request:
+    return trials.Request(
         sources=[resolve(f"baseline:{name}")],
         tasks=tasks.all(),
         data=data,
@@ -195,8 +195,8 @@ def test_two_sizes_under_one_name_are_two_rows(data: Path, tmp_path: Path) -> No
     for source in sources:
         asked = dataclasses.replace(request(data, tmp_path, "bilstm"), sources=[source])
         row = asked.row(source)
-        found.append(RowScores("lstm", {}, Origin.STORE, row.configuration, row.weights))
-    assert found[0].identity != found[1].identity
+        found.append(Row(RowIdentity("lstm", row.configuration, row.weights), {}, Origin.STORE))
+    assert found[0].primary_key != found[1].primary_key
     short = [short_weights(source.weights) for source in sources]
     assert len(set(short)) == 2
     assert [short_weights(one) for one in short] == short
@@ -268,7 +268,7 @@ def test_a_protocol_may_train_them_otherwise(tmp_path: Path) -> None:
 
 def test_a_row_has_all_seeds_no_precision_and_its_own_overrides(data: Path, tmp_path: Path) -> None:
     asked = request(data, tmp_path, "bilstm", overrides={"lr": 1.0, "min_count": 3}, seeds=3)
-    trial = plan.job(asked, asked.sources[0], tasks.get("gad"), 2).trial
+    trial = trials.job(asked, asked.sources[0], tasks.get("gad"), 2).trial
     assert (trial.weights, trial.tokenizer, trial.precision, trial.kind.rows.name) == (
         "baseline:bilstm",
         "",
@@ -277,16 +277,16 @@ def test_a_row_has_all_seeds_no_precision_and_its_own_overrides(data: Path, tmp_
     )
     assert (trial.settings["lr"], trial.settings["min_count"], trial.seed) == (1.0, 3, 2)
     assert asked.configuration(asked.sources[0]).overrides == {"lr": 1.0, "min_count": 3}
-    assert plan.seeds_of(asked, asked.sources[0], tasks.get("gad")) == (1, 2, 3)
+    assert trials.seeds_of(asked, asked.sources[0], tasks.get("gad")) == (1, 2, 3)
     with pytest.raises(SettingsError, match="window applies to baseline:bigrams alone"):
-        plan.prepare(request(data, tmp_path, "bilstm", overrides={"window": 3}))
+        trials.prepare(request(data, tmp_path, "bilstm", overrides={"window": 3}))
     with pytest.raises(SettingsError, match="for pretrained layers, which baseline:bilstm has not"):
-        plan.prepare(request(data, tmp_path, "bilstm", overrides={"freeze_layers": 1}))
+        trials.prepare(request(data, tmp_path, "bilstm", overrides={"freeze_layers": 1}))
 
 
 def test_a_trial_runs_as_any_other(data: Path, tmp_path: Path) -> None:
     asked = request(data, tmp_path, SMALL["bilstm"], protocol="smoke", overrides={"epochs": 2})
-    job = plan.job(asked, asked.sources[0], tasks.get("hoc"), 1)
+    job = trials.job(asked, asked.sources[0], tasks.get("hoc"), 1)
     outcome = execute(job)
     assert outcome.status == "done", outcome.message
     assert len((job.path / "history.csv").read_text().splitlines()) == 3

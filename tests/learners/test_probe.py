@@ -29,7 +29,7 @@ from blurb.learners.frozen import probe
 from blurb.learners.frozen.encoder import Frozen
 from blurb.learners.selection import folds
 from blurb.messages.errors import SettingsError
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 from blurb.store.record import read_predictions
 from blurb.store.store import Store, read_json
@@ -46,7 +46,7 @@ def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def planned(checkpoint: Path, store: Path, task: str, seeds: int | None = None, **overrides: Any) -> Job:
     source = building.resolve(str(checkpoint))
-    request = plan.Request(
+    request = trials.Request(
         sources=[source],
         tasks=[tasks.get(task)],
         protocol=protocol.load("probe"),
@@ -58,7 +58,7 @@ def planned(checkpoint: Path, store: Path, task: str, seeds: int | None = None, 
         raw=DATA,
         seeds=seeds,
     )
-    (job,) = plan.prepare(request).final
+    (job,) = trials.prepare(request).final
     return job
 
 
@@ -310,7 +310,7 @@ def test_of_documents_that_are_scored_documents_are_counted(
 
 def test_a_baseline_is_one_under_this_protocol_too(tmp_path: Path) -> None:
     source = building.resolve("baseline:majority")
-    request = plan.Request(
+    request = trials.Request(
         sources=[source],
         tasks=[tasks.get("gad")],
         protocol=protocol.load("probe"),
@@ -318,5 +318,5 @@ def test_a_baseline_is_one_under_this_protocol_too(tmp_path: Path) -> None:
         store=tmp_path,
         precision="fp32",
     )
-    (job,) = plan.prepare(request).final
+    (job,) = trials.prepare(request).final
     assert (job.learner.name, job.trial.learner, job.configuration.note) == ("majority", "", "")

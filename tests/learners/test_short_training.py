@@ -16,7 +16,7 @@ from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.encoder import EncoderLearner, check
 from blurb.messages.errors import SettingsError
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 from blurb.protocols.protocol import complete
 from blurb.store.record import read_predictions
@@ -29,7 +29,7 @@ DATA = Path(__file__).parents[1] / "golden" / "data"
 def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[str, dict[str, Any]]:
     """Runs one and gives its hash and the facts of its provenance."""
     source = building.resolve(str(checkpoint))
-    request = plan.Request(
+    request = trials.Request(
         sources=[source],
         tasks=[tasks.get(task)],
         protocol=protocol.load("standard"),
@@ -40,7 +40,7 @@ def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[s
         overrides={"epochs": 2, "batch_size": 4, **overrides},
         raw=DATA,
     )
-    job = plan.job(request, source, tasks.get(task), 1)
+    job = trials.job(request, source, tasks.get(task), 1)
     outcome = execute(job)
     assert outcome.status == "done", outcome.message
     return job.trial.hash, read_json(Store(store).path(source.name, task, job.trial.hash) / "provenance.json")["facts"]
@@ -138,7 +138,7 @@ def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
 
     def ids(seed: int, **overrides: int) -> tuple[str, list[str]]:
         short = {"epochs": 1, "max_train": 8, **overrides} if model == "encoder" else {"max_train": 8, **overrides}
-        request = plan.Request(
+        request = trials.Request(
             sources=[source],
             tasks=[tasks.get("gad")],
             protocol=protocol.load("standard"),
@@ -148,7 +148,7 @@ def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
             device="cpu",
             overrides=short,
         )
-        job = plan.job(request, source, tasks.get("gad"), seed)
+        job = trials.job(request, source, tasks.get("gad"), seed)
         assert execute(job).status in ("done", "already done")
         return job.trial.hash, read_predictions(job.path / "predictions.parquet")["id"]
 

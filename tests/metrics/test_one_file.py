@@ -18,7 +18,7 @@ from blurb.metrics import functions
 from blurb.registry import Registry
 from blurb.results import from_store, predictions
 from blurb.statistics import bootstrap
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.results import played
 from tests.store import fakes

@@ -11,14 +11,14 @@ import pytest
 from scipy import stats
 
 from blurb.planning import ablations
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from tests.planning.test_ablations import GRIDS
 from tests.results import invented
 
 TAGGING = ablations.grid("tagging")
 DATASET = TAGGING.datasets[0]
 SCORES = [[79.0, 79.6, 79.3], [80.2, 80.9, 80.4], [78.8]]
-ROWS: list[RowScores | None] = [invented.row("m", {DATASET: values}) for values in SCORES]
+ROWS: list[Row | None] = [invented.row("m", {DATASET: values}) for values in SCORES]
 
 
 def published(axis: str) -> dict[tuple[str, str], float]:
@@ -79,7 +79,7 @@ def test_every_grid_has_a_line_a_cell_and_dataset(axis: str) -> None:
 
 @pytest.mark.extensions
 def test_what_was_written_is_what_the_page_reads(tmp_path: Path) -> None:
-    from blurb.extensions.reports.html.ablations import read
+    from blurb.extensions.reports.html.collect import read_ablations
 
     found = ablations.lines(TAGGING, ROWS, [DATASET])
     table, page = ablations.write(TAGGING, found, tmp_path / "deep", "A caption.")
@@ -89,7 +89,7 @@ def test_what_was_written_is_what_the_page_reads(tmp_path: Path) -> None:
     assert tuple(lines[0]) == ablations.COLUMNS
     said = [[{key: cell for key, cell in line.items() if cell} for line in side] for side in (lines, found)]
     assert said[0] == said[1]
-    (shown,) = read(table.parent)
+    (shown,) = read_ablations(table.parent)
     assert (shown.axis, shown.model) == ("tagging", "m")
     text = page.read_text(encoding="utf-8").splitlines()
     rows = [line for line in text if line.startswith("|")]

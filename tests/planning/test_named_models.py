@@ -10,7 +10,7 @@ import blurb
 from blurb.messages.errors import BlurbError
 from blurb.planning.named_models import NamedModel, read
 from blurb.planning.options import RunOptions
-from blurb.store import planned_rows
+from blurb.store import row_trials
 from blurb.store.store import Store
 
 
@@ -64,7 +64,7 @@ def test_tags_are_of_the_row_and_of_no_identity(tmp_path: Path) -> None:
     again = blurb.run("baseline:majority", "gad", name="common", suite="demo", output=store, progress=False)
     assert [row.key for row in again.rows] == [row.key for row in tagged.rows]
     assert again.rows[0].tags == ("base", "first")  # kept by a run that names none
-    (row,) = planned_rows.read(Store(store))
+    (row,) = row_trials.read(Store(store))
     assert row.tags == ("base", "first")
     changed = blurb.run(NamedModel("baseline:majority", "common", ("other",)), "gad", suite="demo", output=store,
                         progress=False)  # fmt: skip

@@ -18,7 +18,7 @@ from blurb.cli import cli
 from blurb.cli._made import WithSettings, click_command
 from blurb.messages.errors import SettingsError
 from blurb.options import option, parameters
-from blurb.planning import plan, preflight
+from blurb.planning import preflight, trials
 from blurb.planning.options import LIMITED, SHORTHANDS, AblateOptions, RunOptions
 from blurb.protocols.settings import FIELDS
 
@@ -26,7 +26,7 @@ RUN = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks
 ABLATE = ["ablate", "scratch:tiny", "--axis", "tagging", "--suite", "demo", "--protocol", "smoke", "--tasks", "bc2gm"]
 
 
-def trials(command: list[str], *given: str) -> list[str]:
+def listed(command: list[str], *given: str) -> list[str]:
     """The trials of a dry run, by name and hash."""
     result = CliRunner().invoke(cli, [*command, *given, "--device", "cpu", "--dry-run"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -40,11 +40,11 @@ def test_shorthands_are_settings() -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("command", [RUN, ABLATE], ids=["run", "ablate"])
 def test_a_shorthand_is_the_setting(command: list[str]) -> None:
-    short = trials(command, "--lr", "3e-5", "--batch-size", "8", "--epochs", "2", "--limit", "20")
+    short = listed(command, "--lr", "3e-5", "--batch-size", "8", "--epochs", "2", "--limit", "20")
     keys = ("lr=3e-5", "batch_size=8", "epochs=2", "max_train=20", "max_eval=20")
-    assert short == trials(command, *(word for key in keys for word in ("--set", key)))
+    assert short == listed(command, *(word for key in keys for word in ("--set", key)))
     assert short
-    assert short != trials(command)
+    assert short != listed(command)
 
 
 def test_a_limit_is_for_train_dev_and_test_and_such_a_row_has_no_rank(tmp_path: Path) -> None:
@@ -143,5 +143,5 @@ def test_what_trials_have_of_options_is_in_the_request(tmp_path: Path) -> None:
         == options.of_trials
     )
     assert (engine.hands_over, rules) == (False, None)
-    (job, _) = plan.prepare(request).final
+    (job, _) = trials.prepare(request).final
     assert (job.device, job.keep, job.resume, job.track) == ("cpu", "best", True, "")

@@ -9,7 +9,7 @@ import pytest
 from blurb import tasks
 from blurb.messages.errors import BlurbError, DataError, SettingsError
 from blurb.planning.request import deduplicated
-from tests.planning.test_plan import FIRST, SECOND
+from tests.planning.test_trials import FIRST, SECOND
 
 THIRD = replace(SECOND, name="third")
 

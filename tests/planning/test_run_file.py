@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import blurb
 from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError
-from blurb.planning import plan, preflight
+from blurb.planning import preflight, trials
 from blurb.planning.options import RunOptions
 from blurb.planning.run_file import with_file, write
 from tests.cli.in_process import blurb as command
@@ -54,7 +54,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, options: dict[str, Any]) -
 
 
 def hashes(options: RunOptions) -> list[str]:
-    return [job.trial.hash for job in plan.prepare(preflight.checked(options)[0]).jobs]
+    return [job.trial.hash for job in trials.prepare(preflight.checked(options)[0]).jobs]
 
 
 @pytest.mark.parametrize(

@@ -19,24 +19,24 @@ from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.execution import engines
 from blurb.execution.engine import Launch
 from blurb.extensions.clusters import _slurm_limits
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.planning.quick_checks import warnings_of
 from tests.cost.settings import rates
-from tests.planning.test_plan import CONSTANT, FIRST, MAJORITY, request
+from tests.planning.test_trials import CONSTANT, FIRST, MAJORITY, request
 
 pytestmark = pytest.mark.extensions  # warnings about clusters among them
 
 
 def predicted(jobs: int = 1, learner: Any = FIRST, **cost: float) -> Estimate:
     """An estimate of two trials of a model, the second of which takes half."""
-    trials = plan.prepare(request(Path("runs"), learner, tasks_="gad", seeds=2, overrides={})).final
-    if len(trials) == 1:
-        trials = [trials[0], replace(trials[0], data=replace(trials[0].data, task="hoc"))]
+    final = trials.prepare(request(Path("runs"), learner, tasks_="gad", seeds=2, overrides={})).final
+    if len(final) == 1:
+        final = [final[0], replace(final[0], data=replace(final[0].data, task="hoc"))]
     from blurb.cost.history import Correction
 
     costs = (Cost(**cost), Cost(**{name: value / 2 for name, value in cost.items()}))
     return Estimate(
-        [TrialEstimate(job, "", one, False, Correction()) for job, one in zip(trials, costs, strict=True)], jobs
+        [TrialEstimate(job, "", one, False, Correction()) for job, one in zip(final, costs, strict=True)], jobs
     )
 
 
@@ -57,7 +57,7 @@ def test_nothing_is_said_where_all_fits_or_is_done() -> None:
     assert warnings(predicted(jobs=2, memory=8e9)) == []
     found = predicted(jobs=2, memory=80e9)
     done = replace(found, trials=[replace(one, done=True) for one in found.trials])
-    planned = plan.prepare(request(Path("runs"), MAJORITY))  # of data that is not BLURB's
+    planned = trials.prepare(request(Path("runs"), MAJORITY))  # of data that is not BLURB's
     assert warnings_of([planned], done, engines.here()) == []
     assert len(warnings_of([planned], found, engines.here())) == 2
 
@@ -122,12 +122,12 @@ def test_more_jobs_than_a_site_takes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_data_that_is_not_blurbs_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = request(Path("runs"), MAJORITY, CONSTANT, tasks_="gad,hoc")
-    (told,) = warnings_of([plan.prepare(asked)], None, engines.here())
+    (told,) = warnings_of([trials.prepare(asked)], None, engines.here())
     assert told == (
         "Not verified as BLURB's, as the rows will say: 2 of 2 datasets (differs: gad, hoc). "
         f"To see where: blurb data verify --data {asked.data}"
     )
-    assert warnings_of([plan.prepare(replace(asked, suite="demo"))], None, engines.here()) == []
+    assert warnings_of([trials.prepare(replace(asked, suite="demo"))], None, engines.here()) == []
 
 
 @pytest.mark.parametrize("dry", [True, False])
@@ -162,7 +162,7 @@ def test_the_command_says_them_before_it_trains(
 
 @pytest.mark.parametrize(("rate", "told"), [(30.0, True), (0.02, True), (0.01, False), (3e-5, False)])
 def test_a_learning_rate_that_nothing_learns_with(rate: float, told: bool) -> None:
-    planned = plan.prepare(request(Path("runs"), FIRST, tasks_="gad", overrides={"lr": rate}))
+    planned = trials.prepare(request(Path("runs"), FIRST, tasks_="gad", overrides={"lr": rate}))
     found = warnings_of([planned], None, engines.here())
     assert [text for text in found if text.startswith("lr=")] == (
         [f"lr={rate:g} is above 0.01; pretrained encoders are fine-tuned with rates such as 3e-5."] if told else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +120,7 @@ def test_aims_that_cannot_be(bad: dict[str, Any]) -> None:
 
 
 def test_rows_that_have_no_runs_by_their_nature() -> None:
-    probe = replace(invented.row("p", {"gad": [80.0]}), learner="probe")
+    probe = invented.named(invented.row("p", {"gad": [80.0]}), learner="probe")
     with pytest.raises(SettingsError, match="has no runs to plan"):
         plan_seeds([probe], Aim(1.0), "test")
 

@@ -15,9 +15,9 @@ from blurb.regression.decision import DatasetDecision
 from blurb.regression.judging import ROUNDING
 from blurb.regression.rules import Limit
 from blurb.results.comparison import ScoreComparison
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.results.score import SCORE
-from blurb.statistics.welch import Comparison
+from blurb.statistics.welch import WelchComparison
 from tests.results import invented
 
 PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE
@@ -26,7 +26,7 @@ LOW, HIGH = [79.0, 79.4, 79.1], [80.1, 80.3, 80.2]
 Scores = Mapping[str, Sequence[float]]
 
 
-def row(scores: Scores, model: str = "m") -> RowScores:
+def row(scores: Scores, model: str = "m") -> Row:
     return invented.row(model, scores, split="dev")
 
 
@@ -38,7 +38,7 @@ def outcomes(decision: Decision) -> dict[str, Outcome]:
     return {finding.name: finding.outcome for finding in decision.findings}
 
 
-def changed(side: RowScores, task: str, **facts: Any) -> RowScores:
+def changed(side: Row, task: str, **facts: Any) -> Row:
     """The row with other facts about the runs of a dataset."""
     dataset = side.datasets[task]
     runs = {seed: replace(run, **facts) for seed, run in dataset.runs.items()}
@@ -64,7 +64,7 @@ def test_exit_codes_are_those_of_the_guide() -> None:
 def test_one_regression_is_one_and_a_pass_needs_that_all_could_be_judged(
     found: list[Outcome], expected: Outcome
 ) -> None:
-    line = ScoreComparison("gad", 1.0, 1.0, (1, 1), Comparison(0.0))
+    line = ScoreComparison("gad", 1.0, 1.0, (1, 1), WelchComparison(0.0))
     findings = tuple(DatasetDecision(line, outcome) for outcome in found)
     assert Decision("new", "old", Rules(), findings).outcome is expected
 
@@ -182,7 +182,7 @@ def test_a_seed_that_is_missing_on_either_side_leaves_it_open() -> None:
 def test_what_is_not_comparable_passes_under_no_limit(facts: Any) -> None:
     known = {"data_hash": "d", "metrics_version": "1", "settings": {"max_eval": "", "plugins": ""}}
     side = changed(row({"gad": HIGH}), "gad", **known)
-    other = replace(side, learner="probe") if facts == "probe" else changed(side, "gad", **facts)
+    other = invented.named(side, learner="probe") if facts == "probe" else changed(side, "gad", **facts)
     assert decide(side, side, Rules()).outcome is PASS
     for candidate, baseline in ((side, other), (other, side)):
         for rules in (Rules(), Rules(default=Limit(90.0)), Rules(limits={"gad": Limit(90.0, 1.0)})):

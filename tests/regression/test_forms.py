@@ -15,20 +15,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from blurb.regression import (
-    DatasetDecision,
-    Decision,
-    Outcome,
-    Rules,
-    as_json,
-    junit,
-    markdown,
-    table,
-    workflow_commands,
-)
+from blurb.regression import DatasetDecision, Decision, Outcome, Rules, as_json, github, junit, table
 from blurb.regression.turn import Turn
 from blurb.results.comparison import PAIRED, ScoreComparison
-from blurb.statistics.welch import Comparison, compare
+from blurb.statistics.welch import WelchComparison, compare
 
 PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE
 BEFORE, AFTER = [80.1, 80.3, 80.2], [79.0, 79.4, 79.1]
@@ -50,7 +40,10 @@ FINDINGS = (
         line("gad"), REGRESSION, 0.004, ("fell by 1.03 points", "below 80"), units(12), [("test.99", -1.0)]
     ),
     DatasetDecision(
-        ScoreComparison("hoc", 70.0, None, (3, 0), Comparison(None)), CANNOT, None, ("the baseline does not have it",)
+        ScoreComparison("hoc", 70.0, None, (3, 0), WelchComparison(None)),
+        CANNOT,
+        None,
+        ("the baseline does not have it",),
     ),
 )
 DECISION = Decision("new quick", "old quick", Rules(level=0.01), FINDINGS)
@@ -180,7 +173,7 @@ def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() 
         "number": 3, "looks": 40, "level": 0.00125, "spent": 0.00375, "repeated": False, "refused": "",
     }  # fmt: skip
     assert (as_json.records(decision)["level"], decision.level) == (0.01, 0.00125)
-    text = markdown.write(decision)
+    text = github.summary(decision)
     for sentence in ("Look 3 of 40. Its level is 0.00125; 0.00375 of 0.05 is spent.", variance, "Each side"):
         assert sentence in text
     (suite,) = parsed(decision).findall("testsuite")
@@ -193,7 +186,7 @@ def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() 
 
 
 def test_a_variance_that_is_stated_has_no_degrees_of_freedom_in_json() -> None:
-    finding = DatasetDecision(replace(line("gad"), comparison=Comparison(-1.0, 0.5, math.inf)), PASS, 0.3)
+    finding = DatasetDecision(replace(line("gad"), comparison=WelchComparison(-1.0, 0.5, math.inf)), PASS, 0.3)
     record = as_json.of_finding(finding)
     assert (record["standard_error"], record["degrees_of_freedom"]) == (0.5, None)
     json.dumps(record, allow_nan=False)
@@ -207,32 +200,32 @@ def test_a_report_with_nothing_to_judge_is_not_green() -> None:
 
 
 def test_the_units_that_fell_most_are_listed_and_the_rest_are_counted() -> None:
-    for text in (parsed(DECISION).find(".//failure").text, markdown.write(DECISION)):
+    for text in (parsed(DECISION).find(".//failure").text, github.summary(DECISION)):
         assert re.findall(r"`(test\.\d+)` \+(\d\.\d)", text) == [
             (unit, f"{change:.1f}") for unit, change in units(12)[: table.SHOWN]
         ]
         assert "12 examples" in text
         assert "2 more" in text
     few = of(DatasetDecision(line("gad"), REGRESSION, 0.004, ("fell",), units(1)))
-    assert "more\n" not in markdown.write(few)
-    assert "1 example worse by" in markdown.write(few)
+    assert "more\n" not in github.summary(few)
+    assert "1 example worse by" in github.summary(few)
 
 
 def test_github_gets_an_error_a_regression_and_a_warning_for_what_is_open() -> None:
-    assert workflow_commands.write(DECISION) == [
+    assert github.workflow_commands(DECISION) == [
         "::error title=blurb gad::fell by 1.03 points; below 80",
         "::warning title=blurb hoc::the baseline does not have it",
     ]
-    assert workflow_commands.write(of(FINDINGS[0])) == []
+    assert github.workflow_commands(of(FINDINGS[0])) == []
 
 
 def test_probes_are_said_to_be_judged_by_another_test() -> None:
     import numpy as np
 
-    swapped = Comparison(-1.0, 0.5, 9, np.array([-1.0, 1.0]))
+    swapped = WelchComparison(-1.0, 0.5, 9, np.array([-1.0, 1.0]))
     probes = of(DatasetDecision(ScoreComparison("gad", 79.0, 80.0, (1, 1), swapped), PASS, 0.5))
     for decision, paired in ((probes, True), (DECISION, False)):
-        assert (PAIRED in markdown.write(decision)) is paired
+        assert (PAIRED in github.summary(decision)) is paired
         label = {False: "runs", True: "paired over test units"}[paired]
         assert as_json.records(decision)["paired"] is paired
         assert properties(parsed(decision).find("testsuite"))["test"] == label
@@ -266,7 +259,7 @@ def unescaped(text: str) -> str:
 @given(name=TEXT, reason=TEXT)
 @example(name="a:b,c%3A", reason="50 %\r\nof%25")
 def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str) -> None:
-    (command,) = workflow_commands.write(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,))))
+    (command,) = github.workflow_commands(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,))))
     assert "\n" not in command
     assert "\r" not in command
     found = re.fullmatch(r"::error title=([^:,]*)::(.*)", command, re.DOTALL)
@@ -278,7 +271,7 @@ def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str
 @given(name=TEXT, reason=TEXT, candidate=TEXT)
 @example(name="a|b\\", reason="one\rtwo\r\nthree", candidate="<b>\\|")
 def test_no_name_and_no_reason_breaks_a_table_of_markdown(name: str, reason: str, candidate: str) -> None:
-    text = markdown.write(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
+    text = github.summary(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
     lines = re.split(r"\r\n|\r|\n", text)  # as CommonMark ends lines
     written = [one for one in lines if one.startswith("|")]
     assert len(lines) == 8
@@ -290,5 +283,5 @@ def test_no_name_and_no_reason_breaks_a_table_of_markdown(name: str, reason: str
 
 
 def test_the_alignment_of_a_table_has_its_columns() -> None:
-    _, _, _, _, head, rule, *_ = markdown.write(DECISION).splitlines()
+    _, _, _, _, head, rule, *_ = github.summary(DECISION).splitlines()
     assert rule.count("|") == head.count("|") == len(table.COLUMNS) + 1

@@ -16,13 +16,13 @@ from blurb.regression import Outcome, Rules, decide
 from blurb.regression.rules import Limit
 from blurb.results import tables
 from blurb.results.comparison import compare_rows
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import play
 
 
-def row(model: str, values: list[float], task: str = "gad") -> RowScores:
+def row(model: str, values: list[float], task: str = "gad") -> Row:
     return invented.row(model, {task: values}, split="dev")
 
 

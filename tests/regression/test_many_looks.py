@@ -5,7 +5,6 @@ Oracle: the truth of the worlds that `benchmarks.gate` draws; for its arrays, th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from benchmarks import gate
 from blurb.regression import Decision, Outcome, Rules
-from blurb.regression.in_series import decide_in_series
+from blurb.regression.looks import decide_in_series
 from blurb.results import comparison
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.score import SCORE
@@ -113,7 +112,7 @@ def test_the_arrays_decide_of_probes_as_the_gate_does(tmp_path: Path, monkeypatc
 
     def probe(name: str, right: Any) -> Any:
         made = invented.row(name, {"gad": [100 * right.mean()]}, split="dev")
-        return replace(made, learner="probe", weights=name)
+        return invented.named(made, learner="probe", weights=name)
 
     answers = {"old": baseline[0], **{f"run@{number}": right for number, right in enumerate(checkpoints[0])}}
     both = lambda name, first, other, split: (clusters(answers[first.model]), clusters(answers[other.model]))  # noqa: E731
@@ -141,7 +140,7 @@ def test_a_probe_of_many_sets_has_as_many_draws_as_its_level_needs(
 
     def probe(name: str, values: Any) -> Any:
         made = invented.row(name, {one: [100 * values.mean()] for one in DATASETS}, split="dev")
-        return replace(made, learner="probe", weights=name)
+        return invented.named(made, learner="probe", weights=name)
 
     monkeypatch.setattr(comparison, "_units", lambda *_: (clusters(fell), clusters(right)))
     decision = decide_in_series(probe("new", fell), probe("old", right), Rules(looks=40), tmp_path / "looks.json")

@@ -16,7 +16,7 @@ from scipy import stats
 
 from blurb.messages.errors import BlurbError, SettingsError, StoreError
 from blurb.regression import Decision, Outcome, Rules, looks
-from blurb.regression.in_series import decide_in_series
+from blurb.regression.looks import decide_in_series
 from blurb.regression.rules import Limit
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.score import SCORE
@@ -42,7 +42,7 @@ def look(state: Path) -> Callable[..., Decision]:
         def row(model: str, given: Any) -> Any:
             return invented.row(model, given if isinstance(given, dict) else {"gad": given}, split="dev")
 
-        candidate = replace(row(name, scores), **changes)
+        candidate = invented.named(row(name, scores), **changes)
         return decide_in_series(candidate, row("old", baseline), rules, state)
 
     return checked

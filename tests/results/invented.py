@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+from blurb.leaderboard.intervals import Value
+from blurb.leaderboard.ranking import RankedRow
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.groups import Standing
+from blurb.results.row import Origin, Row, RowIdentity
 from blurb.store.trial import Configuration
 from blurb.tasks import Split
 
@@ -21,7 +26,7 @@ def row(
     scores: Mapping[str, Sequence[float]] | None = None,
     means: Mapping[str, float] | None = None,
     split: Split = "test",
-) -> RowScores:
+) -> Row:
     """A row of runs with seeds from 1, times 100, and of means without runs, about which everything is known."""
     datasets = {
         task: DatasetScores(
@@ -36,4 +41,19 @@ def row(
         for task, values in (scores or {}).items()
     }
     datasets |= {task: DatasetScores(task, means={"test": mean}, facts=FACTS) for task, mean in (means or {}).items()}
-    return RowScores(model, datasets, Origin.RESULTS, CONFIGURATION, recipe="1")
+    return Row(RowIdentity(model, CONFIGURATION, recipe="1"), datasets, Origin.RESULTS)
+
+
+def named(row: Row, **changes: Any) -> Row:
+    """The row with other fields of its identity."""
+    return replace(row, identity=replace(row.identity, **changes))
+
+
+def ranked(name: str, means: Mapping[str, float], half: Mapping[str, float] | None = None) -> RankedRow:
+    """An entry of a table.
+
+    :param half: half of the intervals
+    """
+    ends = {key: (means[key] - width, means[key] + width) for key, width in (half or {}).items()}
+    values = {key: Value(mean, *ends.get(key, ())) for key, mean in means.items()}
+    return RankedRow(replace(row(name), label=name), values, Standing())

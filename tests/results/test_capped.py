@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_is_never_ranked(folder: Path) -> None:
     entries = [ranking.of_row(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
-    ranks = {entry.name.split()[0]: rank for rank, entry in ranking.ranked(entries, "gad")}
+    ranks = {one.entry.name.split()[0]: one.rank for one in ranking.in_parts(entries, "gad")}
     assert ranks == {"whole": "1", "tiny": ""}
     result = CliRunner().invoke(cli, ["leaderboard", "show", "--no-intervals", "--sort", "gad"])
     assert f"tiny smoke: not ranked: rows of smoke have no rank; {NOTE}." in result.output
@@ -67,7 +67,7 @@ def test_it_has_no_star_on_the_page(folder: Path) -> None:
     for source in (collect(folder / "runs"), collect(folder / "none", [folder / "results.csv"])):
         page = render(source)
         (entry,) = (one for one in source.boards[0].entries if one.model == "tiny")
-        assert entry.capped
+        assert entry.row.capped
         assert NOTE in " ".join(entry.notes)
         printed = f"{entry.datasets['gad'].test.mean:.2f}"
         assert f"<b>{printed}</b>" not in page

@@ -15,7 +15,7 @@ from blurb.cli import cli
 from blurb.leaderboard import ranking
 from blurb.planning.options import RunOptions
 from blurb.results import from_store
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.store.fakes import finish, row, trial
 
@@ -44,7 +44,7 @@ def test_rows_of_a_store_and_ties_of_a_ranking(store: Path) -> None:
     found = from_store.read(Store(store))
     assert [one.model for one in found] == CHECKPOINTS
     entries = [ranking.of_row(one, resampled=False) for one in reversed(found)]
-    assert [entry.name.split()[0] for _, entry in ranking.ranked(entries, "gad")] == CHECKPOINTS
+    assert [one.entry.name.split()[0] for one in ranking.in_parts(entries, "gad")] == CHECKPOINTS
 
 
 @pytest.mark.extensions

@@ -17,7 +17,7 @@ from blurb.regression.rules import Limit
 from blurb.results import leaderboard_csv, published, results_csv
 from blurb.results.comparability import Reason, Use, comparable_with
 from blurb.results.references import of_table
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.store.trial import Configuration
 from tests.conftest import ROOT
 from tests.results import invented
@@ -26,7 +26,7 @@ RESULTS = ROOT / "docs" / "results"
 NONE = None
 
 
-def row(**changes: Any) -> RowScores:
+def row(**changes: Any) -> Row:
     """A row of GAD on dev and test about which everything is known."""
     made = {name: changes.pop(name) for name in list(changes) if name in Configuration.__dataclass_fields__}
     facts = {name: changes.pop(name) for name in ("data_hash", "metrics_version", "verdict") if name in changes}
@@ -36,13 +36,12 @@ def row(**changes: Any) -> RowScores:
     found = invented.row("m", {"gad": (80.1, 80.3, 80.2)}, split="dev")
     gad = found.datasets["gad"]
     runs = {seed: replace(run, settings={**run.settings, **settings}, **facts) for seed, run in gad.runs.items()}
-    return replace(
-        found, datasets={"gad": replace(gad, runs=runs)}, configuration=replace(found.configuration, **made), **changes
-    )
+    found = replace(found, datasets={"gad": replace(gad, runs=runs)})
+    return invented.named(found, configuration=replace(found.configuration, **made), **changes)
 
 
 PAPER = next(one for one in published.shipped() if "gad" in one.means())
-CASES: list[tuple[str, RowScores, Reason | None, Reason | None]] = [
+CASES: list[tuple[str, Row, Reason | None, Reason | None]] = [
     ("alike", row(), NONE, NONE),
     ("other weights", row(weights="f" * 64), NONE, NONE),
     ("another tokenizer", row(tokenizer="f" * 64), NONE, NONE),
@@ -69,7 +68,7 @@ CASES: list[tuple[str, RowScores, Reason | None, Reason | None]] = [
 
 
 @pytest.mark.parametrize(("other", "check", "compare"), [one[1:] for one in CASES], ids=[one[0] for one in CASES])
-def test_the_table_of_uses(other: RowScores, check: Reason | None, compare: Reason | None) -> None:
+def test_the_table_of_uses(other: Row, check: Reason | None, compare: Reason | None) -> None:
     first = row()
     for one, two in ((first, other), (other, first)):
         assert one.comparable_with(two, Use.CHECK, "gad", "dev") is check

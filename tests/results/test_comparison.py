@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 from blurb import tasks
-from blurb.regression.flips import flips
+from blurb.regression.hints import flips
 from blurb.results import from_store, results_csv, tables
 from blurb.results.comparability import Reason
 from blurb.results.comparison import Verdict, compare_rows
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Origin, Row, RowIdentity
 from blurb.store.record import read_predictions
 from blurb.store.store import Store
 from tests.results import invented, played
@@ -33,7 +33,7 @@ def row(
     version: str = "1",
     settings: Mapping[str, str] | None = None,
     split: str = "test",
-) -> RowScores:
+) -> Row:
     """A row of runs about which everything is known: all data the same, all units scored."""
     known = {"max_train": "", "max_eval": ""} if settings is None else settings
     datasets = {
@@ -48,16 +48,16 @@ def row(
         )
         for name, values in scores.items()
     }
-    return RowScores(model, datasets, Origin.RESULTS, invented.CONFIGURATION, learner=learner)
+    return Row(RowIdentity(model, invented.CONFIGURATION, learner=learner), datasets, Origin.RESULTS)
 
 
-def printed(means: Mapping[str, float]) -> RowScores:
+def printed(means: Mapping[str, float]) -> Row:
     """A row of numbers without runs, which are of test."""
     datasets = {name: DatasetScores(name, means={"test": mean}, facts=invented.FACTS) for name, mean in means.items()}
-    return RowScores("printed", datasets, Origin.LEADERBOARD, invented.CONFIGURATION)
+    return Row(RowIdentity("printed", invented.CONFIGURATION), datasets, Origin.LEADERBOARD)
 
 
-def mixed(first: RowScores, other: RowScores) -> RowScores:
+def mixed(first: Row, other: Row) -> Row:
     """Seeds of two rows as one, as a table could have them that somebody put together."""
     datasets = {
         name: replace(one, runs={**one.runs, **{10 + seed: run for seed, run in other.datasets[name].runs.items()}})
@@ -68,7 +68,7 @@ def mixed(first: RowScores, other: RowScores) -> RowScores:
 
 GAD = {"gad": LOW}
 DRAWN = {"max_eval": "64", "eval_seed": "2"}
-CASES: list[tuple[str, Reason, RowScores, RowScores, str]] = [
+CASES: list[tuple[str, Reason, Row, Row, str]] = [
     ("a probe and a fine-tuned encoder", Reason.LEARNER, row(GAD), row(GAD, learner="probe"), "test"),
     ("dev against numbers of test", Reason.SPLIT, row(GAD, split="dev"), printed({"gad": 80.0}), "dev"),
     ("two data", Reason.DATA, row(GAD), row(GAD, data="e"), "test"),
@@ -121,7 +121,7 @@ def test_every_kind_has_a_case() -> None:
 
 @pytest.mark.parametrize(("kind", "first", "other", "split"), [one[1:] for one in CASES], ids=[one[0] for one in CASES])
 def test_what_says_nothing_of_each_other_is_shown_and_never_judged(
-    kind: Reason, first: RowScores, other: RowScores, split: str
+    kind: Reason, first: Row, other: Row, split: str
 ) -> None:
     for one, two in ((first, other), (other, first)):
         for with_units in (True, False):
@@ -151,7 +151,7 @@ def test_what_says_nothing_of_each_other_is_shown_and_never_judged(
         (row({"gad": (80.0, 80.0)}), row({"gad": (81.0, 81.0)}), False),  # no run differs from another
     ],
 )
-def test_what_may_be_compared_and_what_can_be_judged(first: RowScores, other: RowScores, judged: bool) -> None:
+def test_what_may_be_compared_and_what_can_be_judged(first: Row, other: Row, judged: bool) -> None:
     (line,) = compare_rows(first, other, "test", with_units=False)
     assert line.incomparable is None
     assert (line.p is not None) == judged == (not line.reason)
@@ -199,7 +199,7 @@ def test_datasets_come_in_the_papers_order_and_strangers_after_them() -> None:
     assert [line.name for line in lines] == ["bc5-chem", "ncbi-disease", "hoc", "alpha", "zeta"]
 
 
-def whole(shift: float) -> RowScores:
+def whole(shift: float) -> Row:
     """All thirteen datasets, three runs each, no two alike."""
     scores = {
         name: [60 + 2 * place + shift + spread * (1 + place / 10) for spread in (-0.3, 0.1, 0.4)]
@@ -256,7 +256,7 @@ def test_a_score_says_which_dataset_it_cannot_be_judged_for() -> None:
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, RowScores]:
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Row]:
     """`good` and `bad` with three runs, `once` with one, and what a table says of `good`."""
     folder = tmp_path_factory.mktemp("comparison")
     store = Store(folder / "runs")
@@ -269,7 +269,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, RowScores]:
     return {**rows, "table": table}
 
 
-def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(stored: Mapping[str, RowScores]) -> None:
+def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(stored: Mapping[str, Row]) -> None:
     def errors(first: str, other: str, with_units: bool) -> list[float]:
         lines = compare_rows(stored[first], stored[other], "test", with_units)
         return [line.comparison.standard_error or 0.0 for line in lines]
@@ -280,7 +280,7 @@ def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(sto
 
 
 def test_a_task_that_is_not_installed_here_is_compared_by_its_runs_alone(
-    stored: Mapping[str, RowScores], monkeypatch: pytest.MonkeyPatch
+    stored: Mapping[str, Row], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The plug-in that could score its predictions is gone; the figures of its runs are there."""
     plain = compare_rows(stored["bad"], stored["good"], "test", with_units=False)
@@ -293,14 +293,14 @@ def test_a_task_that_is_not_installed_here_is_compared_by_its_runs_alone(
     assert flips(stored["good"], stored["bad"], "gad", "test") == ([], [])
 
 
-def test_two_single_runs_are_never_judged_and_get_a_hint_of_their_units(stored: Mapping[str, RowScores]) -> None:
+def test_two_single_runs_are_never_judged_and_get_a_hint_of_their_units(stored: Mapping[str, Row]) -> None:
     for with_units in (True, False):
         lines = compare_rows(stored["once"], stored["once"], "test", with_units)
         assert [line.p for line in lines] == [None, None]
         assert all(("p 1.000" in line.reason) == with_units for line in lines)  # nothing to exchange: all are alike
 
 
-def test_flips_are_the_units_that_changed(stored: Mapping[str, RowScores]) -> None:
+def test_flips_are_the_units_that_changed(stored: Mapping[str, Row]) -> None:
     """By hand from the parquet files: a wrong answer is a mistake, as a mean over runs."""
     mistakes = []
     for model in ("good", "bad"):

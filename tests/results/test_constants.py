@@ -16,18 +16,18 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.data.schema import Example
 from blurb.leaderboard import terminal
-from blurb.regression import Outcome, Rules, as_json, decide, markdown, workflow_commands
+from blurb.regression import Outcome, Rules, as_json, decide, github
 from blurb.regression.rules import Limit
 from blurb.results import constants, from_store
-from blurb.results.row_scores import RowScores
-from blurb.store import planned_rows as rows
+from blurb.results.row import Row
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.tasks import Split
 from tests.leaderboard.test_terminal import printed
 from tests.store.fakes import row, trial, write
 
 
-def stored(folder: Path, gold: list[str], predicted: list[str], score: float, seeds: int = 1) -> RowScores:
+def stored(folder: Path, gold: list[str], predicted: list[str], score: float, seeds: int = 1) -> Row:
     """A row of GAD with these answers on dev and test."""
     store = Store(folder)
     columns = {
@@ -73,7 +73,7 @@ def test_a_row_with_the_score_of_a_constant_says_so(tmp_path: Path) -> None:
     assert re.search(r"best constant +75\.00\n", many)
 
 
-def dead(folder: Path, name: str) -> RowScores:
+def dead(folder: Path, name: str) -> Row:
     return replace(stored(folder, ["1", "0", "1", "1", "0"], ["1"] * 5, 0.75), label=name)
 
 
@@ -83,10 +83,10 @@ def test_a_check_of_two_dead_checkpoints_says_so_in_every_form(tmp_path: Path) -
     said = "The score of a constant answer: new on gad; old on gad."
     assert (decision.outcome, decision.constant) == (Outcome.PASS, said)
     assert said in decision.notes  # which the terminal prints
-    assert said in markdown.write(decision)
+    assert said in github.summary(decision)
     assert said in decision.to_junit().decode()
     assert as_json.records(decision)["constant"] == said
-    assert workflow_commands.write(decision) == [f"::warning title=blurb::{said}"]
+    assert github.workflow_commands(decision) == [f"::warning title=blurb::{said}"]
 
 
 @pytest.mark.extensions

@@ -64,7 +64,7 @@ def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 def _ablation(path: Path) -> object:
-    from blurb.extensions.reports.html.ablations import read as read_ablations
+    from blurb.extensions.reports.html.collect import read_ablations
 
     return read_ablations(path.parent)
 

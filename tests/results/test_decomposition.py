@@ -16,7 +16,7 @@ from blurb.results.comparison import compare_rows
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.decomposition import Decomposition, binomial_error, decompose
 from blurb.results.references import row_of
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Published, Row, RowIdentity
 from blurb.results.score import blurb_12, blurb_score
 from blurb.store.trial import Configuration
 from tests.conftest import ROOT
@@ -58,9 +58,9 @@ def test_the_ablations_recompute_to_the_printed_scores_and_are_in_no_ranking() -
     assert not {row.name for row in rows} & {row.name for row in published.shipped()}
 
 
-def row(scores: Mapping[str, float]) -> RowScores:
+def row(scores: Mapping[str, float]) -> Row:
     datasets = {name: DatasetScores(name, means={"test": score}) for name, score in scores.items()}
-    return RowScores("m", datasets, Origin.PUBLISHED, Configuration("", "", {}, "", "blurb"))
+    return Published(RowIdentity("m", Configuration("", "", {}, "", "blurb")), datasets)
 
 
 @pytest.mark.parametrize("lacking", [(), ("bioasq",)])

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from blurb.results import from_store
-from blurb.results.row_scores import Origin, RowScores
-from blurb.store import planned_rows as rows
+from blurb.results.row import Origin, Row
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.results import played
 from tests.store import fakes
@@ -29,7 +29,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
-def only(store: Store) -> RowScores:
+def only(store: Store) -> Row:
     (row,) = from_store.read(store, pytest.fail)
     return row
 
@@ -86,7 +86,8 @@ def test_what_is_planned_and_not_done_is_counted(store: Store, tmp_path: Path) -
         "biosses": (2, 2),
         "hoc": (0, 1),
     }
-    assert found.planned_seeds == {"ncbi-disease": (1, 2), "gad": (1, 2, 7), "biosses": (1, 2), "hoc": (7,)}
+    planned = {name: one.planned_seeds for name, one in found.datasets.items()}
+    assert planned == {"ncbi-disease": (1, 2), "gad": (1, 2, 7), "biosses": (1, 2), "hoc": (7,)}
     assert (found.seeds("gad"), found.run_counts, "hoc" in found.means()) == ((1, 2), [2], False)
 
 

@@ -17,7 +17,7 @@ from blurb.leaderboard import ranking
 from blurb.learners import of_protocol
 from blurb.protocols import protocol
 from blurb.results import groups, published, results_csv
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.store.store import Store
 from tests.conftest import ROOT
 from tests.results import invented, played
@@ -41,13 +41,13 @@ HIDDEN = {
 }
 
 
-def ranks(*rows: RowScores, column: str = "gad") -> dict[str, tuple[str, str]]:
+def ranks(*rows: Row, column: str = "gad") -> dict[str, tuple[str, str]]:
     """Name -> rank and the rows that it is ranked among."""
     on_test = [ranking.of_row(one, resampled=False) for one in rows]
     return {one.entry.name: (one.rank, one.part) for one in ranking.in_parts(on_test, column)}
 
 
-def named(one: RowScores, name: str) -> RowScores:
+def named(one: Row, name: str) -> Row:
     """On test, under a name."""
     gad = one.datasets["gad"]
     runs = {seed: replace(run, figures={"test": run.figures["dev"]}) for seed, run in gad.runs.items()}
@@ -55,7 +55,7 @@ def named(one: RowScores, name: str) -> RowScores:
 
 
 @pytest.mark.parametrize(("words", "other"), [one[:2] for one in CASES], ids=[one[0] for one in CASES])
-def test_who_is_ranked_beside_a_row(words: str, other: RowScores) -> None:
+def test_who_is_ranked_beside_a_row(words: str, other: Row) -> None:
     """Rows that a check refuses are never ranked together; what is unknown has no rank."""
     found = ranks(named(row(), "one"), named(other, "two"))
     first, second = (found[name][0].removeprefix("probe ") for name in ("one", "two"))
@@ -75,7 +75,7 @@ def test_each_protocol_has_its_place(name: str) -> None:
     beside = found["mine"][1] == found[paper.name][1]
     assert beside == (name in ("standard", "paper", "linkbert"))
     assert (found["mine"][0] == "") == (name in ("sketch", "smoke"))
-    changed = replace(one, configuration=replace(one.configuration, overrides={"lr": 0.1}))
+    changed = invented.named(one, configuration=replace(one.configuration, overrides={"lr": 0.1}))
     assert ranks(changed, paper)["mine"][1] != ""  # not at its defaults
 
 
@@ -157,7 +157,7 @@ def test_other_data_is_said_and_ranked_apart(tmp_path: Path, monkeypatch: pytest
     assert "turned standard: data not verified: gad counts only." in text
 
 
-def whole(**verdicts: str) -> RowScores:
+def whole(**verdicts: str) -> Row:
     """All thirteen datasets; of the release but for those that are named."""
     found = invented.row("m", {task.name: (80.0, 81.0) for task in tasks.all() if task.paper_order})
     datasets = {

@@ -16,9 +16,9 @@ from blurb import tasks
 from blurb.messages.errors import DataError
 from blurb.results import from_store, leaderboard_csv, published
 from blurb.results.references import of_table, resolve
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Origin, Row
 from blurb.results.schema import SCHEMA
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.results import invented, tampered
 from tests.results.tampered import edited
@@ -28,7 +28,7 @@ NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
 WHOLE = {name: [50.0 + place, 52.0 + place, 51.5 + place] for place, name in enumerate(NAMES)}
 
 
-def written(path: Path, *rows: RowScores) -> list[dict[str, str]]:
+def written(path: Path, *rows: Row) -> list[dict[str, str]]:
     leaderboard_csv.write(path, rows)
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -38,9 +38,9 @@ def written(path: Path, *rows: RowScores) -> list[dict[str, str]]:
 def path(tmp_path: Path) -> Path:
     """A whole row of runs, one of two datasets, and numbers of a paper."""
     path = tmp_path / "leaderboard.csv"
-    part = replace(invented.row("part", {"gad": [80.0], "ddi": [70.0, 71.0]}), weights="v" * 64)
+    part = invented.named(invented.row("part", {"gad": [80.0], "ddi": [70.0, 71.0]}), weights="v" * 64)
     other = published.Printed("us2026", "v1", "Theirs", {"gad": 81.5}, {"gad": 3}, 77.0).row
-    written(path, replace(invented.row("whole", WHOLE), weights="w" * 64), part, other)
+    written(path, invented.named(invented.row("whole", WHOLE), weights="w" * 64), part, other)
     return path
 
 
@@ -81,7 +81,7 @@ def test_what_was_written_is_read_back_without_its_runs(path: Path) -> None:
     assert [row.origin for row in (whole, part, other)] == [Origin.LEADERBOARD] * 2 + [Origin.PUBLISHED]
     assert whole.means() == pytest.approx({name: statistics.fmean(values) for name, values in WHOLE.items()}, abs=0.005)
     assert (whole.means("dev"), whole.run_counts, whole.spread) == ({}, [3], None)
-    assert whole.identity == replace(invented.row("whole"), weights="w" * 64).identity
+    assert whole.primary_key == invented.named(invented.row("whole"), weights="w" * 64).primary_key
     assert part.means() == {"gad": 80.0, "ddi": 70.5}
     assert (other.model, other.source, other.version, other.score) == ("Theirs", "us2026", "v1", 77.0)
     again = path.with_name("again.csv")
@@ -147,16 +147,16 @@ def test_damage_is_told(change: str, path: Path) -> None:
 
 
 def test_rows_of_one_model_are_two_where_anything_that_makes_a_row_differs(tmp_path: Path) -> None:
-    one = replace(invented.row("m", {"gad": [80.0]}), weights="w" * 64, tokenizer="t" * 64, recipe="1")
+    one = invented.named(invented.row("m", {"gad": [80.0]}), weights="w" * 64, tokenizer="t" * 64, recipe="1")
     made = one.configuration
     others = [
-        replace(one, model="n"),
-        replace(one, weights="v" * 64),
-        replace(one, tokenizer="u" * 64),
-        replace(one, learner="probe"),
-        replace(one, recipe="2"),
+        invented.named(one, model="n"),
+        invented.named(one, weights="v" * 64),
+        invented.named(one, tokenizer="u" * 64),
+        invented.named(one, learner="probe"),
+        invented.named(one, recipe="2"),
         *(
-            replace(one, configuration=replace(made, **change))
+            invented.named(one, configuration=replace(made, **change))
             for change in (  # type: ignore[arg-type]
                 {"suite": "demo"},
                 {"protocol": "standard"},
@@ -189,12 +189,12 @@ def test_rows_of_one_model_are_two_where_anything_that_makes_a_row_differs(tmp_p
 def test_what_was_overridden_comes_back_as_it_was_typed(overrides: dict[str, str], tmp_path: Path) -> None:
     """Else a row would be another one after it was read and written again."""
     configuration = replace(invented.CONFIGURATION, overrides=overrides)
-    row = replace(invented.row("m", {"gad": [80.0]}), configuration=configuration)
+    row = invented.named(invented.row("m", {"gad": [80.0]}), configuration=configuration)
     path = tmp_path / "leaderboard.csv"
     written(path, row)
     (read,) = of_table(path)
     assert read.configuration.overrides == overrides
-    assert read.identity == row.identity
+    assert read.primary_key == row.primary_key
 
 
 def test_whatever_comes_back_is_read_or_told(path: Path) -> None:

@@ -13,7 +13,7 @@ from blurb.cli import cli
 from blurb.messages.errors import DataError, StoreError
 from blurb.results import leaderboard_csv, merge, published, results_csv, table_owners, tables
 from blurb.results.references import of_file
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Trial
 from tests.store.fakes import CONFIGURATION, finish, row, trial

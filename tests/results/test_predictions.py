@@ -9,7 +9,7 @@ import pytest
 
 from blurb import formulations, tasks
 from blurb.results import from_store, predictions
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.record import Record
 from blurb.store.store import Store
 from tests.results import played

@@ -22,11 +22,11 @@ from blurb.regression.rules import Limit
 from blurb.results import comparison, from_store
 from blurb.results.comparability import Reason
 from blurb.results.references import of_file, of_table
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.results.tables import rebuild
+from blurb.statistics.bootstrap import swapped
 from blurb.statistics.clusters import Clusters
-from blurb.statistics.permutation import swapped
-from blurb.statistics.welch import Comparison, combined
+from blurb.statistics.welch import WelchComparison, combined
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import CONFIGURATION, NAMES, play
@@ -52,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def sides(folder: Path) -> dict[str, RowScores]:
+def sides(folder: Path) -> dict[str, Row]:
     return {row.model: row for row in from_store.read(Store(folder / "runs"))}
 
 
@@ -87,7 +87,7 @@ def test_the_paired_test_is_that_of_every_exchange(seed: int, shift: float) -> N
         mine, theirs = (np.where(mask, one.counts[0], two.counts[0]) for one, two in ((other, first), (first, other)))
         every.append(f1(theirs) - f1(mine))
     draws = swapped(first, other, "gad", 20_000)
-    line = Comparison(seen, 1.0, 8, draws)
+    line = WelchComparison(seen, 1.0, 8, draws)
     assert line.p == pytest.approx(np.mean(np.abs(every) >= abs(seen) - 1e-9), abs=0.015)
     assert line.p_drop == pytest.approx(np.mean(np.array(every) <= seen + 1e-9), abs=0.015)
     assert {round(one, 6) for one in draws} <= {round(one, 6) for one in every}
@@ -97,12 +97,12 @@ def test_the_paired_test_is_that_of_every_exchange(seed: int, shift: float) -> N
 def test_means_add_up_what_was_drawn_of_each() -> None:
     random = np.random.default_rng(0)
     draws = [random.normal(size=4000) for _ in range(2)]
-    parts = [(0.25, Comparison(2.0, 1.0, 50, draws[0])), (0.75, Comparison(1.0, 1.0, 50, draws[1]))]
+    parts = [(0.25, WelchComparison(2.0, 1.0, 50, draws[0])), (0.75, WelchComparison(1.0, 1.0, 50, draws[1]))]
     found = combined(parts)
     assert found.difference == pytest.approx(1.25)
     assert found.swapped is not None
     assert found.swapped == pytest.approx(0.25 * draws[0] + 0.75 * draws[1])
-    assert combined([parts[0], (0.75, Comparison(1.0, 1.0, 50))]).swapped is None
+    assert combined([parts[0], (0.75, WelchComparison(1.0, 1.0, 50))]).swapped is None
 
 
 def test_probes_are_told_apart_by_their_units(folder: Path) -> None:
@@ -160,11 +160,11 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
 @pytest.mark.extensions
 def test_ranks_and_best_cells_are_among_their_like(folder: Path) -> None:
     entries = [ranking.of_row(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
-    ranks = {entry.name.split()[0]: rank for rank, entry in ranking.ranked(entries, "gad")}
+    ranks = {one.entry.name.split()[0]: one.rank for one in ranking.in_parts(entries, "gad")}
     assert ranks["tuned"] == "1"
     assert ranks["bad"] == "probe 3"
     assert {ranks["good"], ranks["alike"]} == {"probe 1", "probe 2"}
-    assert next(entry.name.split()[0] for _, entry in ranking.ranked(entries, "gad")) == "tuned"
+    assert next(one.entry.name.split()[0] for one in ranking.in_parts(entries, "gad")) == "tuned"
     text = blurb("export", "markdown").output
     bold = [line.count("**") // 2 for line in text.splitlines() if line.startswith("| GAD")]
     assert bold == [1]  # of three probes; one fine-tuned row alone is not the best of anything

@@ -13,7 +13,7 @@ from blurb import tasks
 from blurb.messages.errors import DataError
 from blurb.results import published
 from blurb.results.published import COLUMNS, DOUBTS, PAPER, Printed
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Origin, Row
 from tests.results import tampered
 
 HEAD = ",".join(COLUMNS)
@@ -74,7 +74,7 @@ def test_a_row_of_others_says_what_is_known_of_it_and_no_more(tmp_path: Path) ->
         "us2026,v2,Ours,gad,10,1,quoted",
     )
     first, second = published.read(path)
-    assert isinstance(first, RowScores)
+    assert isinstance(first, Row)
     assert (first.means(), first.means("dev"), first.printed, first.score) == (
         {"ddi": 80.0, "gad": 81.5},
         {},

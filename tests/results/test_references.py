@@ -14,8 +14,8 @@ from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DataError, SettingsError, UnknownName
 from blurb.results import from_store, published, references, tables
 from blurb.results.references import of_file, of_table, pick, resolve, resolve_all
-from blurb.results.row_scores import Origin, RowScores
-from blurb.store import planned_rows as rows
+from blurb.results.row import Origin, Row
+from blurb.store import row_trials as rows
 from blurb.store.index import Index
 from blurb.store.store import Store
 from tests.store import fakes
@@ -51,7 +51,7 @@ def _here(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(made)
 
 
-def named(reference: str) -> RowScores:
+def named(reference: str) -> Row:
     return resolve(reference, Path("runs"))
 
 
@@ -76,7 +76,7 @@ def test_a_row_of_another_store_by_its_folder(made: Path) -> None:
     (other,) = from_store.read(Store(Path("other")))
     for reference in ("other", "other/", "./other", f"{made}/other", "other:c", f"other:{other.name}"):
         row = named(reference)
-        assert (row.identity, row.means(), row.run_counts) == (other.identity, other.means(), [2])
+        assert (row.primary_key, row.means(), row.run_counts) == (other.primary_key, other.means(), [2])
     assert named("runs:a").model == "a"
     text = str(refused("runs"))  # several
     assert all(f"'{row.name}'" in text for row in from_store.read(Store(Path("runs"))))
@@ -87,7 +87,7 @@ def test_a_row_of_another_store_by_its_folder(made: Path) -> None:
 def test_a_row_of_a_table_has_its_runs(name: str) -> None:
     row = named(f"{name}:a")
     assert (row.origin, row.run_counts, row.means()) == (Origin.RESULTS, [2], {"gad": 50.0})
-    assert row.identity == named("a").identity
+    assert row.primary_key == named("a").primary_key
     assert "'org/b quick lr=0.001 bf16'" in str(refused(name))
 
 
@@ -222,7 +222,7 @@ def test_a_name_means_the_row_that_it_means_among_all_rows(tmp_path: Path) -> No
         )
 
 
-def outcome(name: str, find: Callable[[str], RowScores]) -> RowScores | str:
+def outcome(name: str, find: Callable[[str], Row]) -> Row | str:
     """The row, or what is said instead."""
     try:
         return find(name)
@@ -280,7 +280,7 @@ def test_a_run_means_its_checkpoints_and_one_row_of_it_the_last(
 
 def test_a_source_means_its_published_rows_without_variants() -> None:
     of_paper = resolve_all("published:gu2021", Path("runs"))
-    assert {row.identity for row in of_paper} == {r.identity for r in published.shipped() if r.source == "gu2021"}
+    assert {row.primary_key for row in of_paper} == {r.primary_key for r in published.shipped() if r.source == "gu2021"}
     assert [row.model for row in resolve_all("published:gu2021/PubMedBERT", Path("runs"))] == ["PubMedBERT"]
     assert named("published:PubMedBERT half-time").source == "gu2021"
     assert "gu2021" in str(refused("published:gu2022"))

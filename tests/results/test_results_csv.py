@@ -12,9 +12,9 @@ import pytest
 from blurb import tasks
 from blurb.messages.errors import DataError
 from blurb.results import from_store, results_csv, tables
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Origin, Row
 from blurb.results.schema import SCHEMA
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.results import tampered
 from tests.results.tampered import edited
@@ -56,9 +56,9 @@ def told(path: Path) -> str:
     return str(caught.value)
 
 
-def alike(row: RowScores, other: RowScores, unknown: str = "") -> None:
+def alike(row: Row, other: Row, unknown: str = "") -> None:
     """The same numbers to the four digits of a table, and the same facts but for a setting that `other` cannot know."""
-    assert row.identity == other.identity
+    assert row.primary_key == other.primary_key
     assert row.datasets.keys() == other.datasets.keys()
     for name, one in row.datasets.items():
         two = other.datasets[name]

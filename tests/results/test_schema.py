@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,7 +94,7 @@ def test_anything_else_is_told_with_place_column_and_cell(text: str, path: Path)
 )
 def test_overrides_come_back_from_their_cell(overrides: dict[str, str]) -> None:
     made = Configuration("quick", "0" * 12, overrides, "bf16", "demo")
-    row = replace(invented.row("m", {"gad": [1.0]}), configuration=made, weights="w" * 64)
+    row = invented.named(invented.row("m", {"gad": [1.0]}), configuration=made, weights="w" * 64)
     cells = schema.identity_columns(row)
     assert tuple(cells) == schema.KEY
     assert schema.configuration(cells) == made

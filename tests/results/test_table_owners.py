@@ -10,7 +10,7 @@ import pytest
 
 from blurb.messages.errors import DataError, StoreError
 from blurb.results import published, table_owners, tables
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.results.tampered import edited
 from tests.store.fakes import finish, row, trial

@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 
 from blurb import tasks
-from blurb.leaderboard.neighbours import with_neighbours
+from blurb.leaderboard.overview import with_neighbours
 from blurb.leaderboard.terminal import card
 from blurb.messages.errors import DataError, StoreError
 from blurb.results import tables
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 

@@ -12,7 +12,7 @@ from blurb import formulations, metrics, tasks
 from blurb.leaderboard import intervals, ranking
 from blurb.results import from_store, predictions
 from blurb.statistics import bootstrap
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.results import played
 from tests.store import fakes
@@ -60,7 +60,7 @@ def test_the_interval_is_around_the_metric(
     assert found is not None
     assert found.scores.tolist() == pytest.approx(row.values(name), abs=1e-6)
     assert bootstrap.spread(found, name, 50).mean == pytest.approx(row.means()[name], abs=1e-6)
-    assert ranking.of_row(row).values[name] == pytest.approx(row.means()[name], abs=1e-6)
+    assert ranking.of_row(row).values[name].mean == pytest.approx(row.means()[name], abs=1e-6)
 
 
 def test_every_metric_is_that_of_a_task_or_a_task_file_may_choose_it() -> None:

@@ -7,9 +7,8 @@ import pytest
 from scipy import stats
 
 from blurb import metrics
-from blurb.statistics.bootstrap import averaged, difference_variance, resampled, shared, spread
+from blurb.statistics.bootstrap import averaged, difference_variance, paired_permutation_test, resampled, shared, spread
 from blurb.statistics.clusters import Clusters, generator
-from blurb.statistics.permutation import paired_permutation_test
 from blurb.statistics.welch import compare
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from blurb.statistics.welch import Comparison, compare, p_beyond, within
+from blurb.statistics.welch import WelchComparison, compare, p_beyond, within
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -46,5 +46,5 @@ def test_runs_at_the_margin_pass_in_five_per_cent_and_equal_ones_mostly() -> Non
 
 
 def test_without_variance_and_without_knowledge() -> None:
-    assert within(Comparison(None)) is p_beyond(Comparison(None), 1.0) is within(Comparison(0.3)) is None
-    assert (p_beyond(Comparison(1.5, 0.0), 1.0), p_beyond(Comparison(0.5, 0.0), 1.0)) == (0.0, 1.0)
+    assert within(WelchComparison(None)) is p_beyond(WelchComparison(None), 1.0) is within(WelchComparison(0.3)) is None
+    assert (p_beyond(WelchComparison(1.5, 0.0), 1.0), p_beyond(WelchComparison(0.5, 0.0), 1.0)) == (0.0, 1.0)

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from blurb import tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.data import TaskData
 from blurb.execution import worker
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
 from blurb.inputs import tokenized_split
 from blurb.store import rescore
-from blurb.store.planned_rows import PlannedRow
 from blurb.store.record import write_predictions
+from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store, write_json
 from blurb.store.trial import Configuration, Trial
 
@@ -55,7 +55,7 @@ def write(
 ) -> Path:
     """All files of a trial with these predictions and figures, as a worker writes them."""
     kind = "baseline" if planned.kind == "baseline" else "encoder"
-    source = Source(model, kind, "nowhere", planned.weights, planned.tokenizer)
+    source = ModelSource(model, kind, "nowhere", planned.weights, planned.tokenizer)
     job = Job(planned, source, configuration, DataSource(planned.task, Path("data")), store.root, "cpu")
     content = TaskData(tasks.get(planned.task), {}, planned.data, verdict)  # type: ignore[arg-type]
     seconds = calendar.timegm(time.strptime(started, "%Y-%m-%dT%H:%M:%SZ"))
@@ -100,11 +100,11 @@ class _Asked:
         return {self.metric: self.told, "accuracy_of_nothing": 0.0}  # what counts comes first, not in the alphabet
 
 
-def row(model: str, *trials: Trial, configuration: Configuration = CONFIGURATION) -> PlannedRow:
+def row(model: str, *trials: Trial, configuration: Configuration = CONFIGURATION) -> RowTrials:
     """A row of these trials."""
     found: dict[str, dict[int, str]] = {}
     for planned in trials:
         found.setdefault(planned.task, {})[planned.seed] = planned.hash
     families = {planned.task: planned.family for planned in trials}
     learner = trials[0].learner if trials else ""
-    return PlannedRow(model, "w" * 64, "t" * 64, 1, configuration, found, families, learner=learner)
+    return RowTrials(model, "w" * 64, "t" * 64, 1, configuration, found, families, learner=learner)

@@ -21,7 +21,7 @@ from blurb.execution.worker import execute
 from blurb.heads import heads
 from blurb.learners import building
 from blurb.messages.errors import DataError, SettingsError
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.planning.request import typed_settings
 from blurb.protocols import protocol, settings
 from blurb.store.record import read_predictions
@@ -51,7 +51,7 @@ def trial(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Tr
 
     def found(task: str = "gad", **typed: object) -> Trial:
         overrides = typed_settings(typed)
-        request = plan.Request(
+        request = trials.Request(
             sources=[source],
             tasks=[tasks.get(task)],
             protocol=protocol.load("smoke"),
@@ -61,7 +61,7 @@ def trial(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Tr
             device="cpu",
             overrides=overrides,
         )
-        return plan.job(request, source, tasks.get(task), 1).trial
+        return trials.job(request, source, tasks.get(task), 1).trial
 
     return found
 
@@ -174,7 +174,7 @@ def test_versions_of_a_formulation_share_no_features(
 
     def scores(home: str, store: str, learner: str = learner) -> list[object]:
         monkeypatch.setenv("BLURB_HOME", str(tmp_path / home))
-        request = plan.Request(
+        request = trials.Request(
             sources=[source],
             tasks=[tasks.get("hoc")],
             protocol=protocol.load(learner),
@@ -183,7 +183,7 @@ def test_versions_of_a_formulation_share_no_features(
             precision="fp32",
             device="cpu",
         )
-        (job,) = plan.prepare(request).final
+        (job,) = trials.prepare(request).final
         assert execute(job).status == "done"
         return list(read_predictions(job.path / "predictions.parquet")["scores"])
 
@@ -206,7 +206,7 @@ def test_a_formulation_without_units_is_named(
     """By the trial and by the estimate, which divided by their number."""
     formulation("def units(self, examples):\n    return []\n")
     source = building.resolve(str(checkpoint("bert_uncased")))
-    request = plan.Request(
+    request = trials.Request(
         sources=[source],
         tasks=[tasks.get("hoc")],
         protocol=protocol.load("smoke"),
@@ -215,7 +215,7 @@ def test_a_formulation_without_units_is_named(
         precision="fp32",
         device="cpu",
     )
-    planned = plan.prepare(request)
+    planned = trials.prepare(request)
     message = (
         r"units\(\) of .*theirs\.Mine returned nothing for hoc, train \(\d+ rows\); it must return at least one .*"
     )

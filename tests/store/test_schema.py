@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.messages.errors import StoreError
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store import schema
 from blurb.store.store import Store
 from tests.store.fakes import finish, row, trial

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from blurb import tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.corpora import demo
 from blurb.execution import row_edits, worker
 from blurb.execution.job import Job
@@ -25,9 +25,9 @@ from blurb.execution.job_queue import TrialProgress
 from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.messages.errors import TrainingError
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import Store
 from blurb.store.trial_checkpoints import TrialCheckpoints
@@ -47,18 +47,18 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def encoder(checkpoint: Callable[[str], Path]) -> Source:
+def encoder(checkpoint: Callable[[str], Path]) -> ModelSource:
     return building.resolve(str(checkpoint("bert_uncased")))
 
 
 @pytest.fixture
-def planned(suite: Path, encoder: Source, tmp_path: Path) -> Planned:
+def planned(suite: Path, encoder: ModelSource, tmp_path: Path) -> Planned:
     """A job of three epochs of four steps, which resumes."""
 
     def made(
-        store: str = "runs", task: str = "biosses", source: Source = encoder, resume: bool = True, **settings: Any
+        store: str = "runs", task: str = "biosses", source: ModelSource = encoder, resume: bool = True, **settings: Any
     ) -> Job:
-        request = plan.Request(
+        request = trials.Request(
             sources=[source],
             tasks=[tasks.get(task)],
             protocol=protocol.load("smoke"),
@@ -70,7 +70,7 @@ def planned(suite: Path, encoder: Source, tmp_path: Path) -> Planned:
             resume_trials=resume,
             overrides={"epochs": 3, "max_eval": 16, "lr": 1e-3, **settings},
         )
-        return plan.job(request, source, tasks.get(task), 1)
+        return trials.job(request, source, tasks.get(task), 1)
 
     return made
 

@@ -9,7 +9,7 @@ from blurb.cli import compare
 from blurb.messages.text import plural, probability, signed
 from blurb.regression import DatasetDecision, Outcome, table
 from blurb.results.comparison import ScoreComparison
-from blurb.statistics.welch import Comparison
+from blurb.statistics.welch import WelchComparison
 from blurb.terminal.output import console, show
 
 
@@ -38,7 +38,7 @@ def test_a_difference_of_nothing_has_no_sign() -> None:
         "-0.01",
         "+12.00",
     ]
-    line = ScoreComparison("gad", 80.0, 79.999, (3, 3), Comparison(-0.001))
+    line = ScoreComparison("gad", 80.0, 79.999, (3, 3), WelchComparison(-0.001))
     assert table.cells(DatasetDecision(line, Outcome.PASS))[3] == "0.00"
     assert compare._cells(line, 0.05, None)[3] == "0.00"
 
@@ -47,7 +47,7 @@ def test_one_of_a_thing_is_singular_and_p_has_three_digits() -> None:
     assert [plural(count, "trial") for count in (0, 1, 2_000)] == ["0 trials", "1 trial", "2,000 trials"]
     assert [probability(p) for p in (None, 0.0001, 0.79241)] == ["", "<0.001", "0.792"]
     finding = DatasetDecision(
-        ScoreComparison("gad", 1, 0, (3, 3), Comparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)]
+        ScoreComparison("gad", 1, 0, (3, 3), WelchComparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)]
     )
     assert table.flipped(finding).startswith("1 example worse by half a mistake a run or more, 0 better by as much")
 

@@ -20,16 +20,16 @@ from blurb.tasks import SPLITS, Split
 from blurb.terminal.output import Column, emit
 
 if TYPE_CHECKING:
-    from blurb.data.loading import Verification
+    from blurb.data.loading import DatasetVerification
 
 
-def _cell(split: Split, finding: Verification) -> str:
+def _cell(split: Split, finding: DatasetVerification) -> str:
     there, printed = finding.counts.get(split), finding.task.sizes.get(split)
     text = "-" if there is None else f"{there:,}"
     return text if printed in (None, there) else f"{text} ({printed:,})"
 
 
-def _verdict(finding: Verification) -> str:
+def _verdict(finding: DatasetVerification) -> str:
     if finding.errors:
         return "unreadable"
     if finding.verdict is None:
@@ -37,13 +37,13 @@ def _verdict(finding: Verification) -> str:
     return finding.verdict
 
 
-def _told(finding: Verification) -> str:
+def _told(finding: DatasetVerification) -> str:
     """The verdict, and which splits are missing if some are there."""
     some = finding.missing and finding.verdict is not None and not finding.errors
     return _verdict(finding) + (f", missing: {', '.join(finding.missing)}" if some else "")
 
 
-class Verified(TypedDict):
+class DatasetRecord(TypedDict):
     """Sizes and identity of a dataset in a data folder."""
 
     task: Annotated[str, "name of the task, as in `blurb tasks`", From("task.name")]
@@ -82,7 +82,7 @@ COLUMNS = (
 )
 
 
-@click_command("verify", prints=list[Verified])
+@click_command("verify", prints=list[DatasetRecord])
 def verify(
     *,
     given: Annotated[Path | None, Option(help="Data folder in BLURB's layout.", flag="--data")] = None,
@@ -105,7 +105,7 @@ def verify(
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
     findings = [examine(task, folder, trust=not full) for task in chosen]
-    if emit(form, Verified, findings, COLUMNS):
+    if emit(form, DatasetRecord, findings, COLUMNS):
         click.echo("In brackets: the number in Table 3 of the paper, where it differs.")
     for finding in findings:
         sizes = {split: finding.task.sizes.get(split) for split in finding.counts}

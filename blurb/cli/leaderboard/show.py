@@ -13,7 +13,8 @@ from blurb import tasks
 from blurb.cli._made import click_command
 from blurb.cli._options import RESULTS, TOGETHER
 from blurb.data.schema import leaks
-from blurb.leaderboard import kept_intervals, overview, ranking, sources
+from blurb.leaderboard import intervals, kept_intervals, overview, ranking, sources
+from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.messages.text import grouped
 from blurb.options import Option
@@ -22,22 +23,23 @@ from blurb.records import Count, From, Rule
 from blurb.records import columns as keys
 from blurb.results import groups
 from blurb.results.dataset_scores import DATASETS
+from blurb.results.row import Origin
 from blurb.results.score import SCORE, blurb_score
 from blurb.system.gc_control import freeze_gc, gc_disabled
 from blurb.tasks import TWELVE
 from blurb.terminal.output import Column, console, emit, say, show
 
 if TYPE_CHECKING:
-    from blurb.leaderboard.ranking import Ranked, RankedRow
+    from blurb.leaderboard.ranking import Ranked
     from blurb.leaderboard.sources import Board
-    from blurb.results.row_scores import RowScores
+    from blurb.results.row import Row
     from blurb.tasks import Split
 
 FEW = 4
 """Rows without any mean, of which the datasets are shown unasked: what fits 80 columns."""
 
 
-class Row(TypedDict):
+class RankedRowRecord(TypedDict):
     """A row of the store."""
 
     row: Annotated[str, "model and configuration, or source"]
@@ -53,7 +55,7 @@ class Row(TypedDict):
 SCORES = Rule(
     "patternProperties",
     {
-        f"^(?!({'|'.join(keys(Row))})$).+$": {
+        f"^(?!({'|'.join(keys(RankedRowRecord))})$).+$": {
             "type": ["number", "null"],
             "description": "NAME (score, blurb-12, a task type or a task) times 100; NAME_low and NAME_high are its "
             "95 % interval; null if unknown",
@@ -62,11 +64,11 @@ SCORES = Rule(
 )
 
 
-def _value(name: str, row: RowScores) -> float | None:
-    return ranking.of_row(row).values.get(name)
+def _value(name: str, row: Row) -> float | None:
+    return row.score if name == SCORE else row.type_means().get(name)
 
 
-class Published(TypedDict):
+class PublishedRecord(TypedDict):
     """A published row that comes with blurb."""
 
     row: Annotated[str, "model and source", From("name")]
@@ -95,7 +97,7 @@ PUBLISHED_COLUMNS = (
 )
 
 
-@click_command("show", prints=list[Annotated[Row, SCORES]])
+@click_command("show", prints=list[Annotated[RankedRowRecord, SCORES]])
 def command(
     *,
     output: Annotated[Path, OUTPUT] = Path("runs"),
@@ -139,7 +141,7 @@ def command(
     from blurb.results import published
 
     with gc_disabled():
-        rows = ranking.select(sources.read(output, results, board, together), model, protocol, head)
+        rows = ranking.select(sources.read(output, results, board), model, protocol, head)
         freeze_gc()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
@@ -148,7 +150,8 @@ def command(
     known = [*DATASETS, *own, *tasks.TYPES, SCORE, TWELVE]
     if column is not None and column not in known:
         raise UnknownName("column", column, known)
-    if lost := sorted({name for row in rows for name in row.unregistered}):
+    stored = (row for row in rows if row.origin is Origin.STORE)
+    if lost := sorted({name for row in stored for name, one in row.datasets.items() if one.runs and not one.type}):
         click.echo(
             f"{', '.join(lost)}: the task type is not registered here; install its plug-in. Until then the figures of "
             "the store are shown, and count in no mean.", err=True,
@@ -158,10 +161,12 @@ def command(
         return
     left_out = _leaks(rows, without, data)
     if no_intervals or left_out is not None:
-        entries = [ranking.of_row(row, not no_intervals, left_out) for row in rows]
+        values = [intervals.of_row(row, 0 if no_intervals else intervals.RESAMPLES, left_out) for row in rows]
     else:
         values = kept_intervals.of_rows(rows, output)
-        entries = [ranking.of_values(row, each) for row, each in zip(rows, values, strict=True)]
+    entries = [
+        RankedRow(row, each, sources.standing(row, board, together)) for row, each in zip(rows, values, strict=True)
+    ]
     if column is None:
         column = SCORE if any(SCORE in entry.values for entry in entries) else TWELVE
     if not no_published and left_out is None and suite == "blurb":
@@ -172,7 +177,7 @@ def command(
     shown = [*DATASETS, *own] if datasets else [SCORE, TWELVE, *tasks.TYPES]
     shown += [] if column in shown else [column]
     scores = [f"{name}{end}" for name in shown for end in ("", "_low", "_high")]
-    columns = (*keys(Row)[:-2], *scores, *keys(Row)[-2:])
+    columns = (*keys(RankedRowRecord)[:-2], *scores, *keys(RankedRowRecord)[-2:])
     show(columns, [_line(each, shown) for each in ranking.in_parts(entries, column)], form)
 
 
@@ -193,7 +198,7 @@ def _show_withdrawn(output: Path, results: Sequence[Path], board: Board | None, 
 def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None) -> None:
     out = console(width=120)
     ranks = overview.own_first(ranks, column)
-    own = [ranked.entry for ranked in ranks if not ranked.entry.published]
+    own = [ranked.entry for ranked in ranks if not ranked.entry.row.published]
     alone = [entry for entry in own if overview.without_means(entry)]
     shown = own if with_datasets or len(alone) == len(ranks) else alone if len(alone) <= FEW else []
     tables = overview.datasets(shown, out.width)
@@ -224,14 +229,15 @@ def _words(entry: RankedRow, column: str) -> str:
 def _line(ranked: Ranked, names: Sequence[str]) -> tuple[object, ...]:
     """A record of csv and json; None where there is no number."""
     entry = ranked.entry
-    scores = (
-        value for name in names for value in (entry.values.get(name), *entry.intervals.get(name, (None, None)))
-    )  # fmt: skip
+    row = entry.row
+    values = (entry.values.get(name) for name in names)
+    scores = (score for one in values for score in ((None,) * 3 if one is None else (one.mean, one.low, one.high)))
     ranks = (None, None) if ranked.place is None else ranked.place
-    return entry.name, ranked.part, *ranks, bool(entry.mark), entry.published, *scores, sorted(entry.runs), entry.note
+    apart = bool(entry.standing.mark)
+    return row.name, ranked.part, *ranks, apart, row.published, *scores, row.run_counts, entry.note
 
 
-def _leaks(rows: list[RowScores], without: str | None, folder: Path | None) -> dict[str, set[str]] | None:
+def _leaks(rows: list[Row], without: str | None, folder: Path | None) -> dict[str, set[str]] | None:
     """The test examples of each dataset, as the trials cut it, whose input occurs in its train set.
 
     None without the option.
@@ -267,7 +273,7 @@ def _leaks(rows: list[RowScores], without: str | None, folder: Path | None) -> d
 LEAKING: tuple[Split, ...] = ("train", "test")
 
 
-@click_command("published", prints=list[Published])
+@click_command("published", prints=list[PublishedRecord])
 def published_rows(
     *,
     ablations: Annotated[
@@ -284,7 +290,7 @@ def published_rows(
     from blurb.results import published
 
     chosen = published.ablations() if ablations else published.shipped()
-    emit(form, Published, chosen, PUBLISHED_COLUMNS)
+    emit(form, PublishedRecord, chosen, PUBLISHED_COLUMNS)
     if form == "table":
         for row in chosen:
             for remark in row.remarks:

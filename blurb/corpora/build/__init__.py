@@ -15,7 +15,7 @@ from pathlib import Path
 
 from blurb.corpora.releases import MissingRelease, Release
 from blurb.data import manifest
-from blurb.data.loading import Verification, examine
+from blurb.data.loading import DatasetVerification, examine
 from blurb.messages.errors import DataError
 from blurb.registry import load_object
 from blurb.system.files import beside
@@ -34,7 +34,7 @@ def builder(task: Task) -> Builder:
     return build
 
 
-def prepare(task: Task, raw: Path, out: Path) -> tuple[Verification, list[str]]:
+def prepare(task: Task, raw: Path, out: Path) -> tuple[DatasetVerification, list[str]]:
     """Builds and verifies the files of a task below `out`; returns the verification and notes for the user.
 
     Nothing below `out` changes before all splits were written and read back; the manifest is updated last. Other files

@@ -40,7 +40,7 @@ BEHIND = {
 
 
 @dataclass(frozen=True)
-class Corpus:
+class DemoCorpus:
     """A dataset: masks of its two entities, terminals of their names, cues by label, sizes of the splits."""
 
     name: str
@@ -54,10 +54,10 @@ class Corpus:
     overlap: str = ""
 
 
-CORPORA = [Corpus(**corpus) for corpus in WORDS["relation"]["corpora"]]
+CORPORA = [DemoCorpus(**corpus) for corpus in WORDS["relation"]["corpora"]]
 
 
-class Sentence(NamedTuple):
+class SentenceFrame(NamedTuple):
     """A frame with slots ({0}, {1}, ...) and its rows: fillers of the slots (masks, terminals of names) and label."""
 
     frame: str
@@ -72,7 +72,7 @@ class Sentence(NamedTuple):
         return [int(slot) for slot in re.findall(r"{(\d)}", self.frame)]
 
 
-def sentence(rng: random.Random, corpus: Corpus, overlap: bool) -> Sentence:
+def sentence(rng: random.Random, corpus: DemoCorpus, overlap: bool) -> SentenceFrame:
     """A sentence with one row, or with one for each of two candidates."""
     labels = [*corpus.cues, corpus.negative]
     label = corpus.negative if rng.random() < corpus.negatives else rng.choice(list(corpus.cues))
@@ -87,10 +87,10 @@ def sentence(rng: random.Random, corpus: Corpus, overlap: bool) -> Sentence:
         pairs = [((head, tail, name), label), ((name, tail, head), corpus.negative)]
     elif overlap and corpus.overlap:
         pairs = [((corpus.overlap, other), corpus.negative)]
-    return Sentence(frame, [(slots, flip(rng, label, labels, NOISE)) for slots, label in pairs])
+    return SentenceFrame(frame, [(slots, flip(rng, label, labels, NOISE)) for slots, label in pairs])
 
 
-def identify(corpus: Corpus, document: int, place: int, text: str) -> str:
+def identify(corpus: DemoCorpus, document: int, place: int, text: str) -> str:
     """The id of a row in the dataset's own format; ChemProt's names the earlier entity first. GAD has no such ids."""
     if corpus.name == "chemprot":
         chemical_first = text.find("@CHEM") < text.find("@GENE$") or "@GENE$" not in text
@@ -98,7 +98,7 @@ def identify(corpus: Corpus, document: int, place: int, text: str) -> str:
     return f"DDI-Demo.d{document % 100000}.s0.p{place}"
 
 
-def examples(seed: int, words: Lexicon, corpus: Corpus, part: int, seen: set[str]) -> list[tuple[Example, Example]]:
+def examples(seed: int, words: Lexicon, corpus: DemoCorpus, part: int, seen: set[str]) -> list[tuple[Example, Example]]:
     """The rows of a split, masked and unmasked; `seen` are the masked texts so far, which are not repeated."""
     split, size = SPLITS[part], corpus.sizes[part]
     rng, own = stream(seed, corpus.name, split), stream(seed, corpus.name, split, "originals")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, TypedDict
 
+from blurb import __version__
 from blurb.extensions.board import ledger
-from blurb.extensions.board.ledger import BEFORE, FOLDER, MOST_SIGNALS, MOST_TEXT, Entry, Event, append
+from blurb.extensions.board.ledger import BEFORE, FOLDER, MOST_SIGNALS, MOST_TEXT, Event, LedgerEntry, append
 from blurb.extensions.board.listing import sentence
 from blurb.extensions.board.reproduction import Reproduction
-from blurb.extensions.board.verification import Level, Verification, beside_others, verify_row
+from blurb.extensions.board.verification import Level, RowVerification, beside_others, verify_row
 from blurb.messages.errors import DataError, SettingsError, UnknownName
+from blurb.results.row import DEMO
 from blurb.row_files.reading import ROWS, manifest_of, read, rows_on
 from blurb.system.files import ordinary, write_whole
 
@@ -82,7 +86,9 @@ def verify_board(
     problems += [
         f"{row['row']}: was {row['recorded']} when it was verified, and is only claimed now"
         for row in rows
-        if _only_claimed(row) and row["recorded"] in (Level.RECOMPUTED, Level.REPRODUCED)
+        if row["level"] is Level.CLAIMED
+        and not row["unseen"]
+        and row["recorded"] in (Level.RECOMPUTED, Level.REPRODUCED)
     ]
     problems += [
         f"{name}: not reproduced by {rerun.row.folder.name}: {'; '.join(objections)}"
@@ -90,10 +96,6 @@ def verify_board(
         if (objections := Reproduction(by_name[name], rerun, data=data).content["objections"])
     ]
     return VerifiedBoard(rows=rows, new=[f"{entry.row}: {sentence(entry)}" for entry in new], problems=problems)
-
-
-def _only_claimed(row: BoardRow) -> bool:
-    return row["level"] is Level.CLAIMED and not row["unseen"]
 
 
 def fails(verified: VerifiedBoard) -> bool:
@@ -105,12 +107,14 @@ def fails(verified: VerifiedBoard) -> bool:
     return bool(verified["problems"]) or not all(row["recorded"] for row in claimed)
 
 
-def _recorded(board: Path) -> dict[str, Entry]:
+def _recorded(board: Path) -> dict[str, LedgerEntry]:
     """The last entry of each row: one that gives a row other files leaves it without a level."""
     return {entry.row: entry for entry in ledger.read(board / ledger.FILE)}
 
 
-def _level(row: Verification, recorded: Mapping[str, Entry], reruns: Mapping[str, Verification], data: Path) -> Level:
+def _level(
+    row: RowVerification, recorded: Mapping[str, LedgerEntry], reruns: Mapping[str, RowVerification], data: Path
+) -> Level:
     """As somebody recorded it who knew that two parties were two, or as a rerun says that is named now.
 
     Rows of two names are no proof of two parties: a copy with a few answers changed has another name, too.
@@ -168,7 +172,7 @@ def _add(board: Path, row: Path, place: Path, by: str, date: str) -> None:
         if manifest_of(aside) != manifest:
             raise DataError("changed while it was read.", row)
         if recorded is None:
-            append(board, Entry(date, Event.ADDED, name, by, manifest))
+            append(board, LedgerEntry(date, Event.ADDED, name, by, manifest))
         aside.rename(place)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
@@ -185,7 +189,7 @@ def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
         if not FOLDER.fullmatch(name) or not (place.is_dir() or is_recorded):
             raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
         if is_recorded:
-            append(board, Entry(date, Event.WITHDRAWN, name, by, reason=reason))
+            append(board, LedgerEntry(date, Event.WITHDRAWN, name, by, reason=reason))
         for there in (place, *(place.with_name(f".{name}{end}") for end in ("", BEFORE))):  # what a kill left, too
             if there.is_dir():
                 shutil.rmtree(there)
@@ -212,6 +216,63 @@ def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> tuple[in
             signals = tuple(" ".join(signal.split())[:MOST_TEXT] for signal in row["signals"][:MOST_SIGNALS])
             better = row["unseen"] and before.level
             if not better and (before.level, before.signals) != (row["level"], signals):
-                append(board, Entry(date, Event.VERIFIED, name, by, manifest, level=row["level"], signals=signals))
+                append(
+                    board, LedgerEntry(date, Event.VERIFIED, name, by, manifest, level=row["level"], signals=signals)
+                )
                 count += 1
         return count, changed
+
+
+WORKFLOWS = Path(".github") / "workflows"
+TITLE = re.compile(r"[\w .,:()+-]{1,100}")
+"""What a board may be called: it stands in YAML and in shell lines."""
+REQUIREMENT = re.compile(r"[\w.,:/@=<>~!+-]{1,300}")
+"""What pip may be asked for, with a version or an address."""
+
+
+def found(folder: Path, title: str, suite: str = "blurb", requirement: str = "") -> list[Path]:
+    """Writes the files of a board; returns their paths.
+
+    :param folder: new, or empty but for hidden files, such as those of a repository
+    :param requirement: what its workflows install; by default this version of blurb
+    :raises SettingsError: if the folder has files, or a text is none that workflows can have
+    """
+    requirement = requirement or f"blurb-bench=={__version__}"
+    if not TITLE.fullmatch(title) or not REQUIREMENT.fullmatch(requirement):
+        raise SettingsError("the title and the requirement must be plain words without quotes, $ or line breaks.")
+    if folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):
+        raise SettingsError("the folder is not empty", where=folder, fix="give a new one.")
+    if (folder / WORKFLOWS).exists():
+        raise SettingsError("there are workflows already", where=folder / WORKFLOWS, fix="give a new folder.")
+    demo = suite == DEMO
+    values = {
+        "@DATA@\n": "" if demo else _template("data.yml"),
+        "@VERSION@": __version__,
+        "@BLURB@": requirement,
+        "@TITLE@": title,
+    }
+    contents = {
+        folder / "README.md": _filled("README.md", {**values, "@SUITE@": "--suite demo" if demo else "--data DATA"}),
+        folder / WORKFLOWS / "verify.yml": _filled(
+            "verify.yml", {**values, "@SUITE@": "--suite demo" if demo else "--data data"}
+        ),
+        folder / WORKFLOWS / "publish.yml": _filled("publish.yml", values),
+        folder / ".gitattributes": "* -text\n",  # line endings are part of the hashes
+        folder / ROWS / ledger.KEEP: "",
+        folder / ledger.FILE: "",
+    }
+    for path, content in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return list(contents)
+
+
+def _template(name: str) -> str:
+    return (files("blurb.extensions.board") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _filled(name: str, values: dict[str, str]) -> str:
+    text = _template(name)
+    for place, value in values.items():
+        text = text.replace(place, value)
+    return text

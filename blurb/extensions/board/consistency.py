@@ -12,8 +12,8 @@ from blurb.messages.errors import BlurbError
 from blurb.messages.text import plural
 from blurb.protocols import protocol
 from blurb.protocols.protocol import Protocol
-from blurb.row_files.reading import Row, of_run
-from blurb.row_files.writing import RowFile, RunFile
+from blurb.row_files.reading import RowFiles, of_run
+from blurb.row_files.writing import RowRecord, RunRecord
 from blurb.scoring.scores import fingerprint
 from blurb.store.trial import Configuration, Trial
 from blurb.tasks import SCORED
@@ -25,10 +25,10 @@ MANY = 100
 WHOLE = "the row"
 
 
-def signals(row: Row) -> Iterator[Signal]:
+def signals(row: RowFiles) -> Iterator[Signal]:
     """Everything in the description of a row that does not fit."""
     about = row.about
-    by_dataset: dict[str, list[RunFile]] = {}
+    by_dataset: dict[str, list[RunRecord]] = {}
     for run in about["runs"]:
         by_dataset.setdefault(run["task"], []).append(run)
     yield from _of_trials(row)
@@ -38,7 +38,7 @@ def signals(row: Row) -> Iterator[Signal]:
         yield from _of_dataset(about, task, by_dataset.get(task, []))
 
 
-def _perfect(row: Row) -> Iterator[Signal]:
+def _perfect(row: RowFiles) -> Iterator[Signal]:
     """Runs that answer everything right on test and not on dev, which no learner does by itself."""
     for run in row.about["runs"]:
         metric = run["metric"]
@@ -50,7 +50,7 @@ def _perfect(row: Row) -> Iterator[Signal]:
                 yield Signal(SignalKind.GAP, f"{run['task']}, seed {run['seed']}", what)
 
 
-def kinds_of(about: RowFile) -> list[learners.LearnerKind]:
+def kinds_of(about: RowRecord) -> list[learners.LearnerKind]:
     """The kinds of learners that may have made a row; none if it is not installed here."""
     if learners.is_named(about["weights"]):
         with suppress(BlurbError):
@@ -59,7 +59,7 @@ def kinds_of(about: RowFile) -> list[learners.LearnerKind]:
     return [kind for kind in learners.kinds.usable().values() if kind.rows.name == about["learner"]]
 
 
-def _of_trials(row: Row) -> Iterator[Signal]:
+def _of_trials(row: RowFiles) -> Iterator[Signal]:
     """The hashes of trials that do not follow from the rest of the row."""
     about, kinds = row.about, kinds_of(row.about)
     runs = about["runs"]
@@ -85,7 +85,7 @@ def _of_trials(row: Row) -> Iterator[Signal]:
         yield Signal(SignalKind.TRIAL, WHOLE, f"the recipe '{about['recipe']}' is no number, so no trial has it")
 
 
-def _hashes(row: Row, run: RunFile, kinds: Sequence[learners.LearnerKind]) -> list[str]:
+def _hashes(row: RowFiles, run: RunRecord, kinds: Sequence[learners.LearnerKind]) -> list[str]:
     """The hash that the trial of a run has by what the row says of it, for each kind of learner."""
     about = row.about
     if not about["recipe"].isascii() or not about["recipe"].isdecimal():
@@ -108,14 +108,14 @@ def _hashes(row: Row, run: RunFile, kinds: Sequence[learners.LearnerKind]) -> li
     ]
 
 
-def _predictions(row: Row, run: RunFile) -> str:
+def _predictions(row: RowFiles, run: RunRecord) -> str:
     """The hash of the predictions of another tool."""
     cells = [(split, *pair) for split in SCORED for pair in of_run(row, run, split)]
     names = ("split", "id", "prediction")
     return fingerprint({name: [cell[place] for cell in cells] for place, name in enumerate(names)})
 
 
-def _of_protocol(about: RowFile) -> Iterator[Signal]:
+def _of_protocol(about: RowRecord) -> Iterator[Signal]:
     """A protocol whose hash is not that of its name, and settings that it does not have."""
     named = Configuration(about["protocol"], about["protocol_hash"], {}, "", "")
     shipped = _shipped(about["protocol"])
@@ -143,7 +143,7 @@ def _shipped(name: str) -> Protocol | None:
     return there if there.name == name else None
 
 
-def _of_settings(about: RowFile, run: RunFile, shipped: Protocol) -> Iterator[Signal]:
+def _of_settings(about: RowRecord, run: RunRecord, shipped: Protocol) -> Iterator[Signal]:
     """Settings of a run that its protocol and its overrides do not give."""
     try:
         expected = _expected(about, run, shipped)
@@ -157,7 +157,7 @@ def _of_settings(about: RowFile, run: RunFile, shipped: Protocol) -> Iterator[Si
             yield Signal(SignalKind.PROTOCOL, run["task"], told)
 
 
-def _expected(about: RowFile, run: RunFile, shipped: Protocol) -> Mapping[str, Sequence[Any]]:
+def _expected(about: RowRecord, run: RunRecord, shipped: Protocol) -> Mapping[str, Sequence[Any]]:
     """Setting -> the values that it may have, as the size of the encoder and a search decide; empty if not known."""
     task, kinds = tasks.get(run["task"]), kinds_of(about)
     if not kinds:
@@ -178,7 +178,7 @@ def _equal(name: str, value: Any, given: Any) -> bool:
     return bool(value == given)
 
 
-def _of_dataset(about: RowFile, task: str, runs: Sequence[RunFile]) -> Iterator[Signal]:
+def _of_dataset(about: RowRecord, task: str, runs: Sequence[RunRecord]) -> Iterator[Signal]:
     """Seeds that are missing or were not planned, runs that were not made alike, and missing answers on dev."""
     planned, seeds = set(about["planned"].get(task, ())), {run["seed"] for run in runs}
     if planned - seeds:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blurb.messages.errors import DataError
-from blurb.row_files.reading import Row, of_run
+from blurb.row_files.reading import RowFiles, of_run
 from blurb.row_files.scores import examples_of
-from blurb.row_files.writing import RunFile
+from blurb.row_files.writing import RunRecord
 
 FEW = 100
 """Examples below which two runs may well give the same labels; numbers are never the same by chance."""
@@ -65,7 +65,7 @@ def plain(answer: Any) -> str:
 
 
 @cache
-def _answers(row: Row, task: str, seed: int, data: Path | None) -> RunAnswers:
+def _answers(row: RowFiles, task: str, seed: int, data: Path | None) -> RunAnswers:
     run = next(run for run in row.about["runs"] if (run["task"], run["seed"]) == (task, seed))
     right: set[str] = set()
     if data is not None:
@@ -103,7 +103,7 @@ def alike(first: RunAnswers, other: RunAnswers) -> float:
     return float(same.mean()) if near and same[telling].mean() > SHARED else 0.0
 
 
-def of_seeds(row: Row, runs: Sequence[RunFile], data: Path | None) -> list[tuple[int, int, float]]:
+def of_seeds(row: RowFiles, runs: Sequence[RunRecord], data: Path | None) -> list[tuple[int, int, float]]:
     """The pairs of seeds of a dataset that are hardly two runs, with the share of equal answers."""
     answers = [_answers(row, run["task"], run["seed"], data) for run in runs]
     return [
@@ -114,7 +114,7 @@ def of_seeds(row: Row, runs: Sequence[RunFile], data: Path | None) -> list[tuple
     ]
 
 
-def of_rows(row: Row, other: Row, task: str, data: Path | None = None) -> float:
+def of_rows(row: RowFiles, other: RowFiles, task: str, data: Path | None = None) -> float:
     """The largest share of equal answers of a run of each row, if they are hardly two runs; else 0.
 
     :param data: a data folder, by which runs are told from copies that agree on what is right

@@ -49,7 +49,7 @@ WANTED: Mapping[Event, Sequence[str]] = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """An event of a row.
 
     :param date: year-month-day
@@ -104,12 +104,12 @@ def check(board: Path) -> None:
         raise SettingsError(f"is no board, as it has no {FILE}", where=board, fix=fix)
 
 
-def read(path: Path) -> list[Entry]:
+def read(path: Path) -> list[LedgerEntry]:
     """The entries of a ledger; none if there is no file, as on a new board.
 
     :raises DataError: (file, line) if a line is no entry, or is earlier than the one before
     """
-    entries: list[Entry] = []
+    entries: list[LedgerEntry] = []
     if path.is_symlink() or (path.exists() and path.stat().st_size > MOST_BYTES):
         raise DataError("is a link, or larger than a ledger can be.", path)
     lines = read_bytes(path).decode(errors="replace").splitlines() if path.exists() else []
@@ -121,7 +121,7 @@ def read(path: Path) -> list[Entry]:
     return entries
 
 
-def _entry(line: str, path: Path, number: int) -> Entry:
+def _entry(line: str, path: Path, number: int) -> LedgerEntry:
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -148,10 +148,10 @@ def _entry(line: str, path: Path, number: int) -> Entry:
         raise DataError("has a text that is too long or has control characters, or too many signals.", path, number)
     if not all(-100 <= content.get(name, 0) <= 100 for name in ("old", "new")):
         raise DataError("old and new must be scores.", path, number)
-    return Entry(**{**content, "event": event, "signals": signals})
+    return LedgerEntry(**{**content, "event": event, "signals": signals})
 
 
-def append(board: Path, entry: Entry) -> None:
+def append(board: Path, entry: LedgerEntry) -> None:
     """Adds an entry at the end of a board's ledger; DataError if the ledger cannot be read or is later, or for a text
     that would make it unreadable."""
     path = board / FILE

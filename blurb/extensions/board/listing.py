@@ -12,14 +12,14 @@ from functools import cached_property
 from pathlib import Path
 
 from blurb.extensions.board import ledger
-from blurb.extensions.board.ledger import Entry, Event
+from blurb.extensions.board.ledger import Event, LedgerEntry
 from blurb.extensions.board.verification import Level
 from blurb.extensions.reports.html.provenance import public
 from blurb.messages.text import plural
-from blurb.results.row_scores import RowScores, labelled
+from blurb.results.row import Row, labelled
 from blurb.row_files.reading import rows_on
 from blurb.row_files.scores import scores
-from blurb.row_files.writing import RowFile
+from blurb.row_files.writing import RowRecord
 
 
 def facts(listing: BoardListing) -> Iterator[tuple[str, str]]:
@@ -71,13 +71,13 @@ class BoardListing:
     :param history: its entries in the ledger, earliest first
     """
 
-    scores: RowScores
-    about: RowFile
+    scores: Row
+    about: RowRecord
     manifest: str
-    history: Sequence[Entry]
+    history: Sequence[LedgerEntry]
 
     @property
-    def verified(self) -> Entry | None:
+    def verified(self) -> LedgerEntry | None:
         """Its last verification, if it was of these files, since they were put on the board."""
         last = self.history[-1] if self.history else None
         return last if last is not None and (last.event, last.manifest) == (Event.VERIFIED, self.manifest) else None
@@ -129,9 +129,13 @@ class BoardFolder:
         """Its rows with their history; errors as of `read`."""
         return read(self.folder)
 
-    def rows(self) -> list[RowScores]:
+    def rows(self) -> list[Row]:
         """Its rows; errors as of `read`."""
         return [each.scores for each in self.listings]
+
+    def is_claimed(self, row: Row) -> bool:
+        """Whether nobody recomputed the figures of one of its rows."""
+        return any(each.scores.key == row.key and each.level is Level.CLAIMED for each in self.listings)
 
     def withdrawn(self) -> list[str]:
         """The rows that were taken from it, a sentence each."""
@@ -151,13 +155,8 @@ def read(board: Path) -> list[BoardListing]:
         BoardListing(scores(row), row.about, row.manifest, [e for e in entries if e.row == row.folder.name])
         for row in there
     ]
-    named = labelled([_with_standing(each) for each in listings])
+    named = labelled([replace(each.scores, remarks=(standing(each),)) for each in listings])
     return [replace(each, scores=row) for each, row in zip(listings, named, strict=True)]
-
-
-def _with_standing(listing: BoardListing) -> RowScores:
-    claimed = listing.level is Level.CLAIMED
-    return replace(listing.scores, claimed=claimed, remarks=(standing(listing),))
 
 
 def standing(listing: BoardListing) -> str:
@@ -175,12 +174,12 @@ def standing(listing: BoardListing) -> str:
     return f"{text}; measured by {about['measured_by']}{party}" if about["measured_by"] else text
 
 
-def withdrawn(board: Path) -> list[Entry]:
+def withdrawn(board: Path) -> list[LedgerEntry]:
     """The entries of the rows that were withdrawn, earliest first, also of those that were added again."""
     return [entry for entry in ledger.read(board / ledger.FILE) if entry.event is Event.WITHDRAWN]
 
 
-def sentence(entry: Entry) -> str:
+def sentence(entry: LedgerEntry) -> str:
     """What happened to a row, when, and who did it."""
     what = {
         Event.ADDED: "added",

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
-from blurb import learners
+from blurb import formulations, learners, tasks
+from blurb.data.schema import leaks
 from blurb.extensions.board import copies
 from blurb.extensions.board.signals import Signal, SignalKind
-from blurb.row_files.reading import Row
+from blurb.messages.errors import DataError
+from blurb.row_files.reading import RowFiles
+from blurb.row_files.scores import figures_of
+from blurb.scoring import gold
 from blurb.statistics.welch import t_critical
 
 RATE = 0.01
@@ -47,23 +54,20 @@ class Beside:
     :param leaked: of a row: what the test examples whose input occurs in train add to its score, times 100
     """
 
-    row: Row
-    others: Sequence[Row]
+    row: RowFiles
+    others: Sequence[RowFiles]
     rate: float = RATE
     data: Path | None = None
-    leaked: Callable[[Row], Measured] = field(default=lambda row: {})
+    leaked: Callable[[RowFiles], Measured] = field(default=lambda row: {})
 
     def signals(self) -> list[Signal]:
         """Everything odd, by dataset."""
-        measures = {kind: self._beside(measure) for kind, measure in self._measures().items()}
+        measures = {SignalKind.GAP: self._beside(_gap), SignalKind.LEAKED: self._beside(self.leaked)}
         share = self.rate / max(1, sum(map(len, measures.values())) + len(self._pooled()))
         excessive = (signal for kind, pairs in measures.items() for signal in _excessive(kind, pairs, share))
         return [*excessive, *self._of_pooled(share), *self._of_answers()]
 
-    def _measures(self) -> Mapping[SignalKind, Callable[[Row], Measured]]:
-        return {SignalKind.GAP: _gap, SignalKind.LEAKED: self.leaked}
-
-    def _beside(self, measure: Callable[[Row], Measured]) -> Mapping[str, tuple[float, list[float]]]:
+    def _beside(self, measure: Callable[[RowFiles], Measured]) -> Mapping[str, tuple[float, list[float]]]:
         """Dataset -> a figure of the row, and of each other row on the same data; with enough of these."""
         if len(self.others) < ENOUGH:
             return {}
@@ -103,7 +107,7 @@ class Beside:
                 if share := 0.0 if self._is_again(other) else copies.of_rows(self.row, other, task, self.data):
                     yield Signal(SignalKind.COPIED, task, f"{copies.shown(share)} as {other.about['model']}")
 
-    def _is_again(self, other: Row) -> bool:
+    def _is_again(self, other: RowFiles) -> bool:
         """Whether another row is of the same model, by a kind of learner whose seed changes nothing."""
         alike = all(dict(self.row.about)[name] == dict(other.about)[name] for name in MODEL)
         return alike and not self.row.varies
@@ -119,7 +123,7 @@ def _excessive(kind: SignalKind, pairs: Mapping[str, tuple[float, list[float]]],
             yield Signal(kind, task, f"{FIGURES[kind]} {figure:+.2f}; of {usual}")
 
 
-def _gap(row: Row) -> Measured:
+def _gap(row: RowFiles) -> Measured:
     """Mean of test minus dev over the runs that have both, times 100."""
     gaps: dict[tuple[str, str], list[float]] = {}
     for run in row.about["runs"]:
@@ -129,10 +133,35 @@ def _gap(row: Row) -> Measured:
     return {key: fmean(values) for key, values in gaps.items()}
 
 
-def _scores(row: Row) -> dict[tuple[str, str], list[float]]:
+def _scores(row: RowFiles) -> dict[tuple[str, str], list[float]]:
     """(dataset, data hash) -> scores on test, times 100."""
     scores: dict[tuple[str, str], list[float]] = {}
     for run in row.about["runs"]:
         if run["test"]:
             scores.setdefault((run["task"], run["data"]), []).append(100 * run["test"][run["metric"]])
     return scores
+
+
+@cache
+def added(row: RowFiles, data: Path) -> Mapping[tuple[str, str], float]:
+    """(dataset, data hash) -> mean over runs of the score minus the score without these examples, times 100.
+
+    Datasets without such examples are left out, and so are those that cannot be scored.
+    """
+    points: dict[tuple[str, str], list[float]] = {}
+    for run in row.about["runs"]:
+        with suppress(DataError):
+            formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
+            ids = _leaked(run["task"], tuple(sorted(formulation.options.items())), data)
+            if ids and run["test"]:
+                metric = run["metric"]
+                scores = [figures_of(row, run, "test", data, without)[metric] for without in ((), ids)]
+                points.setdefault((run["task"], run["data"]), []).append(100 * (scores[0] - scores[1]))
+    return {key: fmean(values) for key, values in points.items()}
+
+
+@cache
+def _leaked(task: str, options: tuple[tuple[str, Any], ...], data: Path) -> frozenset[str]:
+    """The ids of these examples, as a formulation with these options cuts them."""
+    formulation = formulations.bind(tasks.get(task), dict(options))
+    return frozenset(leaks({split: gold.units(formulation, data, split) for split in ("train", "test")}))

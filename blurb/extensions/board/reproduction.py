@@ -11,11 +11,11 @@ from typing import Annotated, NotRequired, TypedDict, cast
 
 from blurb import learners
 from blurb.extensions.board import copies
-from blurb.extensions.board.verification import Level, Verification, Verified
+from blurb.extensions.board.verification import Level, RowVerification, VerificationRecord
 from blurb.messages.text import plural
 from blurb.results.score import shares_of
 from blurb.statistics.holm import holm
-from blurb.statistics.welch import LEVEL, Comparison, combined, compare, p_beyond, within
+from blurb.statistics.welch import LEVEL, WelchComparison, combined, compare, p_beyond, within
 
 MARGIN = 1.0
 """Points of the score: less than what separates neighbours of the published table (docs/extensions/board.md)."""
@@ -41,7 +41,7 @@ class Reproduced(TypedDict):
     objections: Annotated[list[str], "why the row is not reproduced; empty if it is"]
 
 
-class VerifiedRow(Verified):
+class VerifiedRow(VerificationRecord):
     """What `blurb leaderboard verify` found of a row and its rerun."""
 
     rerun: NotRequired[Annotated[Reproduced, "what the rerun says of it"]]
@@ -54,8 +54,8 @@ class Reproduction:
     :param data: the verifier's data folder
     """
 
-    row: Verification
-    rerun: Verification
+    row: RowVerification
+    rerun: RowVerification
     margin: float = MARGIN
     data: Path | None = None
 
@@ -81,10 +81,10 @@ class Reproduction:
             objections=[*self._of_recipe(), *self._of_runs(), *self._of_scores(parts, mean)],
         )
 
-    def _compared(self, mine: Sequence[float], others: Sequence[float]) -> Comparison:
+    def _compared(self, mine: Sequence[float], others: Sequence[float]) -> WelchComparison:
         if self.row.row.varies:
             return compare(mine, others)
-        return Comparison(fmean(mine) - fmean(others), 0.0)
+        return WelchComparison(fmean(mine) - fmean(others), 0.0)
 
     def _scores(self) -> dict[str, tuple[list[float], list[float]]]:
         """Recomputed scores of the runs on test, of the row and of the rerun, of the datasets that both have."""
@@ -125,7 +125,7 @@ class Reproduction:
                 "the same seeds in the same environment. Run it with other seeds"
             )
 
-    def _of_scores(self, parts: Mapping[str, Comparison], mean: Comparison) -> Iterator[str]:
+    def _of_scores(self, parts: Mapping[str, WelchComparison], mean: WelchComparison) -> Iterator[str]:
         reached = within(mean)
         if not parts:
             yield "no dataset in common"
@@ -138,7 +138,7 @@ class Reproduction:
                 yield f"{task} differs by {parts[task].difference:+.2f}, beyond the margin (p = {p:.3f})"
 
 
-def _by_dataset(side: Verification) -> dict[str, list[float]]:
+def _by_dataset(side: RowVerification) -> dict[str, list[float]]:
     """The recomputed scores on test by dataset, one a run."""
     scores: dict[str, list[float]] = {}
     for figure in side.figures:
@@ -158,7 +158,7 @@ def sentences(rerun: Reproduced) -> Iterator[str]:
         yield f"Not reproduced: {objection}."
 
 
-def printed(row: Verification, again: Reproduction | None) -> VerifiedRow:
+def printed(row: RowVerification, again: Reproduction | None) -> VerifiedRow:
     """A row, and what its rerun says of it, as they are printed."""
     content = cast(VerifiedRow, row.content)
     return content if again is None else {**content, "level": again.level, "rerun": again.content}

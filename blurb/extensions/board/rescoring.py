@@ -9,18 +9,18 @@ from pathlib import Path
 
 from blurb import __version__, metrics, tasks
 from blurb.extensions.board import ledger
-from blurb.extensions.board.ledger import BEFORE, FOLDER, Entry, Event, append
+from blurb.extensions.board.ledger import BEFORE, FOLDER, Event, LedgerEntry, append
 from blurb.messages.errors import DataError, SettingsError
 from blurb.results.score import shares_of
-from blurb.row_files.reading import ROWS, Row, manifest_of, read
+from blurb.row_files.reading import ROWS, RowFiles, manifest_of, read
 from blurb.row_files.scores import figures_of, scores
-from blurb.row_files.writing import ABOUT, MANIFEST, RowFile, RunFile, description, manifest
+from blurb.row_files.writing import ABOUT, MANIFEST, RowRecord, RunRecord, description, manifest
 from blurb.scoring import gold
 from blurb.system.files import read_json
 from blurb.tasks import SCORED
 
 
-def rescore(board: Path, name: str, data: Path, by: str, date: str) -> Entry:
+def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEntry:
     """Computes the figures of a row anew from its predictions; the ledger keeps the score before and after.
 
     :param name: of its folder
@@ -34,7 +34,7 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> Entry:
         return _rescored(board, board / ROWS / name, data, by, date)
 
 
-def _rescored(board: Path, place: Path, data: Path, by: str, date: str) -> Entry:
+def _rescored(board: Path, place: Path, data: Path, by: str, date: str) -> LedgerEntry:
     name, before = place.name, place.with_name(f".{place.name}{BEFORE}")
     if before.is_dir() and not place.exists():  # a kill between the two renames
         os.rename(before, place)
@@ -45,14 +45,16 @@ def _rescored(board: Path, place: Path, data: Path, by: str, date: str) -> Entry
     entries = [entry for entry in ledger.read(board / ledger.FILE) if entry.row == name]
     if all(run["metrics_version"] == metrics.VERSION for run in row.about["runs"]):
         raise SettingsError(f"version {metrics.VERSION} of the metrics, which this blurb has, scored it.", where=place)
-    about = RowFile(**{**row.about, "blurb": __version__, "runs": [_run(row, run, data) for run in row.about["runs"]]})
+    about = RowRecord(
+        **{**row.about, "blurb": __version__, "runs": [_run(row, run, data) for run in row.about["runs"]]}
+    )
     aside = _aside(place, about)
     manifest = manifest_of(aside)
     if entries and entries[-1].event is Event.RESCORED and entries[-1].manifest == manifest:
         entry = entries[-1]  # a kill before the renames
     elif entries and entries[-1].manifest == manifest_of(place):
-        entry = Entry(
-            date, Event.RESCORED, name, by, manifest, old=_mean(row), new=_mean(Row(place, about, row.predictions))
+        entry = LedgerEntry(
+            date, Event.RESCORED, name, by, manifest, old=_mean(row), new=_mean(RowFiles(place, about, row.predictions))
         )
         append(board, entry)
     else:
@@ -64,14 +66,14 @@ def _rescored(board: Path, place: Path, data: Path, by: str, date: str) -> Entry
     return entry
 
 
-def _run(row: Row, run: RunFile, data: Path) -> RunFile:
+def _run(row: RowFiles, run: RunRecord, data: Path) -> RunRecord:
     if gold.facts(tasks.get(run["task"]), data).hash != run["data"]:
         raise DataError(f"{run['task']} is not the data of the row.", data)
     dev, test = (figures_of(row, run, split, data) if run[split] else {} for split in SCORED)
-    return RunFile(**{**run, "dev": dev, "test": test, "metrics_version": metrics.VERSION})
+    return RunRecord(**{**run, "dev": dev, "test": test, "metrics_version": metrics.VERSION})
 
 
-def _aside(place: Path, about: RowFile) -> Path:
+def _aside(place: Path, about: RowRecord) -> Path:
     """A copy of the row with another description, beside it."""
     aside = place.with_name(f".{place.name}")
     shutil.rmtree(aside, ignore_errors=True)
@@ -83,7 +85,7 @@ def _aside(place: Path, about: RowFile) -> Path:
     return aside
 
 
-def _mean(row: Row) -> float:
+def _mean(row: RowFiles) -> float:
     """The mean of its datasets, weighted as in the score, which it is if there are all thirteen."""
     means = scores(row).means()
     return sum(share * means[name] for name, share in shares_of(means).items())

@@ -11,17 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, TypedDict, cast
 
-from blurb import metrics, tasks
+from blurb import metrics, records, tasks
 from blurb.data.loading import path_of
-from blurb.extensions.board import consistency, copies, leaks, plausibility
+from blurb.extensions.board import consistency, copies, plausibility
 from blurb.extensions.board.signals import FATAL, Signal, SignalKind
 from blurb.messages.errors import DataError
-from blurb.results.row_scores import DEMO
-from blurb.row_files.reading import Row, read, rows_in
+from blurb.records import From
+from blurb.results.row import DEMO
+from blurb.row_files.reading import RowFiles, read, rows_in
 from blurb.row_files.scores import figures_of
-from blurb.row_files.writing import RunFile
+from blurb.row_files.writing import RunRecord
 from blurb.scoring import gold
 from blurb.tasks import SCORED, SPLITS, ScoredSplit
 
@@ -47,21 +48,23 @@ class CheckedFigure(TypedDict):
     recomputed: Annotated[float | None, "score of the predictions on your data; null if it cannot be computed"]
 
 
-class Verified(TypedDict):
+class VerificationRecord(TypedDict):
     """What `blurb leaderboard verify` found."""
 
-    model: Annotated[str, "name of the model"]
+    model: Annotated[str, "name of the model", From(lambda found: found.row.about["model"])]
     level: Annotated[Level, "how far the figures are believed"]
     unseen: Annotated[list[str], "datasets that you have no data of, if the other figures of the row are right"]
     figures: Annotated[list[CheckedFigure], "a score for each run and split"]
-    signals: Annotated[list[str], "what is odd about the row, with figures"]
+    signals: Annotated[
+        list[str], "what is odd about the row, with figures", From(lambda found: map(str, found.signals))
+    ]
 
 
 @dataclass(frozen=True)
-class Verification:
+class RowVerification:
     """The result for a row."""
 
-    row: Row
+    row: RowFiles
     figures: Sequence[CheckedFigure]
     signals: Sequence[Signal]
 
@@ -79,19 +82,12 @@ class Verification:
         return [signal.where for signal in fatal] if only else []
 
     @property
-    def content(self) -> Verified:
+    def content(self) -> VerificationRecord:
         """As it is printed."""
-        about = self.row.about
-        return Verified(
-            model=about["model"],
-            level=self.level,
-            unseen=self.unseen,
-            figures=list(self.figures),
-            signals=list(map(str, self.signals)),
-        )
+        return cast(VerificationRecord, records.of(VerificationRecord, self))
 
 
-def verify(folder: Path, data: Path, beside: Path | None = None) -> Verification:
+def verify(folder: Path, data: Path, beside: Path | None = None) -> RowVerification:
     """Recomputes the figures of the row in a folder.
 
     :param data: the verifier's own data folder
@@ -106,7 +102,7 @@ def verify(folder: Path, data: Path, beside: Path | None = None) -> Verification
     return beside_others(alone, [verify_row(other, data) for other in others], data)
 
 
-def verify_row(row: Row, data: Path) -> Verification:
+def verify_row(row: RowFiles, data: Path) -> RowVerification:
     """Recomputes the figures of a row that was read, by itself; parameters as of `verify`."""
     figures: list[CheckedFigure] = []
     signals: list[Signal] = []
@@ -122,17 +118,17 @@ def verify_row(row: Row, data: Path) -> Verification:
                 figures.append(checked)
                 signals += found
     signals += [*_of_caps(row), *consistency.signals(row), *_of_copies(row, data)]
-    return Verification(row, figures, list(dict.fromkeys(signals)))
+    return RowVerification(row, figures, list(dict.fromkeys(signals)))
 
 
-def beside_others(found: Verification, others: Sequence[Verification], data: Path) -> Verification:
+def beside_others(found: RowVerification, others: Sequence[RowVerification], data: Path) -> RowVerification:
     """What was found of a row, and what is odd about it beside others; those that are only claimed are no measure."""
     rows = [other.row for other in others if other.level is not Level.CLAIMED or other.unseen]
-    beside = plausibility.Beside(found.row, rows, data=data, leaked=lambda each: leaks.added(each, data))
+    beside = plausibility.Beside(found.row, rows, data=data, leaked=lambda each: plausibility.added(each, data))
     return replace(found, signals=list(dict.fromkeys([*found.signals, *beside.signals()])))
 
 
-def _name(run: RunFile) -> str:
+def _name(run: RunRecord) -> str:
     return f"{run['task']}, seed {run['seed']}"
 
 
@@ -142,7 +138,7 @@ def _lacking(task: str, data: Path) -> str:
     return " and ".join(missing)
 
 
-def _of_data(row: Row, run: RunFile, data: Path) -> Iterator[Signal]:
+def _of_data(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]:
     """What is odd about the data of a run."""
     known = gold.facts(tasks.get(run["task"]), data)
     if known.hash != run["data"]:
@@ -157,7 +153,7 @@ def _of_data(row: Row, run: RunFile, data: Path) -> Iterator[Signal]:
         yield Signal(SignalKind.METRICS, _name(run), version)
 
 
-def _of_split(row: Row, run: RunFile, split: ScoredSplit, data: Path) -> tuple[CheckedFigure, list[Signal]]:
+def _of_split(row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path) -> tuple[CheckedFigure, list[Signal]]:
     """The score of a run on a split, and every figure of it that is not what the predictions give."""
     claimed = run[split]
     checked = CheckedFigure(
@@ -180,7 +176,7 @@ def _shown(figures: Mapping[str, float], name: str) -> str:
     return f"{figures[name]:.6g}" if name in figures else "nothing"
 
 
-def _of_caps(row: Row) -> Iterator[Signal]:
+def _of_caps(row: RowFiles) -> Iterator[Signal]:
     """The datasets of which a part of the examples was scored."""
     caps = {run["task"]: cap for run in row.about["runs"] if (cap := run["settings"].get("max_eval"))}
     for cap in dict.fromkeys(caps.values()):
@@ -188,7 +184,7 @@ def _of_caps(row: Row) -> Iterator[Signal]:
         yield Signal(SignalKind.CAPPED, names, f"at most {cap} of dev and test")
 
 
-def _of_copies(row: Row, data: Path) -> Iterator[Signal]:
+def _of_copies(row: RowFiles, data: Path) -> Iterator[Signal]:
     """Runs that are one run, of kinds whose runs vary."""
     if not row.varies:
         return

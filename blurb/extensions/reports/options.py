@@ -11,7 +11,7 @@ import click
 
 
 @dataclass(frozen=True)
-class Picture:
+class PlotFile:
     """A picture to write of what a command found.
 
     :param module: of `blurb.extensions.reports.plots`, with a `check` and a `write`
@@ -37,8 +37,8 @@ class Picture:
 
 
 def _plot(module: str, about: str) -> click.Option:
-    def picture(context: click.Context, parameter: click.Parameter, value: Path | None) -> Picture | None:
-        return None if value is None else Picture(value, module)
+    def picture(context: click.Context, parameter: click.Parameter, value: Path | None) -> PlotFile | None:
+        return None if value is None else PlotFile(value, module)
 
     kind = click.Path(path_type=Path, dir_okay=False)
     return click.Option(["--plot"], type=kind, metavar="FILE", callback=picture, help=about)

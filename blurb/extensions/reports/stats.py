@@ -39,7 +39,7 @@ of word order trained from nothing (Google's guide to text classification, "Choo
 
 
 @dataclass(frozen=True)
-class Lengths:
+class LengthSummary:
     """Lengths of the inputs of a split.
 
     :param quantiles: percentage -> smallest length that this share of the inputs does not exceed
@@ -74,13 +74,13 @@ class Statistics:
     split: Split
     units: int
     inputs: int
-    words: Lengths
+    words: LengthSummary
     labels: Mapping[str, int]
     score: tuple[float, float] | None = None
     adjacent: int | None = None
     io_ceiling: float | None = None
     majority: float | None = None
-    subtokens: Lengths | None = None
+    subtokens: LengthSummary | None = None
     limit: int | None = None
     truncated: int | None = None
     windowed: int | None = None
@@ -143,15 +143,15 @@ def measure(
     return statistics
 
 
-def lengths(sizes: Sequence[int], ids: Sequence[str]) -> Lengths:
+def lengths(sizes: Sequence[int], ids: Sequence[str]) -> LengthSummary:
     """Mean, quantiles and maximum of lengths.
 
     >>> lengths([3, 9, 6, 9], "abcd")
-    Lengths(mean=6.75, quantiles={5: 3, 25: 3, 50: 6, 75: 9, 95: 9}, longest=9, longest_id='b')
+    LengthSummary(mean=6.75, quantiles={5: 3, 25: 3, 50: 6, 75: 9, 95: 9}, longest=9, longest_id='b')
     """
     ordered = sorted(sizes)
     quantiles = {part: ordered[max(0, math.ceil(part * len(ordered) / 100) - 1)] for part in QUANTILES}
-    return Lengths(sum(sizes) / len(sizes), quantiles, ordered[-1], ids[sizes.index(ordered[-1])])
+    return LengthSummary(sum(sizes) / len(sizes), quantiles, ordered[-1], ids[sizes.index(ordered[-1])])
 
 
 def label_counts(task: Task, rows: Sequence[Example]) -> dict[str, int]:

@@ -32,7 +32,7 @@ Evaluate = Callable[[int, int], Values]
 
 
 @dataclass(frozen=True)
-class Look:
+class BisectionLook:
     """A checkpoint that was looked at: the mean by the measure that decided, and whether it is bad."""
 
     step: int
@@ -57,7 +57,7 @@ class Bisection:
 
     first_bad: int | None
     last_good: int
-    looks: tuple[Look, ...]
+    looks: tuple[BisectionLook, ...]
     measure: str
     drop: float
     error: float | None
@@ -213,7 +213,7 @@ class _Search:
             mean = statistics.fmean(values)
             is_bad = line.is_bad(mean)
             sides[is_bad].append(values)
-            looks.append(Look(self.steps[place], mean, len(values), is_bad))
+            looks.append(BisectionLook(self.steps[place], mean, len(values), is_bad))
             low, high = (low, place) if is_bad else (place, high)
         stated = None if runs < 2 else max(self.before(line, runs, runs - 1), self.after(line, runs, sides.values()))
         return Bisection(
@@ -246,10 +246,12 @@ def _end(evaluate: Evaluate, step: int, seeds: int) -> Values:
     return values
 
 
-def _looks(steps: Sequence[int], good: Sequence[float], bad: Sequence[float], is_bad: bool) -> tuple[Look, ...]:
+def _looks(
+    steps: Sequence[int], good: Sequence[float], bad: Sequence[float], is_bad: bool
+) -> tuple[BisectionLook, ...]:
     return (
-        Look(steps[0], statistics.fmean(good), len(good), False),
-        Look(steps[-1], statistics.fmean(bad), len(bad), is_bad),
+        BisectionLook(steps[0], statistics.fmean(good), len(good), False),
+        BisectionLook(steps[-1], statistics.fmean(bad), len(bad), is_bad),
     )
 
 

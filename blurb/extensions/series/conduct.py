@@ -11,11 +11,11 @@ import numpy as np
 from blurb.extensions.series.curves import Scored
 from blurb.extensions.series.series import Series
 from blurb.extensions.series.steps import Step
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import Floats, places
 
-Score = Callable[[Sequence[Step], str], Mapping[str, RowScores]]
+Score = Callable[[Sequence[Step], str], Mapping[str, Row]]
 """Fine-tunes checkpoints under a protocol: their names -> their rows; those whose trials failed are not among them."""
 
 
@@ -29,10 +29,10 @@ def within(
     steps: Sequence[Step],
     score: Score,
     protocol: str,
-    value: Callable[[RowScores], float | None],
+    value: Callable[[Row], float | None],
     seconds: float,
     now: Callable[[], float] = time.monotonic,
-    there: Mapping[str, RowScores] | None = None,
+    there: Mapping[str, Row] | None = None,
 ) -> tuple[Scored, ...]:
     """As many checkpoints as there is time for, the runs in turn; a checkpoint begins only if it is thought to end.
 
@@ -40,7 +40,7 @@ def within(
     :param there: rows that are there already, and take no time
     """
     started, took = now(), [0.0]
-    rows: dict[str, RowScores] = dict(there or {})
+    rows: dict[str, Row] = dict(there or {})
     failed: set[str] = set()
     runs = list(dict.fromkeys(step.run for step in steps))
     while runs:
@@ -62,7 +62,7 @@ def within(
     return tuple(Scored(step, rows.get(step.name)) for step in steps)
 
 
-def _value(rows: Mapping[str, RowScores], step: Step, value: Callable[[RowScores], float | None]) -> float | None:
+def _value(rows: Mapping[str, Row], step: Step, value: Callable[[Row], float | None]) -> float | None:
     return value(rows[step.name]) if step.name in rows else None
 
 

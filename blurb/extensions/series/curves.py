@@ -13,9 +13,9 @@ from blurb.extensions.series.steps import Step
 from blurb.metrics._metric import LOSSES
 from blurb.results.constants import equals_a_constant
 from blurb.results.dataset_scores import Measure
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.statistics import smoothing
-from blurb.statistics.smoothing import Best, Floats, Noise
+from blurb.statistics.smoothing import Floats, Noise, Peak
 from blurb.statistics.welch import half_width, t_critical
 from blurb.store.record import within
 from blurb.tasks import Split
@@ -28,7 +28,7 @@ class Scored:
     """A checkpoint with its row; None while it has none, or where its trials failed."""
 
     step: Step
-    row: RowScores | None = None
+    row: Row | None = None
 
     def lacks(self, datasets: Sequence[str]) -> list[str]:
         """The datasets that its row has no run of, as a trial failed; none without a row."""
@@ -137,7 +137,7 @@ class Family:
             for place in np.flatnonzero(values[:-1] - values[1:] > limit):
                 yield curve, int(place), float(values[place] - values[place + 1]), limit
 
-    def best(self, curve: Curve) -> Best:
+    def best(self, curve: Curve) -> Peak:
         """Where the trend of a curve is best."""
         return smoothing.best(*curve.place_and_value(self.logarithmic), self.noise)
 
@@ -201,7 +201,7 @@ def _point(checkpoint: Scored, values: Sequence[float], constant: bool) -> Point
     return Point(checkpoint.step, statistics.fmean(values), half_width(values), len(values), constant)
 
 
-def losses(row: RowScores, task: str) -> list[float]:
+def losses(row: Row, task: str) -> list[float]:
     """The loss of the head on dev of each fine-tuning, by seed; empty for learners that give none."""
     runs = row.datasets[task].runs if task in row.datasets else {}
     return [

@@ -27,7 +27,7 @@ INSIDE = "checkpoints"
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundCheckpoints:
     """The checkpoints of some runs, run by run, by step; why others are left out, and what is odd about these."""
 
     steps: tuple[Step, ...]
@@ -39,7 +39,7 @@ class Found:
         return list(dict.fromkeys(step.run for step in self.steps))
 
 
-def find(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> Found:
+def find(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> FoundCheckpoints:
     """The checkpoints of runs.
 
     :param places: folders of runs; `org/model@PATTERN` for the revisions of a repository
@@ -60,26 +60,26 @@ def find(places: Sequence[str | Path], pattern: str | None = None, with_tokenize
     return checkpoints
 
 
-def there(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> Found:
+def there(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> FoundCheckpoints:
     """The checkpoints that are there by now, of runs that may not have begun or cannot be reached for a while."""
 
-    def look(place: str | Path, run: str) -> Found:
+    def look(place: str | Path, run: str) -> FoundCheckpoints:
         try:
             return _of(place, run, pattern, with_tokenizer)
         except (DataError, ModelError, OSError) as error:
-            return Found((), (str(error),))
+            return FoundCheckpoints((), (str(error),))
 
     return _joined(look(place, run) for place, run in zip(places, _names(places), strict=True))
 
 
-def _joined(runs: Iterable[Found]) -> Found:
+def _joined(runs: Iterable[FoundCheckpoints]) -> FoundCheckpoints:
     each = list(runs)
-    return Found(
+    return FoundCheckpoints(
         tuple(step for run in each for step in run.steps), tuple(note for run in each for note in run.left_out)
     )
 
 
-def _of(place: str | Path, run: str, pattern: str | None, with_tokenizer: bool) -> Found:
+def _of(place: str | Path, run: str, pattern: str | None, with_tokenizer: bool) -> FoundCheckpoints:
     return _of_hub(str(place), run) if _is_remote(place) else _of_folder(Path(place), run, pattern, with_tokenizer)
 
 
@@ -111,7 +111,7 @@ def _names(places: Sequence[str | Path]) -> list[str]:
     return last
 
 
-def _of_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool) -> Found:
+def _of_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool) -> FoundCheckpoints:
     if not folder.is_dir():
         raise DataError("there is no such folder.", folder)
     if (folder / INSIDE).is_dir() and not (pattern and _matching(folder, pattern)):
@@ -139,7 +139,7 @@ def _of_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool
     states = {step: steps.state_of(paths[0]) for step, paths in whole.items()}
     left_out += _of_another_attempt(whole, states)
     left_out += [note for step in whole if (note := _without_loss(whole[step][0], states[step]))]
-    return Found(tuple(steps.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out))
+    return FoundCheckpoints(tuple(steps.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out))
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
@@ -201,7 +201,7 @@ def _losses(state: Mapping[str, Any]) -> dict[int, str]:
     return {step: repr(loss) for step, loss in steps.logged_losses(state).items()}
 
 
-def _of_hub(place: str, run: str) -> Found:
+def _of_hub(place: str, run: str) -> FoundCheckpoints:
     repository, _, pattern = place.partition("@")
     names = [name for name in hub.revisions(repository) if fnmatch.fnmatchcase(name, pattern)]
     numbered = {name: steps.number(name) for name in names}
@@ -215,10 +215,10 @@ def _of_hub(place: str, run: str) -> Found:
             left_out.append(f"{repository}@{name}: another revision has step {step}, too; both are left out.")
         elif step is not None:
             there.append(Step(run, step, f"{repository}@{name}"))
-    return Found(tuple(sorted(there, key=lambda step: step.step)), tuple(left_out))
+    return FoundCheckpoints(tuple(sorted(there, key=lambda step: step.step)), tuple(left_out))
 
 
-def missing(found: Found, required: Sequence[int]) -> dict[str, list[int]]:
+def missing(found: FoundCheckpoints, required: Sequence[int]) -> dict[str, list[int]]:
     """Run -> required steps that it does not have."""
     there = {run: {step.step for step in found.steps if step.run == run} for run in found.runs}
     lost = {run: [step for step in required if step not in own] for run, own in there.items()}

@@ -12,7 +12,7 @@ from blurb.extensions.reports.plots import _style
 from blurb.extensions.reports.plots._style import GRID, QUIET, check
 from blurb.extensions.reports.plots.scores import COLOURS, SHAPES
 from blurb.results.dataset_scores import Measure
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.tasks import Split
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ COLUMNS = 3
 NOTE = "band: 95 % interval of the trend; dotted: one standard deviation of single checkpoints about it; ×: no score"
 
 
-def write(families: Sequence[Family], path: Path, split: Split, beside: Sequence[RowScores] = ()) -> None:
+def write(families: Sequence[Family], path: Path, split: Split, beside: Sequence[Row] = ()) -> None:
     """Writes the plot in the format given by the suffix of `path`."""
     figures = [
         [
@@ -42,7 +42,7 @@ def write(families: Sequence[Family], path: Path, split: Split, beside: Sequence
     _style.write(path, lambda: draw(families, split, beside), figures)
 
 
-def draw(families: Sequence[Family], split: Split, beside: Sequence[RowScores] = ()) -> Figure:
+def draw(families: Sequence[Family], split: Split, beside: Sequence[Row] = ()) -> Figure:
     """The plot, in print size. A line breaks where a checkpoint has no value.
 
     :param beside: rows drawn as level lines: floors, published numbers

@@ -14,9 +14,10 @@ from blurb.extensions.series import picture as series
 from blurb.extensions.series.curves import Family, Scored
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
+from blurb.records import Tabular
 from blurb.results import schema
 from blurb.results.dataset_scores import Measure
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.system.files import write_whole
 from blurb.tasks import Split
 
@@ -30,7 +31,7 @@ LOSSES_SHOWN = 4
 
 
 @dataclass(frozen=True, repr=False)
-class Series:
+class Series(Tabular):
     """The checkpoints of one run or several; in a notebook the table.
 
     :param scored: all checkpoints, run by run, by step, with their rows by the protocol
@@ -48,7 +49,7 @@ class Series:
     full: Mapping[str, tuple[Scored, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
-    beside: tuple[RowScores, ...] = ()
+    beside: tuple[Row, ...] = ()
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
@@ -145,6 +146,3 @@ class Series:
     def __repr__(self) -> str:
         done = sum(one.row is not None for one in self.scored)
         return f"<Series of {', '.join(self.runs)}: {done} of {len(self.scored)} checkpoints scored by {self.protocol}>"
-
-    def _repr_html_(self) -> str:
-        return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))

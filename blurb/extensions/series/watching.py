@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from blurb.extensions.series.finding import Found
+from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.steps import Step
 from blurb.system.files import SEAL
 
@@ -33,12 +33,12 @@ class Pace:
 
 
 def watch(
-    look: Callable[[], Found],
+    look: Callable[[], FoundCheckpoints],
     score: Callable[[Step], None],
     pace: Pace | None = None,
     done: Iterable[str] = (),
     tell: Callable[[str], None] | None = None,
-) -> Found:
+) -> FoundCheckpoints:
     """Scores every checkpoint that appears, in the order of the steps; returns what was found in the end.
 
     A folder on a network disk appears before its files do, and files before their last bytes: what is not whole is

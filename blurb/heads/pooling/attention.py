@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from blurb.heads.pooling._base import Pooling
 
 
-class Attention(Pooling):
+class AttentionPooling(Pooling):
     """Sum of the last layer weighted by softmax(v . tanh(W h + b)) over the input, without padding."""
 
     def __init__(self, size: int, cls: int | None) -> None:
@@ -38,4 +38,4 @@ def weighted_sum(hidden: Tensor, weights: Tensor) -> Tensor:
     return summed
 
 
-POOLING = Attention
+POOLING = AttentionPooling

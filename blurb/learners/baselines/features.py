@@ -127,7 +127,7 @@ def pipeline(formulation: Formulation, units: int) -> Any:
     settings = formulation.settings
     longest, least = settings.ngrams, min(settings.min_count, units)
     if formulation.has_pair:
-        return Pipeline([("comparison", Comparison(longest)), ("scale", StandardScaler())])
+        return Pipeline([("comparison", TextComparison(longest)), ("scale", StandardScaler())])
     parts: list[tuple[str, Any]] = [("text", _tfidf(lambda unit: _text(unit, formulation), longest, least))]
     if not formulation.has_entities:
         return FeatureUnion(parts)
@@ -166,7 +166,7 @@ def cues(unit: Example, formulation: Formulation) -> list[str]:
     return [f"order {order}", f"types {types}", f"gap {gap}", *beside]
 
 
-class Comparison(BaseEstimator, TransformerMixin):  # type: ignore[misc]
+class TextComparison(BaseEstimator, TransformerMixin):  # type: ignore[misc]
     """What two texts have in common: the cosine of their TF-IDF, shared words and pairs of words, and lengths.
 
     :param longest: longest sequences of words of the cosine
@@ -175,7 +175,7 @@ class Comparison(BaseEstimator, TransformerMixin):  # type: ignore[misc]
     def __init__(self, longest: int) -> None:
         self.longest = longest
 
-    def fit(self, units: Sequence[Example], y: object = None) -> Comparison:
+    def fit(self, units: Sequence[Example], y: object = None) -> TextComparison:
         self.tfidf_ = _tfidf(lambda text: text, self.longest, 1).fit([text for unit in units for text in texts(unit)])
         return self
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel, PretrainedConfig
 from transformers.modeling_outputs import BaseModelOutput
 
-from blurb.checkpoints.source import Source
+from blurb.checkpoints.source import ModelSource
 from blurb.formulations._base import Formulation
 from blurb.heads._lstm import BiLSTMLayer
 from blurb.inputs.tokenizer import Tokenizer
@@ -33,7 +33,7 @@ DROPOUT = 0.1
 POSITIONS = ("learned", "sinusoidal")
 
 
-def check(source: Source, formulation: Formulation, where: Where = unknown_origin) -> None:
+def check(source: ModelSource, formulation: Formulation, where: Where = unknown_origin) -> None:
     """Raises a SettingsError if head, pooling and task do not work together, or an option has an impossible value."""
     encoder.check(source, formulation, where)
     building.learner(source, formulation, "cpu", "fp32")
@@ -85,7 +85,7 @@ class FromScratch(NetworkLearner):
         """A new encoder for the ids of `self.tokenizer`."""
 
 
-class BiLSTM(FromScratch):
+class BiLSTMNetwork(FromScratch):
     """Vectors of tokens, read by a bidirectional LSTM.
 
     :param width: size of a token's vector

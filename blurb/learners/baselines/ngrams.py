@@ -17,7 +17,7 @@ import torch
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from torch import Tensor
 
-from blurb.checkpoints.source import Source
+from blurb.checkpoints.source import ModelSource
 from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads
 from blurb.heads._base import Problem
@@ -47,7 +47,7 @@ PASSES = 5
 """Passes over the words in stochastic gradient descent; twice as many gained less than half a point on dev."""
 
 
-def check(source: Source, formulation: Formulation, where: Where = unknown_origin) -> None:
+def check(source: ModelSource, formulation: Formulation, where: Where = unknown_origin) -> None:
     """Raises a SettingsError if words have tags and the head is not a linear model."""
     if formulation.kind == "tokens":
         check_head(formulation, source.weights, where)

@@ -78,7 +78,7 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     :raises ModelError: if it is missing or damaged
     """
 
-    kinds = {"bilstm": networks.BiLSTM, "transformer": networks.Transformer}
+    kinds = {"bilstm": networks.BiLSTMNetwork, "transformer": networks.Transformer}
     if lost := damage(folder):
         raise ModelError(
             f"{', '.join(lost)} missing or damaged",

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.checkpoints.loaded_encoder import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
@@ -24,7 +24,7 @@ from blurb.training import layerwise
 from blurb.training.hardware import Precision
 
 
-def check(source: Source, formulation: Formulation, where: Where = unknown_origin) -> None:
+def check(source: ModelSource, formulation: Formulation, where: Where = unknown_origin) -> None:
     """Raises a SettingsError if head, pooling, layers, task and tokenizer do not work together, before any training.
 
     :param where: origin of the settings, for the message
@@ -59,7 +59,7 @@ def check(source: Source, formulation: Formulation, where: Where = unknown_origi
             )
 
 
-def _unfit(pooling: type[Pooling], formulation: Formulation, source: Source) -> str:
+def _unfit(pooling: type[Pooling], formulation: Formulation, source: ModelSource) -> str:
     """Why a pooling does not work, or ""."""
     if pooling.needs_cls and source.is_checkpoint:  # the vocabularies of baselines have one
         place = source.checkpoint.tokenizer.special_tokens.cls
@@ -79,7 +79,7 @@ def _unfit(pooling: type[Pooling], formulation: Formulation, source: Source) -> 
 class EncoderLearner(NetworkLearner):
     """A pretrained encoder, fine-tuned with featurizer and head."""
 
-    def __init__(self, source: Source, formulation: Formulation, device: str, precision: Precision) -> None:
+    def __init__(self, source: ModelSource, formulation: Formulation, device: str, precision: Precision) -> None:
         super().__init__(formulation, device, precision)
         self.source = source
         self.tokenizer = source.checkpoint.tokenizer

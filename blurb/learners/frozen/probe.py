@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads
 from blurb.heads._base import Problem
@@ -40,7 +40,7 @@ STRENGTHS = (3000.0, 600.0, 120.0, 25.0, 5.0, 1.0)
 each fit starts from the previous one, and once a fit is worse than that, weaker ones are skipped."""
 
 
-def check(source: Source, formulation: Formulation, where: Where = unknown_origin) -> None:
+def check(source: ModelSource, formulation: Formulation, where: Where = unknown_origin) -> None:
     """Raises a SettingsError if the head is not a linear model or does not support the task.
 
     :param where: origin of the settings, for the message
@@ -49,7 +49,7 @@ def check(source: Source, formulation: Formulation, where: Where = unknown_origi
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenLayer:
     """The chosen model, fitted on the vectors of one layer.
 
     :param fit: with the `shift` of its bias, (outputs,)
@@ -64,7 +64,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _Examples:
     """The examples on which layer and strength are chosen.
 
     :param fold: (rows,) if these are the training examples, each scored by a fit on the other folds
@@ -92,11 +92,11 @@ class ProbeLearner(Learner):
     :param precision: resolved precision, never `auto`
     """
 
-    chosen: Chosen
+    chosen: ChosenLayer
     best = -np.inf
     reader: Reader
 
-    def __init__(self, source: Source, formulation: Formulation, device: str, precision: Precision) -> None:
+    def __init__(self, source: ModelSource, formulation: Formulation, device: str, precision: Precision) -> None:
         super().__init__(formulation)
         self.source = source
         self.device = choose_device(device)
@@ -112,7 +112,9 @@ class ProbeLearner(Learner):
         fold = None if scored_items(self.formulation, dev.used) >= FEW else folds(train.used)
         self.facts["chosen_by"] = "dev" if fold is None else f"{fold.max() + 1} folds of train"
         judged = (
-            _Judged(dev.used, self.reader.read(dev)) if fold is None else _Judged(train.used, read, fold[read.units])
+            _Examples(dev.used, self.reader.read(dev))
+            if fold is None
+            else _Examples(train.used, read, fold[read.units])
         )
         history: History = []
         for layer in range(len(LAYERS)):
@@ -122,7 +124,7 @@ class ProbeLearner(Learner):
             self._chain(read, targets)
         return history
 
-    def _path(self, layer: int, read: Read, targets: Tensor, judged: _Judged, progress: Progress) -> History:
+    def _path(self, layer: int, read: Read, targets: Tensor, judged: _Examples, progress: Progress) -> History:
         """Fits on one layer, starting with the strongest penalty; keeps the best fit of all layers in `chosen`."""
         name = LAYERS[layer]
         mean, sd = moments(self._joined(read, layer))
@@ -151,7 +153,7 @@ class ProbeLearner(Learner):
             if score > self.best:
                 self.best = score
                 shifted = replace(fit, bias=fit.bias + shift * rarer)
-                self.chosen = Chosen(layer, mean, sd, shifted, shift * rarer)
+                self.chosen = ChosenLayer(layer, mean, sd, shifted, shift * rarer)
                 self.facts.update(layer=name, strength=strength, shift=shift)
             progress(layer * len(STRENGTHS) + number, len(LAYERS) * len(STRENGTHS))
             if len(history) > 1 and score < history[-2]["dev"]:
@@ -187,7 +189,7 @@ class ProbeLearner(Learner):
         return solve(design, targets, self.problem.kind, len(self.problem.labels), strength, start)
 
     def _splits(
-        self, design: Design, targets: Tensor, judged: _Judged, layer: int, mean: Tensor, sd: Tensor
+        self, design: Design, targets: Tensor, judged: _Examples, layer: int, mean: Tensor, sd: Tensor
     ) -> list[_Split]:
         """Pairs of rows to fit and rows to predict: train and dev, or the other folds and each fold."""
         if judged.fold is None:
@@ -199,7 +201,7 @@ class ProbeLearner(Learner):
             splits.append(_Split(design.take(~held), targets[~held], design.take(held), held.nonzero().squeeze(1)))
         return splits
 
-    def _score(self, judged: _Judged, scores: Tensor) -> float:
+    def _score(self, judged: _Examples, scores: Tensor) -> float:
         predicted, _ = self._output(judged.units, judged.read, scores)
         return self.formulation.score_of(judged.units, predicted)
 

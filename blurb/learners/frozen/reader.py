@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.checkpoints.encoder_size import capacity, enlarge
 from blurb.checkpoints.loaded_encoder import encoder_of
 from blurb.formulations._base import Formulation
@@ -68,7 +68,7 @@ class Reader:
 
     def __init__(
         self,
-        source: Source,
+        source: ModelSource,
         formulation: Formulation,
         device: torch.device,
         precision: Precision,

@@ -9,6 +9,6 @@ trials without an entry are read from their folders. So the index may be deleted
 from __future__ import annotations
 
 from blurb.store.index.cache import Index, key_of, of
-from blurb.store.index.entry import Entry, TrialFacts
+from blurb.store.index.entry import IndexEntry, TrialFacts
 
-__all__ = ["Entry", "Index", "TrialFacts", "key_of", "of"]
+__all__ = ["Index", "IndexEntry", "TrialFacts", "key_of", "of"]

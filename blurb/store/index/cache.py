@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages.errors import StoreError, Tell, followed
-from blurb.store.index.entry import Entry, of_record, stamp, time_of
+from blurb.store.index.entry import IndexEntry, of_record, stamp, time_of
 from blurb.store.index.segments import Segment, batch_of, packed, together, unpacked
 from blurb.store.record import Record
 from blurb.store.store import LEFT_OUT, Store, left_out
@@ -38,7 +38,7 @@ class Index:
         self._entries: dict[str, tuple[Segment, int]] = {}
         self._unsaved = 0
 
-    def find(self, key: str, every_file: bool = True) -> Entry | None:
+    def find(self, key: str, every_file: bool = True) -> IndexEntry | None:
         """The entry of a trial that is as it was when the entry was made; None if its folder has to be read.
 
         :param key: folder of the model, task and hash, with slashes
@@ -51,17 +51,17 @@ class Index:
         known = self._entries.get(key)
         if known is None or known[0].times[known[1]] != time_of(folder):
             return None
-        entry = Entry(*known)
+        entry = IndexEntry(*known)
         return None if every_file and entry.stamp != stamp(folder) else entry
 
-    def look(self, store: Store, keys: Iterable[str], tell: Tell, every_file: bool) -> dict[str, Entry]:
+    def look(self, store: Store, keys: Iterable[str], tell: Tell, every_file: bool) -> dict[str, IndexEntry]:
         """The entries of those of these trials that are finished; what the index lacks is read, and written if much.
 
         :param store: as the user names it, for messages
         :param tell: receives messages about damaged trials
         """
         self.refresh()
-        entries: dict[str, Entry] = {}
+        entries: dict[str, IndexEntry] = {}
         missing: list[Mapping[str, Any]] = []
         for key in keys:
             entry = self.find(key, every_file)
@@ -107,7 +107,7 @@ class Index:
             tell(followed(error, LEFT_OUT))
             return None
 
-    def _learn(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Entry]:
+    def _learn(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, IndexEntry]:
         """The entries of these rows, which are kept in memory at least."""
         if not rows:
             return {}
@@ -115,7 +115,7 @@ class Index:
         with self._lock:
             self._take(segment)
             self._unsaved += len(rows)
-        return {key: Entry(segment, row) for row, key in enumerate(segment.keys)}
+        return {key: IndexEntry(segment, row) for row, key in enumerate(segment.keys)}
 
     def _write(self) -> None:
         """Replaces the file by all entries whose folder is as it was; without a word where nothing can be written."""

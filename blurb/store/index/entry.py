@@ -86,7 +86,7 @@ class TrialFacts:
         return Provenance(declaration=self.declaration).task(name)
 
 
-class Entry:
+class IndexEntry:
     """A row of a segment; light, as a store may have very many."""
 
     __slots__ = ("facts", "row", "segment", "start")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.execution import environment, job_queue
 from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Launch, Sweep
@@ -129,7 +129,7 @@ def says_where(job: Job, tell: Callable[[TrialProgress], None]) -> TrialOutcome:
 
 
 def placed(devices: list[str]) -> list[Job]:
-    source = Source("m", "checkpoint", "nowhere", "w")
+    source = ModelSource("m", "checkpoint", "nowhere", "w")
     return [
         Job(fakes.trial(seed=number), source, None, DataSource("gad", Path()), Path(), device)  # type: ignore[arg-type]
         for number, device in enumerate(devices)

@@ -18,7 +18,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.extensions.board import boards, ledger, rescoring
-from blurb.extensions.board.ledger import Entry, Event, append, today
+from blurb.extensions.board.ledger import Event, LedgerEntry, append, today
 from blurb.messages.errors import SettingsError
 from blurb.row_files.reading import manifest_of
 from tests.cli.in_process import blurb as command
@@ -112,7 +112,7 @@ def test_names_are_folders_on_every_system(name: str, folder: Path) -> None:
 def test_twins_by_case_are_told(folder: Path) -> None:
     board = folder / "board"
     shutil.copytree(board / "rows" / "row-one", board / "rows" / "Row-One")
-    append(board, Entry(today(), Event.ADDED, "Row-One", "me", manifest_of(board / "rows" / "row-one")))
+    append(board, LedgerEntry(today(), Event.ADDED, "Row-One", "me", manifest_of(board / "rows" / "row-one")))
     code, out, _ = command(VERIFY, folder)
     assert code == 1
     assert "Row-One and row-one: are one folder on macOS and Windows; withdraw all but one" in out
@@ -120,7 +120,7 @@ def test_twins_by_case_are_told(folder: Path) -> None:
 
 def test_an_entry_dated_tomorrow_is_told(folder: Path) -> None:
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
-    append(folder / "board", Entry(tomorrow, Event.WITHDRAWN, "row-one", "me", reason="why"))
+    append(folder / "board", LedgerEntry(tomorrow, Event.WITHDRAWN, "row-one", "me", reason="why"))
     shutil.rmtree(folder / "board" / "rows" / "row-one")
     code, out, _ = command(VERIFY, folder)
     assert (code, f"row-one: withdrawn on {tomorrow}, which is still to come" in out) == (1, True)
@@ -240,7 +240,7 @@ def test_a_withdrawal_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.
 def test_a_rescoring_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch, rename: int) -> None:
     board, place = folder / "board", folder / "board" / "rows" / "row-one"
     edit(place, of_an_older_version)
-    append(board, Entry(today(), Event.RESCORED, "row-one", "me", manifest_of(place), old=1.0, new=1.0))
+    append(board, LedgerEntry(today(), Event.RESCORED, "row-one", "me", manifest_of(place), old=1.0, new=1.0))
     left = board / "rows" / ".row-one.before"
     left.mkdir()
     (left / "row.json").write_text("{}")  # of an earlier kill

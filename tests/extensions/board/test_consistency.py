@@ -12,7 +12,7 @@ import pytest
 from blurb.extensions.board import consistency
 from blurb.extensions.board.signals import SignalKind
 from blurb.protocols import protocol
-from blurb.row_files.reading import Row, read
+from blurb.row_files.reading import RowFiles, read
 from blurb.store.trial import Trial
 from tests.conftest import ROOT
 
@@ -125,7 +125,7 @@ FRAUDS: list[tuple[Callable[[dict[str, Any]], None], SignalKind]] = [
 ]
 
 
-def changed(row: Row, change: Callable[[dict[str, Any]], None]) -> Row:
+def changed(row: RowFiles, change: Callable[[dict[str, Any]], None]) -> RowFiles:
     about: Any = copy.deepcopy(row.about)
     change(about)
     return replace(row, about=about)

@@ -14,7 +14,7 @@ from blurb.extensions.board import copies
 from blurb.extensions.board.copies import RunAnswers, alike
 from blurb.extensions.board.plausibility import Beside
 from blurb.extensions.board.signals import SignalKind
-from blurb.row_files.reading import Row, read
+from blurb.row_files.reading import RowFiles, read
 from tests.conftest import ROOT
 
 GOLD = np.random.default_rng(0).integers(0, 2, 600)
@@ -78,11 +78,11 @@ def test_seeds_of_a_real_row_are_no_copies_of_each_other() -> None:
         assert copies.of_seeds(row, [run for run in row.about["runs"] if run["task"] == task], None) == []
 
 
-def with_answers(row: Row, share: float, **about: Any) -> Row:
+def with_answers(row: RowFiles, share: float, **about: Any) -> RowFiles:
     """The row with some answers of GAD changed."""
     random, table = np.random.default_rng(5), row.predictions["gad"]
     changed = [str(1 - int(each)) if random.random() < share else each for each in table["prediction"]]
-    return Row(
+    return RowFiles(
         Path("copy"),
         {**row.about, **about},  # type: ignore[typeddict-item]
         {**row.predictions, "gad": {**table, "prediction": changed}},

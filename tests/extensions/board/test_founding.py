@@ -19,7 +19,7 @@ import blurb
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
-from blurb.extensions.board import founding, ledger
+from blurb.extensions.board import boards, ledger
 from tests.cli.in_process import blurb as command
 from tests.scoring.test_forms import answers
 
@@ -53,7 +53,7 @@ def folder(made: Path, tmp_path: Path) -> Path:
 
 
 def workflow(folder: Path, name: str) -> dict[str, Any]:
-    content = yaml.safe_load((folder / "board" / founding.WORKFLOWS / name).read_text(encoding="utf-8"))
+    content = yaml.safe_load((folder / "board" / boards.WORKFLOWS / name).read_text(encoding="utf-8"))
     return dict(content)
 
 
@@ -80,7 +80,7 @@ def git(folder: Path, *words: str) -> str:
 
 @pytest.mark.parametrize("suite", ["demo", "blurb"])
 def test_the_workflows_are_safe_as_they_are_written(suite: str, tmp_path: Path) -> None:
-    founding.found(tmp_path / "board", "A board", suite)
+    boards.found(tmp_path / "board", "A board", suite)
     for path in (tmp_path / "board").rglob("*"):
         assert path.is_dir() or "pull_request_target" not in path.read_text(encoding="utf-8")
     looks, publishes = (workflow(tmp_path, name) for name in ("verify.yml", "publish.yml"))
@@ -95,7 +95,7 @@ def test_the_workflows_are_safe_as_they_are_written(suite: str, tmp_path: Path) 
                 if step.get("uses", "").startswith("actions/checkout"):
                     assert step["with"]["path"] == "board"
                     assert step["with"]["persist-credentials"] is False
-    text = (tmp_path / "board" / founding.WORKFLOWS / "verify.yml").read_text(encoding="utf-8")
+    text = (tmp_path / "board" / boards.WORKFLOWS / "verify.yml").read_text(encoding="utf-8")
     assert "secrets." not in text
     assert "github.token" not in text
     assert looks["jobs"].keys() == {"verify"}
@@ -182,7 +182,7 @@ def test_a_stranger_may_only_add_rows(folder: Path) -> None:
 def replaced(board: Path) -> None:
     """Another's row taken away, and one's own added under its name."""
     name, manifest = "tool", ledger.manifest_of(board / "rows" / "tool")
-    ledger.append(board, ledger.Entry("2099-01-01", ledger.Event.ADDED, name, "A stranger", manifest))
+    ledger.append(board, ledger.LedgerEntry("2099-01-01", ledger.Event.ADDED, name, "A stranger", manifest))
 
 
 def beside(board: Path) -> None:
@@ -192,12 +192,12 @@ def beside(board: Path) -> None:
 def in_the_future(board: Path) -> None:
     shutil.copytree(board / "rows" / "tool", board / "rows" / "other")
     manifest = ledger.manifest_of(board / "rows" / "tool")
-    ledger.append(board, ledger.Entry("2098-01-01", ledger.Event.ADDED, "other", "A stranger", manifest))
+    ledger.append(board, ledger.LedgerEntry("2098-01-01", ledger.Event.ADDED, "other", "A stranger", manifest))
 
 
 def withdrawn_twice(board: Path) -> None:
     for _ in range(2):
-        entry = ledger.Entry("2099-01-01", ledger.Event.WITHDRAWN, "tool", "A stranger", reason="mine is better")
+        entry = ledger.LedgerEntry("2099-01-01", ledger.Event.WITHDRAWN, "tool", "A stranger", reason="mine is better")
         ledger.append(board, entry)
 
 

@@ -20,12 +20,12 @@ import pytest
 import blurb
 from blurb import formulations, learners, metrics, tasks
 from blurb.corpora import demo
-from blurb.extensions.board import leaks
+from blurb.extensions.board import plausibility
 from blurb.extensions.board.signals import SignalKind
 from blurb.extensions.board.verification import Level, beside_others, verify, verify_row
-from blurb.row_files.reading import Row, read, rows_in
+from blurb.row_files.reading import RowFiles, read, rows_in
 from blurb.row_files.scores import figures_of
-from blurb.row_files.writing import ABOUT, RowFile, RunFile
+from blurb.row_files.writing import ABOUT, RowRecord, RunRecord
 from blurb.scoring import gold
 from blurb.store.trial import Trial
 from tests.cli.in_process import blurb as command
@@ -60,7 +60,7 @@ def predictions(task: str, split: str, level: float, random: np.random.Generator
     ]
 
 
-def simulate(folder: Path, template: RowFile, number: int, random: np.random.Generator) -> None:
+def simulate(folder: Path, template: RowRecord, number: int, random: np.random.Generator) -> None:
     """The files of a row of one of four encoders, whose runs vary by their seeds."""
     level = 0.7 + 0.05 * (number % 4)
     columns: dict[str, dict[str, list[Any]]] = {}
@@ -78,8 +78,8 @@ def simulate(folder: Path, template: RowFile, number: int, random: np.random.Gen
             trial = Trial(task, f"{number % 4:064x}", template["tokenizer"], facts.hash, {}, seed, "fp32")
             run = {"task": task, "seed": seed, "trial": trial.hash, "data": facts.hash, "metric": metric}
             known = {"verdict": "synthetic", "metrics_version": metrics.VERSION, "settings": {}, "plugins": {}}
-            runs.append(RunFile(**{**run, **known, "dev": {}, "test": {}}))  # type: ignore[typeddict-item]
-    row = Row(folder, RowFile(**{**template, "runs": runs}), columns)
+            runs.append(RunRecord(**{**run, **known, "dev": {}, "test": {}}))  # type: ignore[typeddict-item]
+    row = RowFiles(folder, RowRecord(**{**template, "runs": runs}), columns)
     figures = [{split: figures_of(row, run, split, demo.prepare()) for split in ("dev", "test")} for run in runs]
     runs = [{**run, **scored} for run, scored in zip(runs, figures, strict=True)]  # type: ignore[misc]
     about = {**template, "weights": f"{number % 4:064x}", "model": f"encoder {number % 4}", "runs": runs}
@@ -131,7 +131,7 @@ def test_two_hundred_honest_rows(tmp_path: Path) -> None:
     random = np.random.default_rng(7)
     blurb.run("baseline:majority", tasks="gad", suite="demo", output=tmp_path / "runs", progress=False)
     assert command(["export", "row", "baseline:majority", "--output", "runs", "--out", "of-a-run"], tmp_path)[0] == 0
-    template = RowFile(**{**read(tmp_path / "of-a-run").about, "learner": learners.DEFAULT.rows.name})
+    template = RowRecord(**{**read(tmp_path / "of-a-run").about, "learner": learners.DEFAULT.rows.name})
     for number in range(192):
         simulate(tmp_path / "rows" / f"{number:03}", template, number, random)
     there = [read(path) for path in sorted((tmp_path / "rows").iterdir())]
@@ -197,6 +197,6 @@ def test_what_leaked_examples_add_is_the_score_with_them_minus_that_without(tmp_
             for places in (range(len(test)), kept)
         ]
         points.append(100 * (scores[0] - scores[1]))
-    found = leaks.added(row, demo.prepare())
+    found = plausibility.added(row, demo.prepare())
     assert {task for task, _ in found} == {"ebm-pico"}
     assert next(iter(found.values())) == pytest.approx(np.mean(points), abs=1e-9)

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from blurb.extensions.board import ledger
-from blurb.extensions.board.ledger import FILE, Entry, Event, append, problems, read
+from blurb.extensions.board.ledger import FILE, Event, LedgerEntry, append, problems, read
 from blurb.messages.errors import DataError
 from blurb.row_files.reading import manifest_of
 
 
-def entry(event: Event, row: str, board: Path, date: str = "2026-11-24", **more: object) -> Entry:
+def entry(event: Event, row: str, board: Path, date: str = "2026-11-24", **more: object) -> LedgerEntry:
     files = board / "rows" / row
     hash_ = manifest_of(files) if files.is_dir() and event is not Event.WITHDRAWN else ""
-    return Entry(date, event, row, "us", hash_, **more)  # type: ignore[arg-type]
+    return LedgerEntry(date, event, row, "us", hash_, **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import blurb
 from blurb import metrics, tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
-from blurb.extensions.board import founding, ledger, listing
-from blurb.extensions.board.ledger import Entry, Event
+from blurb.extensions.board import boards, ledger, listing
+from blurb.extensions.board.ledger import Event, LedgerEntry
 from blurb.extensions.board.listing import BoardFolder
 from blurb.extensions.board.verification import Level
 from blurb.extensions.reports.html import collect, render
@@ -307,14 +307,14 @@ def test_who_lacks_data_changes_no_level(folder: Path) -> None:
 def test_an_entry_that_nobody_could_read_is_not_written(folder: Path) -> None:
     before = (folder / "board" / ledger.FILE).read_text()
     with pytest.raises(DataError, match="control characters"):
-        ledger.append(folder / "board", Entry("2099-01-01", Event.WITHDRAWN, "good", "me", reason="a\nb"))
+        ledger.append(folder / "board", LedgerEntry("2099-01-01", Event.WITHDRAWN, "good", "me", reason="a\nb"))
     assert (folder / "board" / ledger.FILE).read_text() == before
 
 
 def test_a_board_of_withdrawn_rows_shows_them_with_the_reason(tmp_path: Path) -> None:
     """It ended with an error, as if there had never been a row."""
     board = tmp_path / "board"
-    founding.found(board, "Ours")
-    ledger.append(board, Entry(event=Event.WITHDRAWN, row="m", date="2026-01-31", by="us", reason="old"))
+    boards.found(board, "Ours")
+    ledger.append(board, LedgerEntry(event=Event.WITHDRAWN, row="m", date="2026-01-31", by="us", reason="old"))
     code, out, _ = command(["leaderboard", "show", "--board", str(board)], tmp_path)
     assert (code, out) == (0, "m: 2026-01-31, us: withdrawn: old.\n")

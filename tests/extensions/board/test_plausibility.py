@@ -11,7 +11,7 @@ import pytest
 
 from blurb.extensions.board.plausibility import ENOUGH, RATE, Beside
 from blurb.extensions.board.signals import SignalKind
-from blurb.row_files.reading import Row
+from blurb.row_files.reading import RowFiles
 from blurb.tasks import all as every_task
 
 NAMES = [task.name for task in every_task() if task.paper_order]
@@ -26,7 +26,7 @@ def row(
     better: float = 0.0,
     gain: float = 0.0,
     examples: int = 0,
-) -> Row:
+) -> RowFiles:
     """A made-up row of five seeds: models differ by 3 points, their runs by 0.7, their gaps by 1.
 
     :param better: points above what its weights would have on dev and test
@@ -52,7 +52,7 @@ def row(
         "id": list(map(str, range(examples))) * 5,
         "prediction": random.integers(0, 2, count).tolist(),
     }
-    return Row(Path(weights), about, dict.fromkeys(tasks, table))  # type: ignore[arg-type]
+    return RowFiles(Path(weights), about, dict.fromkeys(tasks, table))  # type: ignore[arg-type]
 
 
 def kinds(signals: Sequence[Any]) -> set[tuple[SignalKind, str]]:
@@ -88,14 +88,14 @@ def test_runs_better_than_all_others_of_their_weights() -> None:
 def test_predictions_of_another_model() -> None:
     random = np.random.default_rng(2)
     first, other = (row(random, name, tasks=NAMES[:2], examples=150) for name in ("one", "other"))
-    thief = Row(Path("thief"), first.about, {**first.predictions, NAMES[1]: other.predictions[NAMES[1]]})
+    thief = RowFiles(Path("thief"), first.about, {**first.predictions, NAMES[1]: other.predictions[NAMES[1]]})
     (signal,) = Beside(thief, [other]).signals()
     assert (signal.kind, signal.where) == (SignalKind.COPIED, NAMES[1])
     assert signal.what == "the same predictions as model other"
     assert Beside(first, [other]).signals() == []
 
 
-def leaked(row: Row) -> dict[tuple[str, str], float]:
+def leaked(row: RowFiles) -> dict[tuple[str, str], float]:
     """What leaked examples add: a tenth of a point and noise; in the row of a thief more."""
     noise = np.random.default_rng(abs(hash(str(row.about["runs"][0]["test"])))).normal(0, 0.1)
     return {(task, task): 0.1 + noise + 2.0 * (row.folder.name == "thief") for task in NAMES[:2]}
@@ -128,11 +128,11 @@ def test_other_data_is_no_reference() -> None:
 def test_a_row_above_runs_without_chance_is_told() -> None:
     """Runs of one recipe that are all alike have no variance; 19 points above them are odd all the same."""
 
-    def alike(score: float) -> Row:
+    def alike(score: float) -> RowFiles:
         run = {"task": "gad", "seed": 1, "data": "d", "metric": "f1", "dev": {}, "test": {"f1": score}}
         about = {"weights": "w", "tokenizer": "t", "learner": "probe", "recipe": 1, "protocol_hash": "p"}
         about |= {"overrides": {}, "model": "m", "runs": [run]}  # type: ignore[dict-item]
-        return Row(Path("x"), about, {"gad": {"seed": [], "split": [], "id": [], "prediction": []}})  # type: ignore[arg-type]
+        return RowFiles(Path("x"), about, {"gad": {"seed": [], "split": [], "id": [], "prediction": []}})  # type: ignore[arg-type]
 
     others = [alike(0.80)] * 4
     assert kinds(Beside(alike(0.99), others).signals()) == {(SignalKind.BETTER, "gad")}

@@ -14,8 +14,8 @@ import pytest
 
 import blurb
 from blurb.extensions.board.reproduction import Reproduction
-from blurb.extensions.board.verification import CheckedFigure, Level, Verification
-from blurb.row_files.reading import Row
+from blurb.extensions.board.verification import CheckedFigure, Level, RowVerification
+from blurb.row_files.reading import RowFiles
 from tests.cli.in_process import blurb as command
 from tests.golden import schemas
 
@@ -36,7 +36,7 @@ ABOUT: dict[str, Any] = {
 
 def side(
     by: str, mean: float = 80.0, sd: float = 0.3, seeds: Sequence[int] = range(1, 6), **about: Any
-) -> Verification:
+) -> RowVerification:
     """A row of made-up runs with normal scores, each with predictions of its own."""
     tasks = about.pop("tasks", TASKS)
     random = np.random.default_rng(sum(map(ord, by)))
@@ -54,8 +54,8 @@ def side(
         }
         for task in tasks
     }
-    row = Row(Path(by), {**ABOUT, "measured_by": by, "runs": runs, **about}, table)  # type: ignore[typeddict-item]
-    return Verification(row, figures, [])
+    row = RowFiles(Path(by), {**ABOUT, "measured_by": by, "runs": runs, **about}, table)  # type: ignore[typeddict-item]
+    return RowVerification(row, figures, [])
 
 
 def test_runs_of_one_recipe_are_equivalent() -> None:
@@ -65,7 +65,7 @@ def test_runs_of_one_recipe_are_equivalent() -> None:
     assert 0 < found.content["within"] < 1.0  # type: ignore[operator]
 
 
-OBJECTIONS: dict[str, tuple[Callable[[], Verification], str]] = {
+OBJECTIONS: dict[str, tuple[Callable[[], RowVerification], str]] = {
     "other weights": (lambda: side("another", weights="v"), "another recipe: weights"),
     "other settings": (lambda: side("another", overrides={"lr": 1}), "another recipe: overrides"),
     "the same party": (lambda: side("one"), "measured by the same party (one)"),

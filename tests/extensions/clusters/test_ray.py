@@ -18,7 +18,7 @@ from blurb.execution.engine import Launch
 from blurb.execution.job import TrialOutcome
 from blurb.extensions.clusters.ray import RayEngine
 from blurb.learners import building
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.store.store import Store
@@ -35,9 +35,9 @@ def _cluster() -> Iterator[None]:
     ray.shutdown()
 
 
-def planned(store: Path, *names: str, chosen: str = "gad,biosses", seeds: int | None = None) -> plan.Planned:
-    return plan.prepare(
-        plan.Request(
+def planned(store: Path, *names: str, chosen: str = "gad,biosses", seeds: int | None = None) -> trials.Planned:
+    return trials.prepare(
+        trials.Request(
             sources=[building.resolve(name) for name in names],
             tasks=tasks.select(chosen),
             protocol=protocol.load("smoke"),
@@ -56,7 +56,7 @@ def test_the_tables_are_those_of_one_process(tmp_path: Path) -> None:
     for name, engine in (("ray", engines.parse("ray,cpus=1,gpus=0", Launch())), ("local", engines.here())):
         store = tmp_path / name / "runs"
         asked = planned(store, "baseline:majority", "baseline:constant")
-        outcomes = plan.run([asked], engine, seen.append, lambda job, news: None)
+        outcomes = trials.run([asked], engine, seen.append, lambda job, news: None)
         assert [outcome.status for outcome in outcomes] == ["done"] * 4
         tables.rebuild(Store(store), tmp_path / name / "leaderboard.csv")
     for table in ("leaderboard.csv", "results.csv"):
@@ -66,7 +66,7 @@ def test_the_tables_are_those_of_one_process(tmp_path: Path) -> None:
 
 def test_a_failing_trial_is_not_tried_again_and_says_why(tmp_path: Path) -> None:
     asked = planned(tmp_path, "baseline:majority")
-    moved = [plan.replace(job, data=plan.replace(job.data, folder=tmp_path / "none")) for job in asked.final]
+    moved = [trials.replace(job, data=trials.replace(job.data, folder=tmp_path / "none")) for job in asked.final]
     outcomes = RayEngine(Launch(), gpus=0).run(moved, lambda outcome: None, lambda job, news: None)
     assert [outcome.status for outcome in outcomes] == ["failed", "failed"]
     assert all("none" in outcome.message for outcome in outcomes)

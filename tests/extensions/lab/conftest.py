@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blurb.corpora import demo
-from blurb.extensions.lab.pretraining.corpus import Corpus, collect
+from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus, collect
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.text import train_texts
 
@@ -13,5 +13,5 @@ SMALL = Recipe(vocabulary=500, words=3_000, length=32, batch=8)
 
 
 @pytest.fixture(scope="session")
-def corpus() -> Corpus:
+def corpus() -> PretrainingCorpus:
     return collect(train_texts.read(demo.prepare()).documents, None)

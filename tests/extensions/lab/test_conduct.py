@@ -16,13 +16,13 @@ import pytest
 import blurb
 from blurb.corpora import demo
 from blurb.extensions.lab.pretraining import pretrain
-from blurb.extensions.lab.pretraining.corpus import Corpus
+from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
 from blurb.extensions.lab.study import conduct, examples, findings, parts, spec
 from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages.errors import DataError
 from blurb.results.comparison import compare_rows
-from blurb.results.row_scores import RowScores
-from blurb.row_files.reading import Row
+from blurb.results.row import Row
+from blurb.row_files.reading import RowFiles
 from blurb.system import leases
 from blurb.system.files import write_json
 from blurb.system.lease_records import LeaseRecord
@@ -50,7 +50,7 @@ def own_precision() -> str:
     return choose_precision("auto", choose_device("auto"))
 
 
-def of_a_machine_without_bf16(read: Callable[[Path], Row]) -> Callable[[Path], Row]:
+def of_a_machine_without_bf16(read: Callable[[Path], RowFiles]) -> Callable[[Path], RowFiles]:
     """Reads a part as if it had been scored in a precision that no machine has; the others as they are."""
     return lambda folder: (
         replace(read(folder), about={**read(folder).about, "precision": "fp8"})
@@ -64,7 +64,7 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
     study, scored, limit = spec.read(tmp_path / "small.toml"), [], [3]
 
-    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> RowScores:
+    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> Row:
         if [len(scored)] == limit:
             raise KeyboardInterrupt
         scored.append(name)
@@ -164,8 +164,8 @@ def study(tmp_path: Path) -> Study:
 class NoTexts(conduct.Texts):
     """Texts that nobody reads."""
 
-    def of(self, variant: Variant) -> tuple[Corpus, Any]:
-        return Corpus([], []), {}
+    def of(self, variant: Variant) -> tuple[PretrainingCorpus, Any]:
+        return PretrainingCorpus([], []), {}
 
 
 def conducted(study: Study, out: Path, score: Any = None) -> list[str]:
@@ -236,11 +236,11 @@ def test_who_has_lost_a_part_puts_nothing_in_place(
         write_json(out / "model" / pretrain.ABOUT, {})
         return out / "model"
 
-    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> RowScores:
+    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> Row:
         scored.append(protocol)
         if len(scored) == last:
             Elsewhere(out / "work" / f"{name}.lease").beat()
-        return RowScores.__new__(RowScores)
+        return Row.__new__(Row)
 
     monkeypatch.setattr(pretrain, "pretrain", pretrained)
     monkeypatch.setattr(conduct, "_keep", lambda row, target: target.mkdir(parents=True))

@@ -15,19 +15,19 @@ from blurb.extensions.lab.study import examples, findings, reading, spec, tables
 from blurb.extensions.lab.study.units import variant_row
 from blurb.messages.errors import DataError
 from blurb.results.comparison import compare_rows
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from tests.results import invented
 
 VALUES = {"a": ((62.1, 71.0), (62.4, 70.2), (62.0, 73.5)), "b": ((58.0, 70.9), (57.2, 71.1), (59.3, 70.0))}
 
 
-def encoder(name: str, seed: int) -> RowScores:
+def encoder(name: str, seed: int) -> Row:
     gad, hoc = VALUES[name][seed - 1]
     row = invented.row(f"{name}-{seed}", {"gad": [gad], "hoc": [hoc]})
-    return replace(row, weights=f"{name}{seed}" * 8)
+    return invented.named(row, weights=f"{name}{seed}" * 8)
 
 
-def variant(name: str) -> RowScores:
+def variant(name: str) -> Row:
     return variant_row(name, {seed: encoder(name, seed) for seed in (1, 2, 3)})
 
 
@@ -56,12 +56,12 @@ def test_what_is_no_variant() -> None:
     with pytest.raises(DataError, match="has 2 runs of gad"):
         variant_row("a", {1: twice})
     other = encoder("a", 2)
-    other = replace(other, configuration=replace(other.configuration, protocol_hash="f" * 64))
+    other = invented.named(other, configuration=replace(other.configuration, protocol_hash="f" * 64))
     with pytest.raises(DataError, match="another configuration"):
         variant_row("a", {1: encoder("a", 1), 2: other})
 
 
-def sentences(rows: Mapping[str, RowScores], units: examples.Units | None = None) -> list[str]:
+def sentences(rows: Mapping[str, Row], units: examples.Units | None = None) -> list[str]:
     return list(reading.reading("b", reading.compared(rows, "b", units)))
 
 

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from transformers import DistilBertConfig, DistilBertForMaskedLM
 
 from blurb.extensions.lab.pretraining import models, quality, request, trainer
-from blurb.extensions.lab.pretraining.corpus import Corpus
+from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
 from blurb.extensions.lab.pretraining.pretrain import pretrain
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.messages.errors import BlurbError, ModelError, Notice, SettingsError
@@ -63,7 +63,7 @@ def test_a_checkpoint_to_continue_from_has_its_own_size_and_vocabulary(name: str
 
 @pytest.mark.costly
 def test_bits_per_byte_are_measured_in_fp32_whatever_it_was_trained_in(
-    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, corpus: PretrainingCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A Trainer leaves its autocast in the encoder. The card says which checkpoint it began with."""
     roberta(tmp_path / "general")
@@ -105,7 +105,9 @@ def test_nothing_goes_on_from_a_checkpoint_without_moments(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-5"]
 
 
-def test_the_trial_of_hours_has_the_mean_of_a_rising_mask_rate(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_trial_of_hours_has_the_mean_of_a_rising_mask_rate(
+    corpus: PretrainingCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from blurb.extensions.lab.pretraining import objective, speed
 
     rates = []

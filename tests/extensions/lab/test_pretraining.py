@@ -15,8 +15,8 @@ import torch
 from transformers import BertTokenizerFast
 
 from blurb.extensions.lab.pretraining import inputs, models, packing, quality, vocabulary
-from blurb.extensions.lab.pretraining.corpus import Corpus
-from blurb.extensions.lab.pretraining.inputs import IGNORED, Inputs
+from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
+from blurb.extensions.lab.pretraining.inputs import IGNORED, PretrainingInputs
 from blurb.extensions.lab.pretraining.objective import flops, loss
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.trainer import collate
@@ -25,16 +25,16 @@ from tests.extensions.lab.conftest import SMALL
 
 
 @pytest.fixture(scope="module")
-def tokenizer(corpus: Corpus) -> Any:
+def tokenizer(corpus: PretrainingCorpus) -> Any:
     return vocabulary.train(corpus.texts, SMALL)
 
 
 @pytest.fixture(scope="module")
-def stream(corpus: Corpus, tokenizer: Any) -> packing.Stream:
+def stream(corpus: PretrainingCorpus, tokenizer: Any) -> packing.Stream:
     return packing.stream(corpus.texts, tokenizer)
 
 
-def test_the_stream_has_every_word_once(corpus: Corpus, tokenizer: Any, stream: packing.Stream) -> None:
+def test_the_stream_has_every_word_once(corpus: PretrainingCorpus, tokenizer: Any, stream: packing.Stream) -> None:
     assert stream.words == corpus.words
     assert int((stream.ids == stream.separator).sum()) == len(corpus.texts)
     assert int(stream.sizes.sum()) == sum(len(word.encode()) + 1 for text in corpus.texts for word in text.split())
@@ -90,7 +90,7 @@ def test_the_loss_at_masked_places_is_that_of_the_model(
     stream: packing.Stream, tokenizer: Any, next_sentence: bool
 ) -> None:
     recipe = Recipe(vocabulary=500, length=32, batch=8, words=3_000, next_sentence=next_sentence)
-    inputs = Inputs(stream, recipe, tokenizer)
+    inputs = PretrainingInputs(stream, recipe, tokenizer)
     model = models.from_nothing(recipe, tokenizer)
     items = [inputs[place] for place in range(8)]
     batch = {name: torch.from_numpy(np.asarray([item[name] for item in items])) for name in items[0]}
@@ -104,7 +104,7 @@ def test_the_loss_at_masked_places_is_that_of_the_model(
 def test_operations_are_those_of_the_formula(stream: packing.Stream, tokenizer: Any) -> None:
     """Layers and attention for every sub-token, the head for the predicted ones; thrice that with gradients."""
     recipe = replace(SMALL, size="tiny")
-    inputs = Inputs(stream, recipe, tokenizer)
+    inputs = PretrainingInputs(stream, recipe, tokenizer)
     model = models.from_nothing(recipe, tokenizer)
     batch = collate(inputs.update(0))
     hidden, layers, tokens = 128, 2, recipe.batch * recipe.length
@@ -116,7 +116,7 @@ def test_operations_are_those_of_the_formula(stream: packing.Stream, tokenizer: 
 
 
 def test_half_of_the_pairs_do_not_follow(stream: packing.Stream, tokenizer: Any) -> None:
-    inputs = Inputs(stream, Recipe(words=50_000, length=32, batch=8, next_sentence=True), tokenizer)
+    inputs = PretrainingInputs(stream, Recipe(words=50_000, length=32, batch=8, next_sentence=True), tokenizer)
     items = [inputs[place] for place in range(400)]
     assert {len(item["input_ids"]) for item in items} == {32}
     assert np.mean([item["next_sentence_label"] for item in items]) == pytest.approx(0.5, abs=0.1)
@@ -124,8 +124,8 @@ def test_half_of_the_pairs_do_not_follow(stream: packing.Stream, tokenizer: Any)
 
 
 def test_an_epoch_sees_every_input_once_and_place_decides_all(stream: packing.Stream, tokenizer: Any) -> None:
-    inputs = Inputs(stream, SMALL, tokenizer)
-    again = Inputs(stream, SMALL, tokenizer)
+    inputs = PretrainingInputs(stream, SMALL, tokenizer)
+    again = PretrainingInputs(stream, SMALL, tokenizer)
     count = len(inputs.slices)
     orders = [inputs._order(epoch).tolist() for epoch in (0, 1)]
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(count))
@@ -151,12 +151,12 @@ def test_a_vocabulary_is_the_same_in_every_process(kind: str) -> None:
     assert "[MASK]" in runs[0].stdout
 
 
-def test_a_vocabulary_that_the_text_does_not_support(corpus: Corpus) -> None:
+def test_a_vocabulary_that_the_text_does_not_support(corpus: PretrainingCorpus) -> None:
     with pytest.raises(SettingsError, match="The text supports a vocabulary of"):
         vocabulary.train(corpus.texts, Recipe(vocabulary=50_000))
 
 
-def test_the_same_words_are_masked_under_every_vocabulary(corpus: Corpus, tokenizer: Any) -> None:
+def test_the_same_words_are_masked_under_every_vocabulary(corpus: PretrainingCorpus, tokenizer: Any) -> None:
     other = vocabulary.train(corpus.texts, Recipe(vocabulary=300, kind="bpe"))
     streams = [packing.stream(corpus.held_out, each) for each in (tokenizer, other)]
     masked = [quality.masked(each) for each in streams]

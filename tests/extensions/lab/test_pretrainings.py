@@ -17,7 +17,7 @@ from transformers import TrainerCallback
 
 from blurb.corpora import demo
 from blurb.extensions.lab.pretraining import speed
-from blurb.extensions.lab.pretraining.corpus import Corpus
+from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
 from blurb.extensions.lab.pretraining.pretrain import pretrain
 from tests.cli.in_process import blurb as command
 from tests.extensions.lab.conftest import SMALL
@@ -93,7 +93,7 @@ def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path)
 
 
 @pytest.mark.costly
-def test_hours_become_words_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: Corpus) -> None:
+def test_hours_become_words_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: PretrainingCorpus) -> None:
     monkeypatch.setattr(speed, "WARM_UP", 0.1)
     monkeypatch.setattr(speed, "SECONDS", 0.5)
     first = speed.for_hours(tmp_path, corpus, SMALL, 0.01)
@@ -105,7 +105,9 @@ def test_hours_become_words_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.costly
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_products_are_in_the_precision_that_is_reported(tmp_path: Path, corpus: Corpus, precision: str) -> None:
+def test_products_are_in_the_precision_that_is_reported(
+    tmp_path: Path, corpus: PretrainingCorpus, precision: str
+) -> None:
     """That of the first start, whatever machine goes on: recipe.json says it."""
     (tmp_path / "recipe.json").write_text(json.dumps({"hash": SMALL.hash(corpus.hash), "precision": precision}))
     seen: set[torch.dtype] = set()
@@ -166,7 +168,7 @@ def test_nothing_is_written_for_bad_input(tmp_path: Path, more: list[str], told:
 
 
 @pytest.mark.costly
-def test_a_fault_that_is_built_in_begins_where_it_was_asked_for(tmp_path: Path, corpus: Corpus) -> None:
+def test_a_fault_that_is_built_in_begins_where_it_was_asked_for(tmp_path: Path, corpus: PretrainingCorpus) -> None:
     """Until then both runs have the same weights; `every` keeps checkpoints between the logarithmic ones."""
     from benchmarks.faulty_run import Spike
     from blurb.extensions.lab.pretraining.pretrain import pretrain

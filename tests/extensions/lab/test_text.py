@@ -16,7 +16,7 @@ from blurb.data.schema import texts
 from blurb.extensions.lab.pretraining import packing, request
 from blurb.extensions.lab.pretraining.corpus import collect, mixed
 from blurb.extensions.lab.text import documents, held_out, train_texts
-from blurb.extensions.lab.text.documents import Document
+from blurb.extensions.lab.text.documents import TextDocument
 from blurb.messages.errors import BlurbError, DataError, SettingsError
 
 ARTICLE = """<PubmedArticle><MedlineCitation><PMID Version="1">{}</PMID><Article><ArticleTitle>On <i>kalo</i> &amp; mi
@@ -34,7 +34,7 @@ def written(path: Path, content: str) -> Path:
 @pytest.mark.parametrize("name", ["a.xml", "a.xml.gz"])
 def test_pubmed_has_the_id_title_and_abstract_of_each_article(tmp_path: Path, name: str) -> None:
     found = list(documents.read(written(tmp_path / name, XML)))
-    assert found == [Document("On kalo & mi\nFirst part.\nSecond part.", pmid) for pmid in ("11", "12")]
+    assert found == [TextDocument("On kalo & mi\nFirst part.\nSecond part.", pmid) for pmid in ("11", "12")]
 
 
 def test_text_and_json_lines_and_a_folder_of_both(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_text_and_json_lines_and_a_folder_of_both(tmp_path: Path) -> None:
     written(tmp_path / "b.jsonl", '{"title": "five", "abstract": "six", "pmid": 7}\n\n{"text": "eight"}\n')
     written(tmp_path / "c.csv", "no text")
     assert list(documents.read(tmp_path)) == [
-        Document("one two\nthree"), Document("four"), Document("five\nsix", "7"), Document("eight")
+        TextDocument("one two\nthree"), TextDocument("four"), TextDocument("five\nsix", "7"), TextDocument("eight")
     ]  # fmt: skip
 
 
@@ -93,9 +93,9 @@ def test_documents_of_dev_and_test_are_kept_out_by_text_and_by_pmid() -> None:
                 for text in texts(row):
                     if len(held_out.words(text)) > held_out.WINDOW:
                         noise = f"Some words before. {text.upper()} And some after."
-                        assert known.reason(Document(noise)) == "text", (task.name, row["id"])
-    assert known.reason(Document("none of these words were ever in a set of anybody at all, be sure of it")) == ""
-    assert held_out.HeldOut(frozenset({"11"})).reason(Document("x", "11")) == "pmid"
+                        assert known.reason(TextDocument(noise)) == "text", (task.name, row["id"])
+    assert known.reason(TextDocument("none of these words were ever in a set of anybody at all, be sure of it")) == ""
+    assert held_out.HeldOut(frozenset({"11"})).reason(TextDocument("x", "11")) == "pmid"
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -122,7 +122,7 @@ def test_any_piece_of_twelve_words_is_enough(version: int) -> None:
             }
             count += 1
             for name, text in forms.items():
-                missed[name] += known.reason(Document(f"before {text} after")) != "text"
+                missed[name] += known.reason(TextDocument(f"before {text} after")) != "text"
     assert count > 100
     assert (sum(missed.values()) == 0) == (version == 2)
     assert (missed["piece"] > count / 2) == (version == 1)
@@ -130,7 +130,7 @@ def test_any_piece_of_twelve_words_is_enough(version: int) -> None:
 
 def test_nothing_is_left_of_a_test_set() -> None:
     rows = read_split(tasks.get("hoc"), demo.prepare(), "test")
-    whole = [Document(" ".join(texts(row))) for row in rows if len(held_out.words(texts(row)[0])) > held_out.WINDOW]
+    whole = [TextDocument(" ".join(texts(row))) for row in rows if len(held_out.words(texts(row)[0])) > held_out.WINDOW]
     with pytest.raises(DataError, match="have text of dev or test"):
         collect(whole, held_out.read(demo.prepare()))
 
@@ -172,11 +172,11 @@ def test_a_damaged_dev_or_test_file_is_no_missing_one(tmp_path: Path) -> None:
 def test_the_only_document_is_cut(tmp_path: Path) -> None:
     """A file with a sentence a line and no blank line is one document."""
     lines = [f"word{number} and more" for number in range(200)]
-    corpus = collect([Document("\n".join(lines))], None)
+    corpus = collect([TextDocument("\n".join(lines))], None)
     assert [len(" ".join(part).split()) for part in (corpus.texts, corpus.held_out)] == [588, 12]
     assert "\n".join([*corpus.texts, *corpus.held_out]) == "\n".join(lines)
     with pytest.raises(DataError, match="it is a single word"):
-        collect([Document("word")], None)
+        collect([TextDocument("word")], None)
 
 
 def test_real_train_texts_have_the_words_that_were_counted(test_data: Path) -> None:

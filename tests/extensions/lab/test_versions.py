@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.extensions.lab.pretraining.corpus import Corpus
+from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
 from blurb.extensions.lab.pretraining.pretrain import PLAN, pretrain
 from blurb.extensions.lab.pretraining.recipe import VERSION
 from blurb.extensions.lab.study import parts, spec
@@ -51,7 +51,7 @@ def test_a_part_that_a_kill_left_decides_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.costly
-def test_a_run_keeps_the_version_that_it_began_with(tmp_path: Path, corpus: Corpus) -> None:
+def test_a_run_keeps_the_version_that_it_began_with(tmp_path: Path, corpus: PretrainingCorpus) -> None:
     asked = replace(SMALL, words=600, whole_word=True)
     first = replace(asked, version=1)
     old = {name: value for name, value in asdict(first).items() if name != "version"}

@@ -16,12 +16,11 @@ from blurb import tasks
 from blurb.checkpoints.lengths import reader
 from blurb.corpora.originals import load_original
 from blurb.data.schema import Example, leaks, to_dataset
-from blurb.extensions.reports.audit import Corpus, Finding, audit
+from blurb.extensions.reports.audit import AuditedTask, AuditFinding, audit
 from blurb.extensions.reports.audit.alignment import entities, windows
-from blurb.extensions.reports.audit.characters import characters, kinds
+from blurb.extensions.reports.audit.characters import characters, illegal, kinds
 from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
 from blurb.extensions.reports.audit.gather import gather
-from blurb.extensions.reports.audit.tags import illegal
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenized_split import TokenizedSplit
 from blurb.learners.building import resolve
@@ -46,11 +45,11 @@ def text(id_: str, content: str, label: str = "0") -> Example:
     return {"id": id_, "doc_id": None, "text": content, "label": label}
 
 
-def corpus(name: str = "bc2gm", **splits: list[Example]) -> Corpus:
-    return Corpus(tasks.get(name), splits)  # type: ignore[arg-type]
+def corpus(name: str = "bc2gm", **splits: list[Example]) -> AuditedTask:
+    return AuditedTask(tasks.get(name), splits)  # type: ignore[arg-type]
 
 
-def cells(findings: Sequence[Finding]) -> list[tuple[object, ...]]:
+def cells(findings: Sequence[AuditFinding]) -> list[tuple[object, ...]]:
     return [(found.where, found.kind, found.count, found.distinct, found.long, found.ids) for found in findings]
 
 
@@ -180,7 +179,7 @@ def test_sentences_that_two_tasks_share() -> None:
 
 def test_text_with_dummies_is_compared_as_it_was() -> None:
     dummies = [text("p", "@DRUG$ mi tra nex vor @DRUG$")]
-    masked = Corpus(tasks.get("ddi"), {"train": dummies}, originals={"train": [text("p", LONG)]})
+    masked = AuditedTask(tasks.get("ddi"), {"train": dummies}, originals={"train": [text("p", LONG)]})
     other = corpus(test=[sentence("b", LONG)])
     assert [found.others for found in shared([masked, other])] == [("p",)]
     assert not list(shared([corpus("ddi", train=dummies), other]))
@@ -256,7 +255,7 @@ def test_entities_that_share_or_lack_a_sub_token() -> None:
 
     def found(tags: str) -> list[tuple[str, int]]:
         row = sentence("a", "k l m n o", tags)
-        corpus = Corpus(tasks.get("bc2gm"), {"test": [row]}, readings={"test": reading})
+        corpus = AuditedTask(tasks.get("bc2gm"), {"test": [row]}, readings={"test": reading})
         return [(one.kind, one.count) for one in entities(corpus)]
 
     assert found("O O B O O") == []
@@ -271,7 +270,7 @@ def test_a_word_that_a_real_kind_of_tokenizer_drops(checkpoint: Callable[[str], 
     read = reader(resolve(str(checkpoint("bert_uncased"))))
     rows = [sentence("a", "kalo \u200b\u200d mi", "O B O"), sentence("b", "kalo mi", "B O")]
     task = tasks.get("bc2gm")
-    (found,) = entities(Corpus(task, {"test": rows}, readings={"test": read(task, rows)}))
+    (found,) = entities(AuditedTask(task, {"test": rows}, readings={"test": read(task, rows)}))
     assert (found.kind, found.count, found.ids) == ("word without sub-token", 1, ("a",))
 
 
@@ -292,7 +291,7 @@ def test_pairs_that_a_limit_takes_apart(checkpoint: Callable[[str], Path], kind:
 
     rows = [row("short", 3, 3, 3), row("first", 0, 5, 400), row("last", 400, 5, 0), row("apart", 2, 600, 2)]
     reading = read(task, rows)
-    found = windows(Corpus(task, {"test": rows}, readings={"test": reading}))
+    found = windows(AuditedTask(task, {"test": rows}, readings={"test": reading}))
     assert {one.kind: one.ids for one in found} == {
         "longer than the limit": ("first", "last", "apart"),
         "wider than the limit": ("apart",),
@@ -309,5 +308,5 @@ def test_a_pair_of_which_nothing_is_left_is_lost() -> None:
 
     for before, head, lost in ((1, [0, 7], True), (1, [1, 2], False), (0, [0, 7], True), (0, [0, 2], False)):
         reading = TokenizedSplit(features(20, [[1, 2], [3, 4]]), 8, [0], features(8, [head, [3, 4]]), (before, 1))
-        found = windows(Corpus(tasks.get("ddi"), {"test": [text("a", "")]}, readings={"test": reading}))
+        found = windows(AuditedTask(tasks.get("ddi"), {"test": [text("a", "")]}, readings={"test": reading}))
         assert ("lost by the window" in {one.kind for one in found}) == lost

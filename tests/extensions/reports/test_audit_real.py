@@ -16,26 +16,25 @@ from blurb import tasks
 from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.data.schema import Example, leaks, texts, words
-from blurb.extensions.reports.audit import Corpus, Finding
+from blurb.extensions.reports.audit import AuditedTask, AuditFinding
 from blurb.extensions.reports.audit.alignment import entities, windows
-from blurb.extensions.reports.audit.characters import characters
+from blurb.extensions.reports.audit.characters import characters, illegal
 from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
-from blurb.extensions.reports.audit.tags import illegal
 from blurb.inputs.tokenized_split import Read
 from blurb.learners.building import resolve
 from blurb.tasks import SPLITS, Split
 
 pytestmark = pytest.mark.real
 Rows = Callable[[str, Split], list[Example]]
-Corpora = Callable[[str], Corpus]
+Corpora = Callable[[str], AuditedTask]
 
 
 @pytest.fixture(scope="module")
 def corpora(real_rows: Rows) -> Corpora:
     @cache
-    def corpus(name: str) -> Corpus:
+    def corpus(name: str) -> AuditedTask:
         there = SPLITS if name != "ebm-pico" else ("dev", "test")
-        return Corpus(tasks.get(name), {split: real_rows(name, split) for split in there})
+        return AuditedTask(tasks.get(name), {split: real_rows(name, split) for split in there})
 
     return corpus
 
@@ -46,7 +45,7 @@ def read(minilm: Path) -> Read:
     return reader(resolve(str(minilm)))
 
 
-def at(findings: list[Finding], where: str) -> Finding | None:
+def at(findings: list[AuditFinding], where: str) -> AuditFinding | None:
     return next((one for one in findings if one.where == where), None)
 
 
@@ -269,10 +268,10 @@ def test_windows_of_relations(corpora: Corpora, read: Read, name: str, long: int
     _check_windows(corpora(name), read, long, apart, end)
 
 
-def _check_windows(corpus: Corpus, read: Read, long: int, apart: int, end: int) -> None:
+def _check_windows(corpus: AuditedTask, read: Read, long: int, apart: int, end: int) -> None:
     readings = {split: read(corpus.task, rows) for split, rows in corpus.splits.items()}
     found: Counter[str] = Counter()
-    for one in windows(Corpus(corpus.task, corpus.splits, readings=readings)):
+    for one in windows(AuditedTask(corpus.task, corpus.splits, readings=readings)):
         found[one.kind] += one.count
     expected = {"longer than the limit": long, "wider than the limit": apart, "beyond a cut at the end": end}
     assert found == {kind: count for kind, count in expected.items() if count}  # and none is lost by the window
@@ -282,7 +281,7 @@ def _check_windows(corpus: Corpus, read: Read, long: int, apart: int, end: int) 
 def test_every_entity_of_bc5_has_sub_tokens_of_its_own(corpora: Corpora, read: Read) -> None:
     corpus = corpora("bc5-chem")
     readings = {"test": read(corpus.task, corpus.splits["test"])}
-    assert list(entities(Corpus(corpus.task, corpus.splits, readings=readings))) == []  # type: ignore[arg-type]
+    assert list(entities(AuditedTask(corpus.task, corpus.splits, readings=readings))) == []  # type: ignore[arg-type]
 
 
 def test_the_document_that_stands_twice_in_the_original_of_ncbi_disease(test_data: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,24 +13,25 @@ from blurb.extensions.series.api import checkpoint_rows
 from blurb.extensions.series.api.checkpoint_rows import Scoring
 from blurb.extensions.series.steps import Step
 from blurb.results import from_store
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.store.trial import Configuration
 from tests.extensions.series.test_series import made_row
+from tests.results import invented
 
 STEP = Step("a", 1, "checkpoint-1")
-Read = Callable[..., tuple[RowScores | None, Scoring]]
+Read = Callable[..., tuple[Row | None, Scoring]]
 
 
-def _row(values: list[float], weights: str = "now", suite: str = "blurb", precision: str = "fp32") -> RowScores:
+def _row(values: list[float], weights: str = "now", suite: str = "blurb", precision: str = "fp32") -> Row:
     configuration = Configuration("sketch", "0" * 64, {}, precision, suite, "")
-    return replace(made_row("a@1", {"gad": values}), weights=weights, configuration=configuration)
+    return invented.named(made_row("a@1", {"gad": values}), weights=weights, configuration=configuration)
 
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Read:
     monkeypatch.setattr(checkpoint_rows, "_weights", lambda step: "now")
 
-    def rows(there: list[RowScores], **trials: Any) -> tuple[RowScores | None, Scoring]:
+    def rows(there: list[Row], **trials: Any) -> tuple[Row | None, Scoring]:
         monkeypatch.setattr(from_store, "read", lambda store: there)
         scoring = Scoring(["gad"], "sketch", "dev", tmp_path, trials)
         return scoring.read([STEP], "sketch").get("a@1"), scoring

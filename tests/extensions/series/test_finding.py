@@ -41,7 +41,7 @@ def add(tmp_path: Path, whole: Path) -> Add:
     return copy
 
 
-def _steps(found: finding.Found) -> list[int]:
+def _steps(found: finding.FoundCheckpoints) -> list[int]:
     return [step.step for step in found.steps]
 
 
@@ -164,7 +164,7 @@ def test_a_hub_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPat
         raise ModelError("The Hub does not answer.")
 
     monkeypatch.setattr(hub, "revisions", silent)
-    assert finding.there(["org/model@step*"]) == finding.Found((), ("The Hub does not answer.",))
+    assert finding.there(["org/model@step*"]) == finding.FoundCheckpoints((), ("The Hub does not answer.",))
     with pytest.raises(ModelError):
         find(["org/model@step*"])
 

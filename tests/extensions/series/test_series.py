@@ -19,7 +19,7 @@ from blurb.extensions.series.series import PICTURE, Series
 from blurb.extensions.series.steps import Step
 from blurb.messages.errors import BlurbError
 from blurb.results.dataset_scores import DatasetScores, Figure, Measure, Run
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Origin, Row, RowIdentity
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import logarithmic
 from blurb.store.trial import Configuration
@@ -29,7 +29,7 @@ DATASETS = ("gad", "hoc")
 
 def made_row(
     name: str, scores: Mapping[str, Sequence[float]], losses: Mapping[str, float] | None = None, split: str = "dev"
-) -> RowScores:
+) -> Row:
     """A row with some scores on a split, and the losses of its heads on dev."""
     datasets = {}
     for task, values in scores.items():
@@ -39,7 +39,7 @@ def made_row(
             for seed, value in enumerate(values, 1)
         }
         datasets[task] = DatasetScores(task, metric="f1", runs=runs, planned=len(runs))
-    return RowScores(name, datasets, Origin.STORE, Configuration("sketch", "0" * 64, {}, "fp32", "blurb", ""))
+    return Row(RowIdentity(name, Configuration("sketch", "0" * 64, {}, "fp32", "blurb")), datasets, Origin.STORE)
 
 
 def _series(holes: Sequence[int] = (), runs: Sequence[str] = ("a", "b")) -> Series:
@@ -191,7 +191,7 @@ def test_the_best_and_the_last_get_the_dearer_protocol() -> None:
     series = _series()
     asked: list[str] = []
 
-    def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+    def score(steps: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         asked.extend(f"{protocol} {step.name}" for step in steps)
         return {}
 
@@ -207,7 +207,7 @@ def test_a_budget_scores_as_many_as_fit_and_goes_round_failures() -> None:
     clock = [0.0]
     looked: list[int] = []
 
-    def score(asked: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+    def score(asked: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         clock[0] += 60
         looked.extend(step.step for step in asked)
         ok = [step for step in asked if step != steps[19]]
@@ -225,7 +225,7 @@ def test_what_is_scored_already_takes_no_time() -> None:
     steps = [Step("a", 100 * place, "") for place in range(1, 6)]
     there = {step.name: made_row(step.name, {"gad": [60.0]}) for step in steps}
 
-    def score(asked: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+    def score(asked: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         raise AssertionError("nothing is left to score")
 
     scored = conduct.within(steps, score, "sketch", lambda row: row.means("dev")["gad"], 1, there=there)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from blurb.extensions.series.finding import Found
+from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.steps import Step
 from blurb.extensions.series.watching import Pace, watch
 
@@ -36,9 +36,9 @@ def _write(folder: Path, text: str) -> None:
 def test_checkpoints_are_scored_once_in_order_and_the_run_ends(tmp_path: Path) -> None:
     scored: list[str] = []
 
-    def look() -> Found:
+    def look() -> FoundCheckpoints:
         there = sorted(int(path.name) for path in tmp_path.iterdir())
-        return Found(tuple(Step("run", step, str(tmp_path / str(step)), planned=300) for step in there))
+        return FoundCheckpoints(tuple(Step("run", step, str(tmp_path / str(step)), planned=300) for step in there))
 
     clock = Clock(lambda pause: _write(tmp_path / str(100 * pause), "whole") if pause <= 3 else None)
     found = watch(look, lambda step: scored.append(step.name), clock.pace())
@@ -57,8 +57,8 @@ def test_a_folder_that_still_changes_waits(tmp_path: Path) -> None:
 
     clock = Clock(happen)
 
-    def look() -> Found:
-        return Found((Step("run", 5, str(folder), planned=5),) if folder.is_dir() else ())
+    def look() -> FoundCheckpoints:
+        return FoundCheckpoints((Step("run", 5, str(folder), planned=5),) if folder.is_dir() else ())
 
     watch(look, lambda step: scored.append(clock.pauses), clock.pace())
     assert scored == [5]  # the fourth pause wrote last, so the fifth look found it as the fourth did
@@ -67,14 +67,19 @@ def test_a_folder_that_still_changes_waits(tmp_path: Path) -> None:
 def test_a_run_without_a_plan_ends_when_nothing_comes(tmp_path: Path) -> None:
     _write(tmp_path / "1", "whole")
     clock = Clock(lambda pause: None)
-    watch(lambda: Found((Step("run", 1, str(tmp_path / "1")),)), lambda step: None, clock.pace(idle=55))
+    watch(lambda: FoundCheckpoints((Step("run", 1, str(tmp_path / "1")),)), lambda step: None, clock.pace(idle=55))
     assert 55 < clock.time <= 80
 
 
 def test_what_is_done_is_not_scored_again(tmp_path: Path) -> None:
     scored: list[str] = []
     step = Step("run", 1, str(tmp_path), planned=1)
-    watch(lambda: Found((step,)), lambda one: scored.append(one.name), Clock(lambda pause: None).pace(), done=["run@1"])
+    watch(
+        lambda: FoundCheckpoints((step,)),
+        lambda one: scored.append(one.name),
+        Clock(lambda pause: None).pace(),
+        done=["run@1"],
+    )
     assert not scored
 
 
@@ -83,8 +88,8 @@ def test_what_stays_left_out_is_told_once(tmp_path: Path) -> None:
     told: list[str] = []
     clock = Clock(lambda pause: None)
 
-    def look() -> Found:
-        return Found((), ("damaged", *(["copied"] if clock.pauses == 2 else [])))
+    def look() -> FoundCheckpoints:
+        return FoundCheckpoints((), ("damaged", *(["copied"] if clock.pauses == 2 else [])))
 
     watch(look, lambda step: None, clock.pace(idle=55), tell=told.append)
     assert told == ["damaged"]

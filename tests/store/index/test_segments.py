@@ -13,7 +13,7 @@ import pyarrow
 import pytest
 
 from blurb.store.index import Index, key_of, segments
-from blurb.store.index.entry import Entry, TrialFacts
+from blurb.store.index.entry import IndexEntry, TrialFacts
 from blurb.store.store import Store
 from tests.store import fakes
 
@@ -51,7 +51,7 @@ def test_entries_come_back_exactly() -> None:
     segment = segments.unpacked(segments.packed(segments.batch_of([row(0), row(1)])))
     assert segment is not None
     assert segment.keys == ["m/ncbi-disease/0000000000000000", "m/ncbi-disease/0000000000000001"]
-    entry = Entry(segment, 1)
+    entry = IndexEntry(segment, 1)
     assert (entry.key, entry.stamp) == (segment.keys[1], b"\1" * 16)
     assert segment.times[1] == 1_700_000_000_123_456_790
     assert entry.facts == FACTS
@@ -102,8 +102,8 @@ def test_rows_of_several_segments_become_one() -> None:
     merged = segments.unpacked(segments.packed(segments.together([(batches[0], [1]), (batches[1], [0, 1])])))
     assert merged is not None
     assert [key[-1] for key in merged.keys] == ["1", "2", "3"]
-    assert [Entry(merged, number).facts.metric for number in range(3)] == ["f1", "gold", "f1"]
-    assert [Entry(merged, number).figure(0) for number in range(3)] == [0.1 + number / 10 for number in (1, 2, 3)]
+    assert [IndexEntry(merged, number).facts.metric for number in range(3)] == ["f1", "gold", "f1"]
+    assert [IndexEntry(merged, number).figure(0) for number in range(3)] == [0.1 + number / 10 for number in (1, 2, 3)]
     assert segments.unpacked(segments.packed(segments.together([]))) is not None
 
 

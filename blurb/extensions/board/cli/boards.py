@@ -9,7 +9,7 @@ import click
 
 from blurb import tasks
 from blurb.cli._made import click_command
-from blurb.extensions.board import boards, founding, ledger, rescoring
+from blurb.extensions.board import boards, ledger, rescoring
 from blurb.options import Argument, Option
 from blurb.planning.options import SUITE
 from blurb.planning.request import folders
@@ -32,7 +32,7 @@ def init(
     Rules, an empty ledger, and workflows for a repository that look at what strangers send. They are safe to run on
     anything: what is sent is read as data, without secrets.
     """
-    for path in founding.found(board, title, suite, requirement or ""):
+    for path in boards.found(board, title, suite, requirement or ""):
         click.echo(f"Written: {path}")
 
 

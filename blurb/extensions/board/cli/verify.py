@@ -22,7 +22,7 @@ from blurb.terminal.output import json_text, say, show
 
 if TYPE_CHECKING:
     from blurb.extensions.board.reproduction import Reproduction
-    from blurb.extensions.board.verification import Verification
+    from blurb.extensions.board.verification import RowVerification
 
 
 def _printed() -> object:
@@ -83,7 +83,7 @@ def verify(
         click.get_current_context().exit(1)
 
 
-def _row(result: Verification, again: Reproduction | None, level: Level, form: str) -> None:
+def _row(result: RowVerification, again: Reproduction | None, level: Level, form: str) -> None:
     """Prints what was found of a row."""
     if form == "json":
         click.echo(json_text(reproduction.printed(result, again)), nl=False)

@@ -16,7 +16,7 @@ from blurb.messages.errors import DataError, SettingsError
 from blurb.messages.spelling import opt
 from blurb.messages.text import duration
 from blurb.options import Argument, Option
-from blurb.planning import plan, preflight
+from blurb.planning import preflight, trials
 from blurb.planning.options import RunOptions
 
 Told = Callable[[str], None]
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from blurb.extensions.lab.study.findings import Findings
     from blurb.extensions.lab.study.hours import MissingPart
     from blurb.extensions.lab.study.spec import Study, Variant
-    from blurb.results.row_scores import RowScores
+    from blurb.results.row import Row
 
 
 def study(
@@ -130,15 +130,15 @@ def _forecast(wanted: Study, out: Path, texts: Texts | None, options: Mapping[st
     def seconds(encoder: Path, protocol: str) -> float:
         store = encoder / "runs"
         request, _, _ = preflight.checked(RunOptions(model=encoder, protocol=protocol, output=store, **options))
-        return model.estimate([plan.prepare(request)], 1).seconds
+        return model.estimate([trials.prepare(request)], 1).seconds
 
     return Forecast(wanted, out, texts, seconds)
 
 
-def _scorer(options: Mapping[str, Any]) -> Callable[[Path | str, str, str, Path], RowScores]:
+def _scorer(options: Mapping[str, Any]) -> Callable[[Path | str, str, str, Path], Row]:
     from blurb.api.running import run
 
-    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> RowScores:
+    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> Row:
         results = run(encoder, name=name, protocol=protocol, output=store, **options)
         if results.failed:
             raise DataError(f"{name} on {results.failed[0].job.trial.task}: {results.failed[0].message}", store)

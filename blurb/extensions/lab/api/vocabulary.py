@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from blurb import formulations
 from blurb import tasks as tasks_
 from blurb.checkpoints import Checkpoint, scratch
-from blurb.checkpoints.references import Place, default_name, locate
+from blurb.checkpoints.references import CheckpointPlace, default_name, locate
 from blurb.checkpoints.terms import published
 from blurb.data.loading import elsewhere, path_of, read_split
 from blurb.extensions.lab.vocabulary import count, report
@@ -89,7 +89,7 @@ def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
             "a baseline has no tokenizer", where=reference, fix="name a checkpoint or the folder of a tokenizer."
         )
     if reference.startswith(scratch.PREFIX):
-        place = Place(scratch.located(reference, data))
+        place = CheckpointPlace(scratch.located(reference, data))
     else:
         place = locate(reference, None, remote_code)
     checkpoint = Checkpoint(place.folder, remote_code, place.casing)

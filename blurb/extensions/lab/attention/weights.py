@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 from blurb.checkpoints import scratch
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.encoder_size import capacity
-from blurb.checkpoints.references import Place, default_name, locate
+from blurb.checkpoints.references import CheckpointPlace, default_name, locate
 from blurb.extensions.lab.attention import projections as vectors
 from blurb.extensions.lab.attention.words import Floats
 from blurb.learners import is_named, saved_models
@@ -70,7 +70,9 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
 
 def _checkpoint(reference: str, trust_remote_code: bool, data: Path | None) -> Opened:
     is_scratch = reference.startswith(scratch.PREFIX)
-    place = Place(scratch.located(reference, data)) if is_scratch else locate(reference, None, trust_remote_code)
+    place = (
+        CheckpointPlace(scratch.located(reference, data)) if is_scratch else locate(reference, None, trust_remote_code)
+    )
     checkpoint = Checkpoint(place.folder, trust_remote_code, place.casing)
     checkpoint.check()
     encoder, _ = checkpoint.load_encoder()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from blurb.extensions.lab.text.documents import Document
+from blurb.extensions.lab.text.documents import TextDocument
 from blurb.extensions.lab.text.held_out import HeldOut
 from blurb.messages.errors import DataError
 
@@ -19,7 +19,7 @@ MOST_HELD_OUT = 30_000
 
 
 @dataclass(frozen=True)
-class Corpus:
+class PretrainingCorpus:
     """Documents to learn from and to measure on.
 
     :param left_out: reason -> documents that have text of dev or test
@@ -37,7 +37,7 @@ class Corpus:
         return sum(len(text.split()) for text in self.texts)
 
 
-def collect(documents: Iterable[Document], known: HeldOut | None) -> Corpus:
+def collect(documents: Iterable[TextDocument], known: HeldOut | None) -> PretrainingCorpus:
     """Keeps out what dev and test have, and copies.
 
     :param known: dev and test; None where there is no data to compare with
@@ -62,7 +62,7 @@ def collect(documents: Iterable[Document], known: HeldOut | None) -> Corpus:
         raise DataError(f"There is no text to pretrain on: {why}.")
     if not aside:
         aside = [texts.pop()] if len(texts) > 1 else [_cut(texts)]
-    return Corpus(texts, _enough(aside), left_out, digest.hexdigest())
+    return PretrainingCorpus(texts, _enough(aside), left_out, digest.hexdigest())
 
 
 def _cut(texts: list[str]) -> str:

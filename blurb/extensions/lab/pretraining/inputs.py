@@ -72,7 +72,7 @@ ORDER, MASK, PAIR = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Inputs:
+class PretrainingInputs:
     """A dataset of torch: as long as the whole pretraining, epoch after epoch, each in another order.
 
     So a pretraining that goes on after a kill sees what it would have seen, whatever else was drawn before.

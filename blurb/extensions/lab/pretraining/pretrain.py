@@ -16,8 +16,8 @@ from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.reading import hide_progress
 from blurb.cost.throughput import hardware
 from blurb.extensions.lab.pretraining import card, packing
-from blurb.extensions.lab.pretraining.corpus import Corpus
-from blurb.extensions.lab.pretraining.inputs import Inputs
+from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
+from blurb.extensions.lab.pretraining.inputs import PretrainingInputs
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION, Recipe
 from blurb.messages.errors import SettingsError
 from blurb.system.files import full_disks_told, nearest, new_folder, read_json, write_json
@@ -29,7 +29,7 @@ PLAN = "recipe.json"
 
 def pretrain(
     out: Path,
-    corpus: Corpus,
+    corpus: PretrainingCorpus,
     recipe: Recipe,
     about: Mapping[str, Any],
     progress: bool = True,
@@ -60,7 +60,7 @@ def pretrain(
     precision = _precision(out)
     write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe), "precision": precision})
     learnt, aside = (packing.stream(texts, tokenizer) for texts in (_read(corpus, recipe), corpus.held_out))
-    inputs = Inputs(learnt, recipe, tokenizer)
+    inputs = PretrainingInputs(learnt, recipe, tokenizer)
     hide_progress()
     bits = partial(quality.bits_per_byte, tokenizer=tokenizer, held_out=aside, length=recipe.length)
     folder = out / trainer.CHECKPOINTS
@@ -98,7 +98,7 @@ def version_of(about: Mapping[str, Any]) -> int:
     return int(recipe.get("version", FIRST)) if isinstance(recipe, dict) else VERSION
 
 
-def _read(corpus: Corpus, recipe: Recipe) -> Sequence[str]:
+def _read(corpus: PretrainingCorpus, recipe: Recipe) -> Sequence[str]:
     """The documents that are read; the first version read all."""
     return corpus.texts if recipe.version == FIRST else packing.enough(corpus.texts, recipe.words, recipe.seed)
 
@@ -131,7 +131,7 @@ def _hash_of_vocabulary(tokenizer: Any) -> str:
     return hashlib.sha256(entries.encode()).hexdigest()[:16]
 
 
-def _flops(model: Any, inputs: Inputs) -> int:
+def _flops(model: Any, inputs: PretrainingInputs) -> int:
     """Of the whole pretraining: those of the update in the middle, where a rising mask rate has its mean, for each."""
     from blurb.extensions.lab.pretraining import objective, trainer
 
@@ -149,7 +149,7 @@ def machine() -> dict[str, Any]:
     return {"hardware": hardware(str(choose_device("auto"))), "threads": torch.get_num_threads()}
 
 
-def _seen(inputs: Inputs, flops: int, seconds: float) -> dict[str, Any]:
+def _seen(inputs: PretrainingInputs, flops: int, seconds: float) -> dict[str, Any]:
     """What was read in a pretraining, and what it took."""
     return {
         "words": round(inputs.words_per_update * inputs.updates),

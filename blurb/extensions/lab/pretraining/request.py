@@ -8,10 +8,10 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from blurb.extensions.lab.pretraining.corpus import Corpus, collect, mixed
+from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus, collect, mixed
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.text import documents, held_out, train_texts
-from blurb.extensions.lab.text.documents import Document
+from blurb.extensions.lab.text.documents import TextDocument
 from blurb.extensions.lab.text.train_texts import TrainTexts
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.messages.spelling import opt
@@ -63,7 +63,7 @@ def corpus(
     data: Path | None = None,
     raw: Path | None = None,
     version: int = VERSION,
-) -> tuple[Corpus, Mapping[str, Any]]:
+) -> tuple[PretrainingCorpus, Mapping[str, Any]]:
     """The documents to learn from, and what the card says of them.
 
     :param text: files, folders, or `train` for the train texts of the data folder
@@ -112,7 +112,7 @@ def _named(text: Sequence[str]) -> str:
     return ", ".join("the tasks' own train text" if each == TRAIN else Path(each).name for each in text)
 
 
-def _documents(text: Sequence[str], train: TrainTexts | None) -> Iterator[Document]:
+def _documents(text: Sequence[str], train: TrainTexts | None) -> Iterator[TextDocument]:
     for each in text:
         if each == TRAIN and train is not None:
             yield from train.documents

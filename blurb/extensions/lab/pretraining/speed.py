@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from blurb.extensions.lab.pretraining import models, packing
-from blurb.extensions.lab.pretraining.corpus import Corpus
-from blurb.extensions.lab.pretraining.inputs import Inputs
+from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
+from blurb.extensions.lab.pretraining.inputs import PretrainingInputs
 from blurb.extensions.lab.pretraining.pretrain import PLAN
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.system.files import read_json
@@ -19,7 +19,7 @@ SHARE = 0.95
 """Of the time is for updates; the rest for checkpoints and the measurement at the end."""
 
 
-def for_hours(out: Path, corpus: Corpus, recipe: Recipe, hours: float) -> Recipe:
+def for_hours(out: Path, corpus: PretrainingCorpus, recipe: Recipe, hours: float) -> Recipe:
     """The recipe with the words that are read in some hours.
 
     A pretraining that goes on keeps the words of its start: another trial would give others.
@@ -29,7 +29,7 @@ def for_hours(out: Path, corpus: Corpus, recipe: Recipe, hours: float) -> Recipe
     return replace(recipe, words=max(1, round(SHARE * hours * 3600 * words_per_second(corpus, recipe))))
 
 
-def words_per_second(corpus: Corpus, recipe: Recipe) -> float:
+def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
     """Measured on updates of a model that is thrown away."""
     import torch
 
@@ -39,7 +39,7 @@ def words_per_second(corpus: Corpus, recipe: Recipe) -> float:
 
     model, tokenizer = models.build(corpus.texts, recipe)
     texts = packing.enough(corpus.texts, 0, recipe.seed)
-    inputs = Inputs(packing.stream(texts, tokenizer), replace(recipe, words=10**9), tokenizer)
+    inputs = PretrainingInputs(packing.stream(texts, tokenizer), replace(recipe, words=10**9), tokenizer)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model.to(device)
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)

@@ -17,7 +17,7 @@ from torch.utils.data import SequentialSampler
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from blurb.checkpoints.reading import errors_alone
-from blurb.extensions.lab.pretraining.inputs import Inputs
+from blurb.extensions.lab.pretraining.inputs import PretrainingInputs
 from blurb.extensions.lab.pretraining.objective import loss
 from blurb.messages.errors import notify
 from blurb.messages.text import duration
@@ -134,7 +134,7 @@ class _Pretraining(Trainer):  # type: ignore[misc]
 @one_process()  # no launcher decides about the updates that a recipe counts
 def train(
     model: Any,
-    inputs: Inputs,
+    inputs: PretrainingInputs,
     folder: Path,
     bf16: bool,
     measure: Callable[[Any], float],

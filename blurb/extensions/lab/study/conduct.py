@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from blurb.extensions.lab.pretraining import pretrain, request
-from blurb.extensions.lab.pretraining.corpus import Corpus
+from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
 from blurb.extensions.lab.study import parts
 from blurb.extensions.lab.study.parts import WORK
 from blurb.extensions.lab.study.spec import Study, Variant
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.row_files import writing as row_files
 from blurb.system import leases
 from blurb.system.files import new_folder, read_json, write_json
 
-Score = Callable[[Path | str, str, str, Path], RowScores]
+Score = Callable[[Path | str, str, str, Path], Row]
 """Fine-tunes an encoder: its folder (or a baseline), the name of its row, the protocol, the store -> the row."""
 
 
@@ -30,9 +30,9 @@ class Texts:
 
     def __init__(self, data: Path, raw: Path | None = None) -> None:
         self._places = data, raw
-        self._there: dict[object, tuple[Corpus, Mapping[str, Any]]] = {}
+        self._there: dict[object, tuple[PretrainingCorpus, Mapping[str, Any]]] = {}
 
-    def of(self, variant: Variant) -> tuple[Corpus, Mapping[str, Any]]:
+    def of(self, variant: Variant) -> tuple[PretrainingCorpus, Mapping[str, Any]]:
         """The documents of a variant, and what the card says of them."""
         version = variant.recipe.version
         key = (tuple(variant.text), tuple(variant.mix), version)
@@ -94,7 +94,7 @@ def _make(
     variant: Variant,
     seed: int,
     out: Path,
-    text: tuple[Corpus, Mapping[str, Any]],
+    text: tuple[PretrainingCorpus, Mapping[str, Any]],
     score: Score,
     progress: bool,
     still_mine: Callable[[], None],
@@ -134,7 +134,7 @@ def _floor(study: Study, floor: str, out: Path, score: Score) -> list[Path]:
     return []
 
 
-def _keep(row: RowScores, target: Path) -> None:
+def _keep(row: Row, target: Path) -> None:
     """Writes a row as files, whole; an earlier one without all datasets goes."""
     if target.is_dir():
         shutil.rmtree(target)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.extensions.lab.study import examples, parts, tables
-from blurb.extensions.lab.study.reading import Difference, compared, reading
+from blurb.extensions.lab.study.reading import VariantDifference, compared, reading
 from blurb.extensions.lab.study.spec import Study
 from blurb.extensions.reports.plots import _style, scores
 from blurb.messages.errors import DataError
+from blurb.records import Tabular
 from blurb.results import schema
 from blurb.results.decomposition import Decomposition, decompose
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.system.files import write_whole
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ TABLE, PAGE, PICTURE = "study.csv", "README.md", "study.png"
 
 
 @dataclass(frozen=True, repr=False)
-class Findings:
+class Findings(Tabular):
     """The rows of the variants that have parts; in a notebook the table.
 
     :param rows: protocol -> variant -> its row, whose runs are its pretrainings
@@ -37,13 +38,13 @@ class Findings:
 
     study: Study
     path: Path
-    rows: Mapping[str, Mapping[str, RowScores]]
-    floors: Mapping[str, RowScores]
+    rows: Mapping[str, Mapping[str, Row]]
+    floors: Mapping[str, Row]
     facts: Mapping[str, Sequence[Mapping[str, Any]]]
     data: Path | None = None
 
     @property
-    def first(self) -> Mapping[str, RowScores]:
+    def first(self) -> Mapping[str, Row]:
         """The rows by the protocol that decides."""
         return self.rows[self.study.protocols[0]]
 
@@ -52,7 +53,7 @@ class Findings:
         return list(reading(self.study.reference, self.differences))
 
     @cached_property
-    def differences(self) -> Mapping[str, Sequence[Difference]]:
+    def differences(self) -> Mapping[str, Sequence[VariantDifference]]:
         """Variant -> its scores minus those of the reference; empty while the reference has no part."""
         if self.study.reference not in self.first:
             return {}
@@ -68,7 +69,7 @@ class Findings:
         there = {name: decompose([each.line for each in own], weights) for name, own in self.differences.items()}
         return {name: parts for name, parts in there.items() if parts is not None}
 
-    def lines(self) -> list[tables.Cell]:
+    def lines(self) -> list[tables.StudyCell]:
         """A cell for each protocol, dataset and variant."""
         return tables.cells(self.study, self.rows, self.floors)
 
@@ -112,9 +113,6 @@ class Findings:
     def __repr__(self) -> str:
         done = ", ".join(f"{name}: {len(self.facts[name])}" for name in self.facts)
         return f"<Findings of {self.path}: {done} of {self.study.runs} pretrainings>"
-
-    def _repr_html_(self) -> str:
-        return str(self.to_pandas().to_html(index=False, na_rep="", float_format="{:.2f}".format, border=0))
 
 
 def read(out: Path, study: Study, data: Path | None = None) -> Findings:

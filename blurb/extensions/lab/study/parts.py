@@ -21,7 +21,7 @@ from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.extensions.lab.study.units import variant_row
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.row_files.reading import read
 from blurb.row_files.scores import scores
 from blurb.row_files.writing import ABOUT
@@ -42,7 +42,7 @@ def floor_place(out: Path, study: Study, floor: str) -> Path:
     return out / PARTS / floor.replace(":", "-") / study.protocols[0]
 
 
-def floors(out: Path, study: Study) -> dict[str, RowScores]:
+def floors(out: Path, study: Study) -> dict[str, Row]:
     """Baseline -> its row, of those that are there."""
     places = {floor: floor_place(out, study, floor) for floor in study.floors}
     return {floor: scores(read(place)) for floor, place in places.items() if (place / ABOUT).is_file()}
@@ -130,13 +130,13 @@ def precision(out: Path, study: Study) -> str:
     return "auto"
 
 
-def rows(out: Path, study: Study, protocol: str) -> dict[str, RowScores]:
+def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
     """Variant -> its row, whose runs are the pretrainings that are there.
 
     :raises DataError: for parts of another study, or that were scored on other data or with other settings
     """
     _check_alike(out, study)
-    there: dict[str, RowScores] = {}
+    there: dict[str, Row] = {}
     scored: dict[str, tuple[Any, str, str]] = {}
     for variant in study.variants:
         own = {}

@@ -11,7 +11,7 @@ from statistics import NormalDist
 from blurb.extensions.lab.study.examples import Units
 from blurb.messages.text import probability
 from blurb.results.comparison import ScoreComparison, compare_rows
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.statistics.holm import holm
 from blurb.statistics.planning import MOST, POWER, runs_needed
 from blurb.statistics.welch import LEVEL, compare
@@ -19,7 +19,7 @@ from blurb.tasks import known
 
 
 @dataclass(frozen=True)
-class Difference:
+class VariantDifference:
     """A variant minus the reference on a dataset.
 
     :param values: scores of the variant and of the reference, a pretraining each
@@ -57,12 +57,12 @@ class Difference:
         return f"{text} ± {self.half:.2f}, p {probability(self.line.p)} (corrected over the datasets): {self.verdict}."
 
 
-def compared(rows: Mapping[str, RowScores], reference: str, units: Units | None = None) -> dict[str, list[Difference]]:
+def compared(rows: Mapping[str, Row], reference: str, units: Units | None = None) -> dict[str, list[VariantDifference]]:
     """Each variant minus the reference, dataset by dataset.
 
     :param units: what the choice of test examples adds to the variance; None leaves it out
     """
-    there: dict[str, list[Difference]] = {}
+    there: dict[str, list[VariantDifference]] = {}
     for name, row in rows.items():
         if name == reference:
             continue
@@ -78,7 +78,7 @@ def compared(rows: Mapping[str, RowScores], reference: str, units: Units | None 
         own = _with_examples(own, row, rows[reference], added)
         tests = sum(line.p is not None for line in own)
         there[name] = [
-            Difference(
+            VariantDifference(
                 line,
                 (row.values(line.name), rows[reference].values(line.name)),
                 added.get(line.name, (0.0, 0))[0],
@@ -89,7 +89,7 @@ def compared(rows: Mapping[str, RowScores], reference: str, units: Units | None 
     return there
 
 
-def reading(reference: str, differences: Mapping[str, Sequence[Difference]]) -> Iterator[str]:
+def reading(reference: str, differences: Mapping[str, Sequence[VariantDifference]]) -> Iterator[str]:
     """A sentence for each variant and dataset: its scores minus those of the reference.
 
     With one pretraining on a side there is no test: the sentence is on these checkpoints.
@@ -101,7 +101,7 @@ def reading(reference: str, differences: Mapping[str, Sequence[Difference]]) -> 
             yield f"{each.line.name}: {name} minus {reference}: {each}"
 
 
-def _if_several(line: ScoreComparison, first: RowScores, other: RowScores) -> ScoreComparison:
+def _if_several(line: ScoreComparison, first: Row, other: Row) -> ScoreComparison:
     """The line, without a test where either side has one pretraining: how much its recipe varies is then unknown.
 
     Variants need not vary alike: random weights that were never trained have no variation of pretraining at all.
@@ -113,7 +113,7 @@ def _if_several(line: ScoreComparison, first: RowScores, other: RowScores) -> Sc
 
 
 def _with_examples(
-    lines: list[ScoreComparison], first: RowScores, other: RowScores, added: Mapping[str, tuple[float, int]]
+    lines: list[ScoreComparison], first: Row, other: Row, added: Mapping[str, tuple[float, int]]
 ) -> list[ScoreComparison]:
     """The lines with the variance over test examples; p is corrected anew."""
     crossed = [

@@ -9,18 +9,18 @@ from typing import Any
 
 from blurb.extensions.lab.pretraining.pretrain import version_of
 from blurb.extensions.lab.pretraining.recipe import FIRST
-from blurb.extensions.lab.study.reading import Difference
+from blurb.extensions.lab.study.reading import VariantDifference
 from blurb.extensions.lab.study.spec import Study
 from blurb.extensions.reports.html import templating
 from blurb.messages.text import probability, signed
 from blurb.results import published
 from blurb.results.decomposition import Decomposition
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.statistics.welch import half_width
 
 
 @dataclass(frozen=True)
-class Cell:
+class StudyCell:
     """A variant on a dataset.
 
     :param dataset: name of the dataset, or `mean` over all of the study
@@ -51,18 +51,18 @@ class Cell:
         return f"{self.mean:.2f}" + ("" if self.half is None else f" ± {self.half:.2f}")
 
 
-COLUMNS = tuple(field.name for field in fields(Cell))
+COLUMNS = tuple(field.name for field in fields(StudyCell))
 MEAN = "mean"
 
 
-def cells(study: Study, rows: Mapping[str, Mapping[str, RowScores]], floors: Mapping[str, RowScores]) -> list[Cell]:
+def cells(study: Study, rows: Mapping[str, Mapping[str, Row]], floors: Mapping[str, Row]) -> list[StudyCell]:
     """All cells: protocol by protocol, dataset by dataset, the variants in the order of the study.
 
     The mean is over the datasets of the study, of pretrainings that have all of them; it is no BLURB score.
     """
     printed = {variant.name: _printed(variant.published) for variant in study.variants}
     names = [task.name for task in study.tasks]
-    there: list[Cell] = []
+    there: list[StudyCell] = []
     for protocol, own in rows.items():
         shown = {**own, **(floors if protocol == study.protocols[0] else {})}
         for dataset in (*names, MEAN):
@@ -71,13 +71,13 @@ def cells(study: Study, rows: Mapping[str, Mapping[str, RowScores]], floors: Map
                 if values:
                     sd = statistics.stdev(values) if len(values) > 1 else None
                     known = printed.get(variant, {}).get(dataset)
-                    cell = Cell(protocol, dataset, variant, statistics.fmean(values), sd, half_width(values),
+                    cell = StudyCell(protocol, dataset, variant, statistics.fmean(values), sd, half_width(values),
                                 len(values), known)  # fmt: skip
                     there.append(cell)
     return there
 
 
-def _means(row: RowScores, names: Sequence[str]) -> list[float]:
+def _means(row: Row, names: Sequence[str]) -> list[float]:
     if not all(name in row.datasets for name in names):
         return []
     seeds = set.intersection(*(set(row.seeds(name)) for name in names))
@@ -93,9 +93,9 @@ def _printed(name: str) -> Mapping[str, float]:
 
 def page(
     study: Study,
-    lines: Sequence[Cell],
+    lines: Sequence[StudyCell],
     facts: Mapping[str, Sequence[Mapping[str, Any]]],
-    differences: Mapping[str, Sequence[Difference]],
+    differences: Mapping[str, Sequence[VariantDifference]],
     parts_of: Mapping[str, Decomposition],
     crossed: bool = False,
 ) -> str:
@@ -104,7 +104,7 @@ def page(
     :param parts_of: variant -> the parts of the difference of its mean from that of the reference
     :param crossed: whether the intervals of differences take test examples into account
     """
-    scores: dict[str, dict[str, dict[str, Cell]]] = {}
+    scores: dict[str, dict[str, dict[str, StudyCell]]] = {}
     for cell in lines:
         scores.setdefault(cell.protocol, {}).setdefault(cell.dataset, {})[cell.variant] = cell
     every = [each for known in facts.values() for each in known]

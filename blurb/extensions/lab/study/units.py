@@ -14,10 +14,10 @@ from typing import Any
 
 from blurb.messages.errors import DataError
 from blurb.results.dataset_scores import DatasetScores, Run
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 
 
-def variant_row(name: str, rows: Mapping[int, RowScores]) -> RowScores:
+def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
     """The row of a variant.
 
     :param rows: seed of the pretraining -> row of its encoder, with one run of each dataset
@@ -46,11 +46,12 @@ def variant_row(name: str, rows: Mapping[int, RowScores]) -> RowScores:
             for run in own.values():
                 runs[seed] = run
         some = next(row.datasets[task] for row in ordered if task in row.datasets)
-        datasets[task] = replace(some, runs=dict(sorted(runs.items())), planned=len(rows))
+        datasets[task] = replace(some, runs=dict(sorted(runs.items())), planned=len(rows), planned_seeds=())
     weights = hashlib.sha256(" ".join(row.weights for row in ordered).encode()).hexdigest()
-    return replace(first, model=name, datasets=datasets, weights=weights, planned_seeds={}, label="", key="")
+    identity = replace(first.identity, model=name, weights=weights, key="")
+    return replace(first, identity=identity, datasets=datasets, label="")
 
 
-def _how(row: RowScores) -> dict[str, Any]:
+def _how(row: Row) -> dict[str, Any]:
     """How an encoder was scored."""
     return {**row.configuration.identity, "learner": row.learner, "recipe": row.recipe}

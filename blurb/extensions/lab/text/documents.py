@@ -21,7 +21,7 @@ MOST_LINE = 50_000_000
 
 
 @dataclass(frozen=True)
-class Document:
+class TextDocument:
     """A text that stands by itself: a sequence of sentences, or an abstract with its title.
 
     :param pmid: its PubMed id, if it is known
@@ -31,7 +31,7 @@ class Document:
     pmid: str = ""
 
 
-def read(path: Path) -> Iterator[Document]:
+def read(path: Path) -> Iterator[TextDocument]:
     """The documents of a file, or of all files of a folder in the order of their names.
 
     :raises DataError: (file, line) for a file that is not what its ending says, or is cut
@@ -55,7 +55,7 @@ def read(path: Path) -> Iterator[Document]:
         raise DataError(of_system(error)) from None
 
 
-def _text(stream: IO[bytes], path: Path) -> Iterator[Document]:
+def _text(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
     """Documents separated by blank lines, as in the corpora of BERT."""
     lines: list[str] = []
     size = 0
@@ -67,13 +67,13 @@ def _text(stream: IO[bytes], path: Path) -> Iterator[Document]:
                 what = f"a document ends here with more than {MOST_LINE:,} characters."
                 raise line.error(what, "separate documents by blank lines.")
         elif lines:
-            yield Document("\n".join(lines))
+            yield TextDocument("\n".join(lines))
             lines, size = [], 0
     if lines:
-        yield Document("\n".join(lines))
+        yield TextDocument("\n".join(lines))
 
 
-def _json_lines(stream: IO[bytes], path: Path) -> Iterator[Document]:
+def _json_lines(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
     """Objects with `text`, or with `title` and `abstract`; `pmid` beside, if it is known."""
     for line, text in _lines(stream, path):
         if not text.strip():
@@ -82,12 +82,12 @@ def _json_lines(stream: IO[bytes], path: Path) -> Iterator[Document]:
         parts = [row.get(name) or "" for name in ("title", "abstract", "text")]
         if not all(isinstance(part, str) for part in parts) or not any(parts):
             raise line.error("expected an object with `text`, or with `title` and `abstract`.")
-        yield Document("\n".join(part.strip() for part in parts if part.strip()), str(row.get("pmid") or ""))
+        yield TextDocument("\n".join(part.strip() for part in parts if part.strip()), str(row.get("pmid") or ""))
 
 
-def _pubmed(stream: IO[bytes], path: Path) -> Iterator[Document]:
+def _pubmed(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
     for pmid, text in pubmed.articles(stream, path):
-        yield Document(text, pmid)
+        yield TextDocument(text, pmid)
 
 
 def _lines(stream: IO[bytes], path: Path) -> Iterator[tuple[FileLine, str]]:
@@ -98,7 +98,7 @@ def _lines(stream: IO[bytes], path: Path) -> Iterator[tuple[FileLine, str]]:
         yield line, decode(raw, path, number)
 
 
-READERS: dict[str, Callable[[IO[bytes], Path], Iterator[Document]]] = {
+READERS: dict[str, Callable[[IO[bytes], Path], Iterator[TextDocument]]] = {
     ".txt": _text,
     ".jsonl": _json_lines,
     ".xml": _pubmed,
@@ -106,5 +106,5 @@ READERS: dict[str, Callable[[IO[bytes], Path], Iterator[Document]]] = {
 """Ending -> reader."""
 
 
-def _reader(path: Path) -> Callable[[IO[bytes], Path], Iterator[Document]] | None:
+def _reader(path: Path) -> Callable[[IO[bytes], Path], Iterator[TextDocument]] | None:
     return READERS.get(Path(path.stem).suffix if path.suffix == ".gz" else path.suffix)

@@ -14,7 +14,7 @@ from blurb.data import read_split
 from blurb.data.loading import path_of
 from blurb.data.schema import Example, texts
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION
-from blurb.extensions.lab.text.documents import Document
+from blurb.extensions.lab.text.documents import TextDocument
 from blurb.extensions.reports.audit import LONG
 from blurb.extensions.reports.audit.duplicates import SENTENCE_END
 from blurb.messages.errors import DataError
@@ -57,7 +57,7 @@ class HeldOut:
     tasks: tuple[str, ...] = ()
     version: int = VERSION
 
-    def reason(self, document: Document) -> str:
+    def reason(self, document: TextDocument) -> str:
         """`pmid`, `text`, or "" for a document that may be used."""
         if document.pmid in self.pmids:
             return "pmid"

@@ -13,7 +13,7 @@ from blurb.corpora.releases import MissingRelease
 from blurb.data import read_split
 from blurb.data.loading import path_of
 from blurb.data.schema import Example, texts
-from blurb.extensions.lab.text.documents import Document
+from blurb.extensions.lab.text.documents import TextDocument
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.tasks import Task
@@ -29,7 +29,7 @@ class TrainTexts:
     :param missing: dataset of the folder -> why no text of it without dummies is there
     """
 
-    documents: Sequence[Document]
+    documents: Sequence[TextDocument]
     missing: Mapping[str, str]
 
 
@@ -41,7 +41,7 @@ def read(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = ()) -> 
     :raises DataError: if there is no train text at all, or for files that are there and cannot be read
     """
     seen: set[str] = set()
-    there: list[Document] = []
+    there: list[TextDocument] = []
     missing = {}
     for task in chosen or tasks.all():
         if not path_of(task, folder, "train").exists():
@@ -55,7 +55,7 @@ def read(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = ()) -> 
             lines = [line for line in document.text.split("\n") if line.casefold() not in seen]
             seen.update(line.casefold() for line in lines)
             if lines:
-                there.append(Document("\n".join(lines), document.pmid))
+                there.append(TextDocument("\n".join(lines), document.pmid))
     if not there:
         raise DataError(
             "has no train text that has no dummies", folder, fix=f"check {opt('data')}, or add {opt('raw')}."
@@ -73,12 +73,12 @@ def _rows(task: Task, folder: Path, raw: Path | None) -> Sequence[Example]:
     return list(load_original(task, raw, ("train",)).splits["train"])
 
 
-def _documents(rows: Sequence[Example]) -> Iterator[Document]:
+def _documents(rows: Sequence[Example]) -> Iterator[TextDocument]:
     """Texts of one document a line each; where documents are not named, blocks of neighbours."""
     numbered = enumerate(rows)
     for (name, _), group in groupby(numbered, key=lambda each: _key(*each)):
         lines = [" ".join(text.split()) for _, row in group for text in texts(row)]
-        yield Document("\n".join(dict.fromkeys(lines)), name if name.isdigit() else "")
+        yield TextDocument("\n".join(dict.fromkeys(lines)), name if name.isdigit() else "")
 
 
 def _key(place: int, row: Example) -> tuple[str, int]:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from blurb.extensions.reports.audit._base import LONG, Corpus, Finding
+from blurb.extensions.reports.audit._base import LONG, AuditedTask, AuditFinding
 from blurb.extensions.reports.audit.alignment import entities, windows
-from blurb.extensions.reports.audit.characters import characters
+from blurb.extensions.reports.audit.characters import characters, illegal
 from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
-from blurb.extensions.reports.audit.tags import illegal
 
-__all__ = ["ACROSS", "CHECKS", "LONG", "Corpus", "Finding", "audit"]
+__all__ = ["ACROSS", "CHECKS", "LONG", "AuditFinding", "AuditedTask", "audit"]
 
-CHECKS: tuple[Callable[[Corpus], Iterator[Finding]], ...] = (
+CHECKS: tuple[Callable[[AuditedTask], Iterator[AuditFinding]], ...] = (
     between,
     repeated,
     conflicts,
@@ -26,11 +25,11 @@ CHECKS: tuple[Callable[[Corpus], Iterator[Finding]], ...] = (
     windows,
 )
 """Checks of a single corpus, in display order."""
-ACROSS: tuple[Callable[[Sequence[Corpus]], Iterator[Finding]], ...] = (shared,)
+ACROSS: tuple[Callable[[Sequence[AuditedTask]], Iterator[AuditFinding]], ...] = (shared,)
 """Checks of several corpora against each other."""
 
 
-def audit(corpora: Sequence[Corpus]) -> list[Finding]:
+def audit(corpora: Sequence[AuditedTask]) -> list[AuditFinding]:
     """All findings, ordered by check, then by task."""
     findings = [finding for check in CHECKS for corpus in corpora for finding in check(corpus)]
     return findings + [finding for across in ACROSS for finding in across(corpora)]

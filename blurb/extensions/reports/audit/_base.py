@@ -16,7 +16,7 @@ Ids = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """What one check found in one split or pair of splits.
 
     :param check: name of the check
@@ -43,7 +43,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class AuditedTask:
     """A task with the examples of the splits present.
 
     :param originals: examples with the original text, for a task whose files have dummies

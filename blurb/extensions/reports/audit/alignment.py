@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb.data.schema import Example
-from blurb.extensions.reports.audit._base import Corpus, Finding, ids
+from blurb.extensions.reports.audit._base import AuditedTask, AuditFinding, ids
 from blurb.inputs import tagging
 from blurb.inputs.tokenized_split import TokenizedSplit
 
 
-def entities(corpus: Corpus) -> Iterator[Finding]:
+def entities(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Entities with a word that has no sub-token, or that shares a sub-token with a neighbouring word."""
     for split, reading in corpus.readings.items():
         if reading.whole.word_ids is None:
@@ -24,7 +24,7 @@ def entities(corpus: Corpus) -> Iterator[Finding]:
             ("border within a sub-token", "one feature for two tags", _touched(rows, reading, _glued)),
         ):
             if sentences:
-                yield Finding(
+                yield AuditFinding(
                     "alignment",
                     corpus.task.name,
                     split,
@@ -70,7 +70,7 @@ def _glued(reading: TokenizedSplit, number: int, tags: Sequence[str]) -> set[int
     }
 
 
-def windows(corpus: Corpus) -> Iterator[Finding]:
+def windows(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Relation inputs over the limit: what the window around the pair loses, and what truncation would lose."""
     for split, reading in corpus.readings.items():
         if reading.whole.entities is None or not reading.long:
@@ -86,7 +86,7 @@ def windows(corpus: Corpus) -> Iterator[Finding]:
         ):
             if which.any():
                 affected = ids(corpus.splits[split][reading.long[row]] for row in np.flatnonzero(which).tolist())
-                yield Finding("windows", corpus.task.name, split, len(affected), effect, kind=kind, ids=affected)
+                yield AuditFinding("windows", corpus.task.name, split, len(affected), effect, kind=kind, ids=affected)
 
 
 def _lost(reading: TokenizedSplit) -> npt.NDArray[np.bool_]:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from blurb.data.schema import Example, texts
-from blurb.extensions.reports.audit._base import Corpus, Finding
+from blurb.extensions.reports.audit._base import AuditedTask, AuditFinding
 
 BLANKS = "may not be read as a blank"
 UNSEEN = "no sub-token, or an unknown one"
@@ -29,7 +29,7 @@ SUSPECTS = re.compile("|".join(pattern.pattern for pattern, _ in KINDS.values())
 DECOMPOSED = "not in composed form"
 
 
-def characters(corpus: Corpus) -> Iterator[Finding]:
+def characters(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Inputs with each kind of unusual character, and unusual encodings of whole files."""
     for split, rows in corpus.splits.items():
         ids_by_kind: dict[str, list[str]] = {}
@@ -38,12 +38,12 @@ def characters(corpus: Corpus) -> Iterator[Finding]:
                 ids_by_kind.setdefault(kind, []).append(str(row["id"]))
         for kind, ids in ids_by_kind.items():
             effect = KINDS[kind][1] if kind in KINDS else OTHER
-            yield Finding("encoding", corpus.task.name, split, len(ids), effect, kind=kind, ids=tuple(ids))
+            yield AuditFinding("encoding", corpus.task.name, split, len(ids), effect, kind=kind, ids=tuple(ids))
         raw = corpus.files.get(split, b"")
         for kind, count in (("byte order mark", raw.startswith(b"\xef\xbb\xbf")), ("CR LF", raw.count(b"\r\n"))):
             if count:
                 effect = "none: left out in reading"
-                yield Finding("encoding", corpus.task.name, split, int(count), effect, kind=f"file with {kind}")
+                yield AuditFinding("encoding", corpus.task.name, split, int(count), effect, kind=f"file with {kind}")
 
 
 def kinds(row: Example) -> list[str]:
@@ -59,3 +59,29 @@ def kinds(row: Example) -> list[str]:
         if not text.isascii() and not unicodedata.is_normalized("NFC", text):
             present[DECOMPOSED] = None
     return list(present)
+
+
+PICO = "the format: PICO has no B, and is scored by word; strict entity metrics fail here"
+NER = "read as the beginning of an entity; strict metrics leave it out"
+
+
+def illegal(corpus: AuditedTask) -> Iterator[AuditFinding]:
+    """`I` without an entity to continue: at the start of a sentence, after O or after another type.
+
+    For NER the reader already rejects such files, so the finding there is `unreadable`.
+    """
+    for split, rows in corpus.splits.items():
+        count, ids = 0, []
+        for row in rows:
+            tags = row.get("tags", ())
+            orphans = sum(
+                tag[0] == "I" and before[2:] != tag[2:] for before, tag in zip(("O", *tags), tags, strict=False)
+            )
+            if orphans:
+                count += orphans
+                ids.append(str(row["id"]))
+        if count:
+            effect = NER if corpus.task.task_type.borders else PICO
+            yield AuditFinding(
+                "illegal tags", corpus.task.name, split, count, effect, kind="I without B", ids=tuple(ids)
+            )

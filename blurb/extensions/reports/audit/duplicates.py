@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from blurb.data.schema import Example, answer, group, texts
-from blurb.extensions.reports.audit._base import LONG, Corpus, Finding, ids, long
+from blurb.extensions.reports.audit._base import LONG, AuditedTask, AuditFinding, ids, long
 from blurb.tasks import Split
 
 PAIRS: tuple[tuple[Split, Split, str], ...] = (
@@ -21,7 +21,7 @@ PAIRS: tuple[tuple[Split, Split, str], ...] = (
 )
 
 
-def repeated(corpus: Corpus) -> Iterator[Finding]:
+def repeated(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Inputs repeated within a split; counts every copy after the first."""
     for split, groups in corpus.by_identity.items():
         copies = [row for rows in groups.values() for row in rows[1:]]
@@ -29,7 +29,7 @@ def repeated(corpus: Corpus) -> Iterator[Finding]:
             first = tuple(str(rows[0]["id"]) for rows in groups.values() for _ in rows[1:])
             distinct = sum(len(rows) > 1 for rows in groups.values())
             effect = "learnt more often" if split == "train" else "counted more than once"
-            yield Finding(
+            yield AuditFinding(
                 "repeated",
                 corpus.task.name,
                 split,
@@ -42,7 +42,7 @@ def repeated(corpus: Corpus) -> Iterator[Finding]:
             )
 
 
-def between(corpus: Corpus) -> Iterator[Finding]:
+def between(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Inputs of one split that also occur in another; counts every example of the first."""
     for later, earlier, effect in PAIRS:
         if later not in corpus.splits or earlier not in corpus.splits:
@@ -53,7 +53,7 @@ def between(corpus: Corpus) -> Iterator[Finding]:
         ]
         if pairs:
             rows = [row for row, _ in pairs]
-            yield Finding(
+            yield AuditFinding(
                 "between splits",
                 corpus.task.name,
                 f"{later} in {earlier}",
@@ -66,7 +66,7 @@ def between(corpus: Corpus) -> Iterator[Finding]:
             )
 
 
-def conflicts(corpus: Corpus) -> Iterator[Finding]:
+def conflicts(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Equal inputs with different answers, over all splits.
 
     No model can get all of these right in dev and test: it loses all but the most frequent answer of each group.
@@ -81,7 +81,7 @@ def conflicts(corpus: Corpus) -> Iterator[Finding]:
         effect = f"{lost} are wrong for any model" if lost else "another answer in another split"
         if split == "train":
             effect = "learnt with several answers"
-        yield Finding(
+        yield AuditFinding(
             "conflicting labels",
             corpus.task.name,
             split,
@@ -93,7 +93,7 @@ def conflicts(corpus: Corpus) -> Iterator[Finding]:
         )
 
 
-def documents(corpus: Corpus) -> Iterator[Finding]:
+def documents(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Documents that occur twice in a split (with other examples between the copies), or in two splits."""
     in_split: dict[Split, list[str]] = {}
     for split, rows in corpus.splits.items():
@@ -104,7 +104,7 @@ def documents(corpus: Corpus) -> Iterator[Finding]:
         again = sorted(name for name, times in Counter(names).items() if times > 1)
         if again:
             count = sum(Counter(names)[name] - 1 for name in again)
-            yield Finding(
+            yield AuditFinding(
                 "documents",
                 corpus.task.name,
                 where,
@@ -117,7 +117,7 @@ def documents(corpus: Corpus) -> Iterator[Finding]:
     for later, earlier, _ in PAIRS:
         both = sorted(set(in_split.get(later, ())) & set(in_split.get(earlier, ())))
         if both:
-            yield Finding(
+            yield AuditFinding(
                 "documents",
                 corpus.task.name,
                 f"{later} in {earlier}",
@@ -132,7 +132,7 @@ SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 EFFECT = "harmless for one model per task; matters if tasks are trained together or one after the other"
 
 
-def shared(corpora: Sequence[Corpus]) -> Iterator[Finding]:
+def shared(corpora: Sequence[AuditedTask]) -> Iterator[AuditFinding]:
     """Test inputs with a sentence of at least six words that also occurs in another task's train split.
 
     Blanks and case are ignored, as corpora tokenize differently. Contexts of questions are split into sentences by a
@@ -150,7 +150,7 @@ def shared(corpora: Sequence[Corpus]) -> Iterator[Finding]:
                     if key in common:
                         for id_ in ids:
                             matches.setdefault(id_, train[key][0])
-                yield Finding(
+                yield AuditFinding(
                     "between tasks",
                     corpus.task.name,
                     f"test in train of {other}",
@@ -162,7 +162,7 @@ def shared(corpora: Sequence[Corpus]) -> Iterator[Finding]:
                 )
 
 
-def _rows(corpus: Corpus, split: str) -> Iterable[Example]:
+def _rows(corpus: AuditedTask, split: str) -> Iterable[Example]:
     return corpus.originals.get(split) or corpus.splits.get(split, ())  # type: ignore[call-overload, no-any-return]
 
 

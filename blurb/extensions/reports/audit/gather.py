@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from blurb.data.loading import TaskData, path_of, read_split
-from blurb.extensions.reports.audit._base import Corpus, Finding
+from blurb.extensions.reports.audit._base import AuditedTask, AuditFinding
 from blurb.inputs.tokenized_split import Read
 from blurb.messages.errors import BlurbError, DataError
 from blurb.messages.spelling import opt
@@ -26,7 +26,7 @@ def gather(
     raw: Path | None = None,
     read: Read | None = None,
     load_original: Callable[[Task, Path, Iterable[Split]], TaskData] | None = None,
-) -> tuple[list[Corpus], list[Finding], list[str]]:
+) -> tuple[list[AuditedTask], list[AuditFinding], list[str]]:
     """Returns the corpora, findings about unreadable files, and notes about missing ones.
 
     :param load_original: reads the originals of a task below `raw`; a parameter, as `blurb.corpora` lies above
@@ -48,7 +48,9 @@ def gather(
             except DataError as error:
                 # The message may quote the file; it goes to the terminal only.
                 line = f"line {error.line}" if error.line is not None else "as a whole"
-                unreadable.append(Finding("unreadable", task.name, split, 1, "not audited, and cannot be run", line))
+                unreadable.append(
+                    AuditFinding("unreadable", task.name, split, 1, "not audited, and cannot be run", line)
+                )
                 notes.append(str(error))
                 continue
             files[split] = read_bytes(path)
@@ -72,13 +74,13 @@ def gather(
             readings = {
                 split: read(task, rows) for split, rows in splits.items() if rows[0].keys() & {"tokens", "head"}
             }
-        corpora.append(Corpus(task, splits, originals, readings, headers, files))
+        corpora.append(AuditedTask(task, splits, originals, readings, headers, files))
     if nameless := [corpus.task.name for corpus in corpora if corpus.splits and not _names_documents(corpus)]:
         notes.append(f"Documents are not compared where the files do not name them: {', '.join(nameless)}.")
     return corpora, unreadable, notes
 
 
-def _names_documents(corpus: Corpus) -> bool:
+def _names_documents(corpus: AuditedTask) -> bool:
     """Whether documents are known, from the files or from the original release; LinkBERT's files name none."""
     return bool(corpus.headers) or any(row.get("doc_id") for rows in corpus.splits.values() for row in rows)
 

@@ -21,14 +21,14 @@ from blurb.system.files import write_whole
 from blurb.terminal.output import render, show
 
 if TYPE_CHECKING:
-    from blurb.extensions.reports.audit import Finding
+    from blurb.extensions.reports.audit import AuditFinding
 
 NUMBERS = ("count", "distinct", "6+ words")
 SHOWN = 26
 """Maximum characters of ids in the table."""
 
 
-class Found(TypedDict):
+class AuditRecord(TypedDict):
     """What the audit found."""
 
     check: Annotated[str, "name of the check"]
@@ -43,7 +43,7 @@ class Found(TypedDict):
     others: Annotated[list[str], "for each of them the example that it copies"]
 
 
-@click_command("audit", chosen, prints=list[Found])
+@click_command("audit", chosen, prints=list[AuditRecord])
 def audit(
     *,
     raw: Annotated[
@@ -91,13 +91,13 @@ def audit(
         raise SystemExit(2)
 
 
-def _plain(findings: Sequence[Finding], form: str) -> str:
+def _plain(findings: Sequence[AuditFinding], form: str) -> str:
     """All findings with all ids."""
-    keys = columns(Found)
+    keys = columns(AuditRecord)
     return render(keys, [[getattr(finding, key) for key in keys] for finding in findings], form)
 
 
-def _show(findings: list[Finding]) -> None:
+def _show(findings: list[AuditFinding]) -> None:
     """Prints the table of one check; an effect shared by all rows goes into the title, empty columns are left out."""
     effects = {finding.effect for finding in findings}
     click.secho(findings[0].check.capitalize(), bold=True, nl=False)

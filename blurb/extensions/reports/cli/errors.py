@@ -25,7 +25,7 @@ GOLD = (
 )
 
 
-class Listed(TypedDict):
+class MistakeRecord(TypedDict):
     """A mistake of a trial."""
 
     id: Annotated[str, "id of the example"]
@@ -35,7 +35,7 @@ class Listed(TypedDict):
     text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
 
 
-@click_command("errors", prints=list[Listed], formats="Output format; csv and json list the mistakes only.")
+@click_command("errors", prints=list[MistakeRecord], formats="Output format; csv and json list the mistakes only.")
 def command(
     row: Annotated[str, Argument(complete="rows_anywhere")],
     *,

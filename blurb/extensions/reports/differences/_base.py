@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from blurb.extensions.reports.errors import Table
+from blurb.extensions.reports.errors import ReportTable
 from blurb.extensions.reports.errors.entities import CONTEXT
 from blurb.inputs.tagging import Span
 from blurb.tasks import TaskType
@@ -172,7 +172,7 @@ class Difference:
 class Differences:
     """Counts, and every difference, the largest first (`in_order`)."""
 
-    tables: Sequence[Table]
+    tables: Sequence[ReportTable]
     examples: Sequence[Difference]
 
 
@@ -198,9 +198,9 @@ def grouped(examples: Iterable[Difference]) -> dict[str, list[Difference]]:
     return groups
 
 
-def by_kind(examples: Sequence[Difference], noun: str) -> list[Table]:
+def by_kind(examples: Sequence[Difference], noun: str) -> list[ReportTable]:
     """A table of the differences of each outcome and kinds of both sides; none without differences."""
     counts = Counter((example.outcome, example.first.kind, example.other.kind) for example in examples)
     order = sorted(counts.items(), key=lambda one: (OUTCOMES.index(one[0][0]), -one[1], one[0]))
     rows = [(*names, count) for names, count in order]
-    return [Table("differences by kind", ("outcome", "A", "B", noun), rows)] if rows else []
+    return [ReportTable("differences by kind", ("outcome", "A", "B", noun), rows)] if rows else []

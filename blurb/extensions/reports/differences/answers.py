@@ -22,7 +22,7 @@ from blurb.extensions.reports.differences._base import (
     Text,
     by_kind,
 )
-from blurb.extensions.reports.errors import Mistake, Table
+from blurb.extensions.reports.errors import Mistake, ReportTable
 
 COUNTED = ("both right", ONLY_A, ONLY_B, "both wrong, alike", "both wrong, differently")
 Mistakes = Sequence[Mistake]
@@ -53,7 +53,7 @@ def classes(
         outcome = ONLY_A if right[0] else ONLY_B if right[1] else BOTH_WRONG
         counts["both wrong, differently" if outcome == BOTH_WRONG else outcome] += 1
         examples.append(Difference(unit, outcome, _answer(gold), a, b, _size(*given), texts.get(unit, {})))
-    table = Table("answers", ("", "examples"), [(name, counts[name]) for name in COUNTED])
+    table = ReportTable("answers", ("", "examples"), [(name, counts[name]) for name in COUNTED])
     return Differences([table, *by_kind(examples, "examples")], examples)
 
 
@@ -79,7 +79,7 @@ def numbers(
         for outcome, pairs in far.items()
         if pairs
     ]
-    table = Table("distance to gold", ("", "pairs", "mean of A", "mean of B"), rows)
+    table = ReportTable("distance to gold", ("", "pairs", "mean of A", "mean of B"), rows)
     return Differences([table, *by_kind(examples, "pairs")], examples)
 
 

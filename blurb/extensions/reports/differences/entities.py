@@ -18,7 +18,7 @@ from blurb.extensions.reports.differences._base import (
     by_kind,
     of_words,
 )
-from blurb.extensions.reports.errors import Table
+from blurb.extensions.reports.errors import ReportTable
 from blurb.extensions.reports.errors.entities import named, pairs
 from blurb.inputs.tagging import Span, spans
 
@@ -36,7 +36,7 @@ OUTCOME = {
 one of the first five, every predicted one that matches none in one of the others."""
 
 
-class Compared(NamedTuple):
+class ComparedEntity(NamedTuple):
     """A gold entity, or a spurious one, with what both trials made of it.
 
     :param line: one of the lines of `OUTCOME`
@@ -67,27 +67,30 @@ def analyse(
                 texts = _texts(tokens, pair) if len(tokens) == len(gold) else {}  # else it is other data
                 a, b = (Side(kind, named(span)) for kind, span in zip(pair.kinds, pair.given, strict=True))
                 examples.append(Difference(unit, outcome, named(pair.gold), a, b, _size(*pair.given), texts))
-    table = Table("entities", ("", "entities"), [(name, counts[name]) for name in OUTCOME])
+    table = ReportTable("entities", ("", "entities"), [(name, counts[name]) for name in OUTCOME])
     return Differences([table, *by_kind(examples, "entities")], examples)
 
 
-def compared(gold: Sequence[Span], first: Sequence[Span], other: Sequence[Span]) -> Iterator[Compared]:
+def compared(gold: Sequence[Span], first: Sequence[Span], other: Sequence[Span]) -> Iterator[ComparedEntity]:
     """Every gold entity once, and every predicted one that is spurious in a trial, unless the other predicts it, too,
     and it stands there for a gold entity: that difference is told at the gold entity.
     """
     sides = [list(pairs(gold, given)) for given in (first, other)]
-    made = [{right: (_kind(kind), given) for kind, right, given in side if right is not None} for side in sides]
+    by_span = [
+        {right: (RIGHT if kind == "correct" else kind, given) for kind, right, given in side if right is not None}
+        for side in sides
+    ]
     for span in gold:
-        (kind_a, a), (kind_b, b) = made[0][span], made[1][span]
-        yield Compared(_line(kind_a, kind_b, a == b), span, (kind_a, kind_b), (a, b))
+        (kind_a, a), (kind_b, b) = by_span[0][span], by_span[1][span]
+        yield ComparedEntity(_line(kind_a, kind_b, a == b), span, (kind_a, kind_b), (a, b))
     spurious = [{given for kind, _, given in side if kind == "spurious" and given is not None} for side in sides]
     for span in sorted(spurious[0] | spurious[1]):
         if span not in other:
-            yield Compared("spurious in A only", None, ("spurious", RIGHT), (span, None))
+            yield ComparedEntity("spurious in A only", None, ("spurious", RIGHT), (span, None))
         elif span not in first:
-            yield Compared("spurious in B only", None, (RIGHT, "spurious"), (None, span))
+            yield ComparedEntity("spurious in B only", None, (RIGHT, "spurious"), (None, span))
         elif span in spurious[0] & spurious[1]:
-            yield Compared("spurious in both", None, ("spurious", "spurious"), (span, span))
+            yield ComparedEntity("spurious in both", None, ("spurious", "spurious"), (span, span))
 
 
 def _line(first: str, other: str, alike: bool) -> str:
@@ -101,17 +104,13 @@ def _line(first: str, other: str, alike: bool) -> str:
     return "wrong in both, alike" if alike else "wrong in both, differently"
 
 
-def _kind(kind: str) -> str:
-    return RIGHT if kind == "correct" else kind
-
-
 def _size(first: Span | None, other: Span | None) -> int:
     """The number of labels of words that only one of two entities has."""
     words = [{(word, span.type) for word in range(span.start, span.end)} if span else set() for span in (first, other)]
     return len(words[0] ^ words[1])
 
 
-def _texts(tokens: Sequence[str], one: Compared) -> dict[str, Text]:
+def _texts(tokens: Sequence[str], one: ComparedEntity) -> dict[str, Text]:
     """The sentence with the gold entity marked, and with that of each trial that is wrong."""
     wrong = [(name, span) for name, kind, span in zip("AB", one.kinds, one.given, strict=True) if kind != RIGHT]
     marked = {"gold": one.gold, **dict(wrong)}

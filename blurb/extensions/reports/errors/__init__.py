@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from blurb import formulations
-from blurb.extensions.reports.errors._base import Mistake, Report, Table
+from blurb.extensions.reports.errors._base import Mistake, Report, ReportTable
 from blurb.messages.errors import SettingsError
 from blurb.registry import load_object
 from blurb.store.record import Record
 from blurb.tasks import Split
 
-__all__ = ["Mistake", "Report", "Table", "analyse", "confusion", "units"]
+__all__ = ["Mistake", "Report", "ReportTable", "analyse", "confusion", "units"]
 
 
 def analyse(
@@ -33,7 +33,7 @@ def analyse(
     return analysis(task, record.predictions(split), units(record, rows), train)
 
 
-def confusion(record: Record, report: Report) -> Table:
+def confusion(record: Record, report: Report) -> ReportTable:
     """The confusion matrix of a trial; SettingsError if its examples have no one answer."""
     if report.confusion is None:
         raise SettingsError("there is no confusion matrix, as its examples have no one class.", where=record.task.name)

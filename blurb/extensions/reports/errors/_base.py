@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Counts with a title; contains no text of a corpus."""
 
     title: str
@@ -42,9 +42,9 @@ class Report:
     :param confusion: counts of each gold answer by the predicted one; None where there is no one answer to an example
     """
 
-    tables: Sequence[Table]
+    tables: Sequence[ReportTable]
     examples: Sequence[Mistake]
-    confusion: Table | None = None
+    confusion: ReportTable | None = None
 
 
 def share(part: float, whole: float) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blurb.extensions.reports.errors._base import Mistake, Report, Table, share
+from blurb.extensions.reports.errors._base import Mistake, Report, ReportTable, share
 from blurb.tasks import Task
 
 
@@ -19,7 +19,7 @@ def analyse(
     """The confusion matrix, precision and recall per class, and (questions) accuracy by their first word."""
     answers = list(zip(columns["id"], columns["gold"], columns["prediction"], strict=True))
     counts = Counter((gold, predicted) for _, gold, predicted in answers)
-    confusion = Table(
+    confusion = ReportTable(
         "confusion matrix (rows: gold, columns: predicted)",
         ("class", *task.labels),
         [(gold, *(counts[gold, predicted] for predicted in task.labels)) for gold in task.labels],
@@ -29,7 +29,7 @@ def analyse(
         right = counts[label, label]
         gold, given = (sum(count for pair, count in counts.items() if pair[side] == label) for side in (0, 1))
         single.append((label, gold, given, right, share(right, given), share(right, gold)))
-    tables = [confusion, Table("classes", ("class", "gold", "predicted", "right", "precision", "recall"), single)]
+    tables = [confusion, ReportTable("classes", ("class", "gold", "predicted", "right", "precision", "recall"), single)]
     questions = {unit: row["question"] for unit, row in rows.items() if "question" in row}
     if questions:
         tables.append(_by_kind(answers, questions))
@@ -41,7 +41,7 @@ def analyse(
     return Report(tables, examples, confusion)
 
 
-def _by_kind(answers: Sequence[tuple[str, str, str]], questions: Mapping[str, str]) -> Table:
+def _by_kind(answers: Sequence[tuple[str, str, str]], questions: Mapping[str, str]) -> ReportTable:
     """Accuracy by first word. Rare first words are counted as "other", so that no text of a corpus is shown."""
     kinds: Counter[tuple[str, bool]] = Counter()
     for unit, gold, predicted in answers:
@@ -54,7 +54,7 @@ def _by_kind(answers: Sequence[tuple[str, str, str]], questions: Mapping[str, st
     if rest:
         right, whole = sum(kinds[kind, True] for kind in rest), sum(totals[kind] for kind in rest)
         rows.append(("other", whole, right, share(right, whole)))
-    return Table("questions by their first word", ("first word", "questions", "right", "accuracy"), rows)
+    return ReportTable("questions by their first word", ("first word", "questions", "right", "accuracy"), rows)
 
 
 def _text(row: Mapping[str, Any] | None) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blurb.extensions.reports.errors._base import Mistake, Report, Table, share
+from blurb.extensions.reports.errors._base import Mistake, Report, ReportTable, share
 from blurb.tasks import Task
 
 
@@ -38,8 +38,8 @@ def analyse(
     ]
     wrong = Counter(len(labels ^ predicted[name]) for name, labels in gold.items())
     tables = [
-        Table("labels of documents", ("label", "gold", "predicted", "right", "precision", "recall"), table),
-        Table("documents by wrong labels", ("wrong labels", "documents"), sorted(wrong.items())),
+        ReportTable("labels of documents", ("label", "gold", "predicted", "right", "precision", "recall"), table),
+        ReportTable("documents by wrong labels", ("wrong labels", "documents"), sorted(wrong.items())),
     ]
     examples = []
     for unit, labels, answer in zip(columns["id"], columns["gold"], columns["prediction"], strict=True):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from blurb.extensions.reports.errors._base import Mistake, Report, Table, share
+from blurb.extensions.reports.errors._base import Mistake, Report, ReportTable, share
 from blurb.inputs.tagging import Span, spans
 from blurb.tasks import Task
 
@@ -44,7 +44,7 @@ def analyse(
                 examples.append(Mistake(unit, kind, named(right), named(given), _context(tokens, right, given)))
     total = sum(count for kind, count in kinds.items() if kind != "correct")
     tables = [
-        Table(
+        ReportTable(
             "kinds of mistakes",
             ("kind", "entities", "% of mistakes"),
             [(kind, kinds[kind], "" if kind == "correct" else share(kinds[kind], total)) for kind in KINDS],
@@ -90,16 +90,16 @@ def pairs(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[str
     yield from (("spurious", None, span) for span in given if ("given", span) not in used)
 
 
-def _recall(title: str, column: str, counts: Counter[Any], names: Any) -> Table:
+def _recall(title: str, column: str, counts: Counter[Any], names: Any) -> ReportTable:
     rows = []
     for name in names:
         right, whole = counts[name, True], counts[name, True] + counts[name, False]
         if whole:
             rows.append((name, whole, right, share(right, whole)))
-    return Table(title, (column, "gold", "found", "recall"), rows)
+    return ReportTable(title, (column, "gold", "found", "recall"), rows)
 
 
-def _confusion(task: Task, columns: Mapping[str, Sequence[Any]]) -> Table:
+def _confusion(task: Task, columns: Mapping[str, Sequence[Any]]) -> ReportTable:
     names = [*task.labels, "O"]
     counts = Counter(
         (right.partition("-")[2] or "O", given.partition("-")[2] or "O")
@@ -107,10 +107,10 @@ def _confusion(task: Task, columns: Mapping[str, Sequence[Any]]) -> Table:
         for right, given in zip(gold, predicted, strict=True)
     )
     rows = [(right, *(counts[right, given] for given in names)) for right in names]
-    return Table("confusion matrix of words (rows: gold, columns: predicted)", ("label", *names), rows)
+    return ReportTable("confusion matrix of words (rows: gold, columns: predicted)", ("label", *names), rows)
 
 
-def _of_entities(task: Task, columns: Mapping[str, Sequence[Any]]) -> Table:
+def _of_entities(task: Task, columns: Mapping[str, Sequence[Any]]) -> ReportTable:
     """Entities that were found at least in part, missed, and invented."""
     names = [*task.labels, "none"]
     counts: Counter[tuple[str, str]] = Counter()
@@ -119,7 +119,7 @@ def _of_entities(task: Task, columns: Mapping[str, Sequence[Any]]) -> Table:
             counts["none" if right is None else names[0], "none" if given is None else names[0]] += 1
     rows = [(right, *(counts[right, given] for given in names)) for right in names]
     title = "entities, also of other boundaries (rows: gold, columns: predicted)"
-    return Table(title, ("entity", *names), rows)
+    return ReportTable(title, ("entity", *names), rows)
 
 
 def _words(tokens: Sequence[str], span: Span) -> str:

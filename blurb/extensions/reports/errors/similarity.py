@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blurb.extensions.reports.errors._base import Mistake, Report, Table
+from blurb.extensions.reports.errors._base import Mistake, Report, ReportTable
 from blurb.messages.text import signed
 from blurb.tasks import Task
 
@@ -46,4 +46,4 @@ def analyse(
         for unit, gold, predicted in answers
     ]
     columns_ = ("right score", "pairs", "mean residual", "sd")
-    return Report([Table("predicted minus right", columns_, table)], examples)
+    return Report([ReportTable("predicted minus right", columns_, table)], examples)

@@ -8,17 +8,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from blurb import tasks
-from blurb.extensions.reports.html.ablations import read as read_ablations
-from blurb.extensions.reports.html.model import Curve, Curves, Dataset, Leaderboard, ListedBoard, Listing, Page, PageRow
+from blurb.extensions.reports.html.model import (
+    Curve,
+    Curves,
+    Leaderboard,
+    ListedBoard,
+    Listing,
+    Page,
+    PageAblation,
+    PageDataset,
+    PageRow,
+)
 from blurb.extensions.reports.html.pairwise import comparisons
 from blurb.extensions.reports.html.provenance import of_row, public
 from blurb.leaderboard import intervals, kept_intervals, sources
 from blurb.leaderboard.intervals import Value
+from blurb.lines import table_of
+from blurb.messages.errors import DataError
+from blurb.messages.spelling import opt
 from blurb.names import by_number
-from blurb.results import published
+from blurb.planning import ablations
+from blurb.results import groups, published
 from blurb.results.dataset_scores import DATASETS, DatasetScores
-from blurb.results.row_scores import DEMO, Origin, RowScores, labelled
-from blurb.results.score import SCORE
+from blurb.results.groups import Standing
+from blurb.results.row import DEMO, Origin, Row, labelled
+from blurb.results.schema import original
 from blurb.store.record import Record
 from blurb.system.files import ordinary
 from blurb.tasks import TWELVE
@@ -46,33 +60,33 @@ def collect(
     :param series: curves of checkpoints
     :raises DataError: if a file is invalid, or two files have different runs of one row
     """
-    found = sources.read(store, results, listed, together)
+    found = sources.read(store, results, listed)
     listings = () if listed is None else listed.listings
-    rows = {row.identity: row for row in found}
-    of_board = {each.scores.identity: each for each in listings}
+    rows = {row.primary_key: row for row in found}
+    of_board = {each.scores.primary_key: each for each in listings}
     # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
     if with_published and not (rows and all(row.suite == DEMO for row in rows.values())):
-        rows |= {row.identity: row for row in published.shipped()}
+        rows |= {row.primary_key: row for row in published.shipped()}
     named = labelled(list(rows.values()))
     entries = [
-        entry_of(row, values, of_board.get(row.identity))
+        entry_of(row, values, of_board.get(row.primary_key), sources.standing(row, listed, together))
         for row, values in zip(named, kept_intervals.of_rows(named, store), strict=True)
     ]
     boards = [
-        board(suite, [entry for entry in entries if (entry.row.suite, entry.row.mark) == (suite, mark)])
-        for suite, mark in sorted({(row.suite, row.mark) for row in rows.values()})
+        board(suite, [entry for entry in entries if (entry.row.suite, entry.standing.mark) == (suite, mark)])
+        for suite, mark in sorted({(entry.row.suite, entry.standing.mark) for entry in entries})
     ]
+    # One's own rows, those of files and of a board come before those that are published.
     boards.sort(
-        key=lambda part: (part.suite, _others(part), bool(listings) and not any(e.listing for e in part.entries))
+        key=lambda part: (
+            part.suite,
+            all(entry.kind == "published" for entry in part.entries),
+            bool(listings) and not any(entry.listing for entry in part.entries),
+        )
     )
     withdrawn = () if listed is None else listed.withdrawn()
     curves = () if series is None else series.charts()
     return Page(title, boards, read_ablations(ablations) if ablations else [], withdrawn, curves)
-
-
-def _others(part: Leaderboard) -> bool:
-    """Whether all rows are published ones: those of the store, files or board come first."""
-    return all(entry.kind == "published" for entry in part.entries)
 
 
 def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
@@ -80,7 +94,7 @@ def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
     ordered = sorted(entries, key=_rank)
     present = {task for entry in ordered for task in entry.datasets}
     names = (*DATASETS, *sorted(present - set(DATASETS)))
-    kinds = {entry.row.kind for entry in ordered if entry.row.mark}
+    kinds = {entry.row.kind for entry in ordered if entry.standing.mark}
     return Leaderboard(suite, names, ordered, comparisons(ordered, names), kinds.pop() if kinds else None)
 
 
@@ -90,12 +104,12 @@ def _rank(entry: PageRow) -> tuple[object, ...]:
     On a board nothing stands above a row that was recomputed, be it a baseline.
     """
     means = [value.mean for value in entry.types.values()]
-    first = entry.score or entry.twelve
-    verified = entry.kind == "board" and not entry.row.claimed
-    group = 3 if entry.baseline and not verified else 2 if entry.kind == "published" else int(entry.row.claimed)
+    first = entry.score or entry.values.get(TWELVE)
+    verified = entry.kind == "board" and not entry.standing.claimed
+    group = 3 if entry.baseline and not verified else 2 if entry.kind == "published" else int(entry.standing.claimed)
     return (
         group,
-        entry.capped or entry.score is None,
+        entry.row.capped or entry.score is None,
         -(first.mean if first else 0.0),
         -len(means),
         -math.fsum(means),
@@ -103,7 +117,9 @@ def _rank(entry: PageRow) -> tuple[object, ...]:
     )
 
 
-def entry_of(row: RowScores, values: Mapping[str, Value] | None = None, listed: Listing | None = None) -> PageRow:
+def entry_of(
+    row: Row, values: Mapping[str, Value] | None = None, listed: Listing | None = None, standing: Standing | None = None
+) -> PageRow:
     """The entry of a row on the page.
 
     :param values: its numbers, if they are known (`intervals.of_row`)
@@ -111,20 +127,19 @@ def entry_of(row: RowScores, values: Mapping[str, Value] | None = None, listed: 
     """
     values = intervals.of_row(row) if values is None else values
     return PageRow(
-        row=row,
+        row,
+        values,
+        standing or groups.of_row(row),
         detail=public(row.detail),
         datasets={task: _dataset(row, one, values[task]) for task, one in row.datasets.items() if task in values},
-        types={kind: values[kind] for kind in tasks.TYPES if kind in values},
-        score=values.get(SCORE),
-        twelve=values.get(TWELVE),
         provenance=of_row(row) if row.origin is Origin.STORE else None,
         listing=listed,
     )
 
 
-def _dataset(row: RowScores, dataset: DatasetScores, test: Value) -> Dataset:
+def _dataset(row: Row, dataset: DatasetScores, test: Value) -> PageDataset:
     curves = {seed: _curve(record) for seed, record in row.records_of(dataset.task).items()}
-    return Dataset(
+    return PageDataset(
         test=test,
         seeds=dataset.scores(),
         planned=dataset.planned,
@@ -151,3 +166,34 @@ def title_of(task: str) -> str:
     """The name of a dataset in the paper's tables; tasks that are not installed keep their own."""
     known = tasks.known(task)
     return task if known is None else known.title
+
+
+Line = dict[str, str]
+
+
+def read_ablations(folder: Path) -> list[PageAblation]:
+    """Reads the tables that `blurb ablate` wrote to a folder."""
+    if not (paths := sorted(folder.rglob("*.csv"))):
+        raise DataError(f"no CSV files here; {opt('ablations')} needs the {opt('out')} folder of blurb ablate.", folder)
+    ablations = []
+    for path in paths:
+        lines = _cells(path)
+        by_cell: dict[str, dict[str, Line]] = {}
+        for line in lines:
+            by_cell.setdefault(line["cell"], {})[line["task"]] = line
+        model = next((line["model"] for line in lines if line["model"]), "")
+        names = tuple(dict.fromkeys(line["task"] for line in lines))
+        ablations.append(PageAblation(lines[0]["axis"], model, names, tuple(by_cell.items())))
+    return ablations
+
+
+def _cells(path: Path) -> list[Line]:
+    """The lines of an ablation table."""
+    lines = table_of(path, needed=ablations.COLUMNS, noun="table of blurb ablate").rows
+    if not lines:
+        raise DataError("the table has no rows.", path)
+    for at, line in lines:
+        if line["schema"] != str(ablations.SCHEMA):
+            what = f"schema version {line['schema'] or 'none'}; this version of blurb reads {ablations.SCHEMA}."
+            raise at.error(what)
+    return [{column: original(cell) for column, cell in line.items()} for _, line in lines]

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from blurb.leaderboard.intervals import Value
+from blurb.leaderboard.ranking import RankedRow
 from blurb.leaderboard.sources import Board
 from blurb.learners import RowKind
-from blurb.results.row_scores import Origin, RowScores
+from blurb.results.row import Origin, Published, Row
+from blurb.results.score import SCORE
+from blurb.tasks import TYPES
 
 Curve = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Dataset:
+class PageDataset:
     """One dataset of one row.
 
     :param seeds: seed -> score on test, times 100; empty for numbers without runs
@@ -70,7 +73,7 @@ class Listing(Protocol):
     """What somebody who keeps a row says of it."""
 
     @property
-    def scores(self) -> RowScores: ...
+    def scores(self) -> Row: ...
     @property
     def sentences(self) -> Sequence[str]: ...
     @property
@@ -96,23 +99,28 @@ class Curves(Protocol):
 
 
 @dataclass(frozen=True)
-class PageRow:
+class PageRow(RankedRow):
     """One row of the page.
 
     :param detail: configuration, or the source of a published row, without private paths
-    :param twelve: `blurb-12`, the mean of the task-type means without BioASQ
     :param provenance: provenance, for rows of the store
     :param listing: files and history, for rows of a board
     """
 
-    row: RowScores
     detail: str
-    datasets: Mapping[str, Dataset]
-    types: Mapping[str, Value]
-    score: Value | None
+    datasets: Mapping[str, PageDataset]
     provenance: RowProvenance | None = None
-    twelve: Value | None = None
     listing: Listing | None = None
+
+    @property
+    def score(self) -> Value | None:
+        """The score, if all task types are whole."""
+        return self.values.get(SCORE)
+
+    @property
+    def types(self) -> dict[str, Value]:
+        """The means of the whole task types."""
+        return {kind: self.values[kind] for kind in TYPES if kind in self.values}
 
     @property
     def kind(self) -> str:
@@ -132,7 +140,7 @@ class PageRow:
     @property
     def verifier(self) -> str:
         """Who recomputed the figures of a row of a board; empty if nobody did."""
-        return "" if self.listing is None or self.row.claimed else self.listing.verifier
+        return "" if self.listing is None or self.standing.claimed else self.listing.verifier
 
     @property
     def label(self) -> str:
@@ -146,22 +154,14 @@ class PageRow:
         return " to ".join(dict.fromkeys((str(counts[0]), str(counts[-1])))) if counts else ""
 
     @property
-    def complete(self) -> bool:
-        """Whether all datasets and seeds are present."""
-        return self.row.complete
-
-    @property
-    def capped(self) -> bool:
-        """Whether only some of the examples were scored; such a row is never marked as best."""
-        return self.row.capped
-
-    @property
     def notes(self) -> list[str]:
         """Notes to read before comparing the row."""
-        if self.row.published:
-            return [self.row.version, *self.row.remarks]
-        doubts = "" if self.row.data in ("verified", "synthetic") else f"data not verified: {self.row.data}"
-        return [note for note in (self.row.note, doubts) if note]
+        row = self.row
+        if isinstance(row, Published):
+            return [row.version, *row.remarks]
+        doubts = "" if row.data in ("verified", "synthetic") else f"data not verified: {row.data}"
+        note = "; ".join(filter(None, (self.standing.remark, row.note)))
+        return [text for text in (note, doubts) if text]
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class PairwiseComparisons:
 
 
 @dataclass(frozen=True)
-class Ablation:
+class PageAblation:
     """One ablation of one model: a line per cell, a column per dataset.
 
     :param lines: text of the cell, and dataset -> line of the file
@@ -248,7 +248,7 @@ class Page:
 
     title: str
     boards: Sequence[Leaderboard]
-    ablations: Sequence[Ablation] = ()
+    ablations: Sequence[PageAblation] = ()
     withdrawn: Sequence[str] = ()
     series: Sequence[SeriesChart] = ()
 

@@ -8,9 +8,9 @@ from itertools import combinations, islice
 from blurb.extensions.reports.html.model import PageRow, PairwiseComparison, PairwiseComparisons
 from blurb.results import comparability, comparison
 from blurb.results.comparability import Use
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.results.score import SCORE, datasets_by_type
-from blurb.statistics.welch import Comparison, t_critical
+from blurb.statistics.welch import WelchComparison, t_critical
 
 WITH_UNITS = 28
 """Maximum number of pairs (eight rows) for which test examples are resampled, which takes seconds per pair."""
@@ -67,7 +67,7 @@ def opening(found: PairwiseComparisons, entries: Sequence[PageRow], focus: int) 
 
 
 def _compare_pair(
-    first: int, other: int, row: RowScores, against: RowScores, names: Sequence[str], with_units: bool
+    first: int, other: int, row: Row, against: Row, names: Sequence[str], with_units: bool
 ) -> PairwiseComparison:
     # Test units are resampled only where there can be a judgement: with one run a side there is none.
     with_units &= any(len(one.runs) > 1 for each in (row, against) for one in each.datasets.values())
@@ -83,7 +83,7 @@ def _compare_pair(
     return PairwiseComparison(first, other, intervals, told)  # type: ignore[arg-type]
 
 
-def _half(found: Comparison) -> float | None:
+def _half(found: WelchComparison) -> float | None:
     """Half-width of the 95 % interval of the difference."""
     if found.standard_error is None or found.degrees_of_freedom is None:
         return None

@@ -12,7 +12,7 @@ from blurb.extensions.reports.html.model import DatasetProvenance, RowProvenance
 from blurb.inputs.relations import DUMMIES
 from blurb.learners import is_named
 from blurb.messages.text import plural
-from blurb.results.row_scores import DEMO, RowScores
+from blurb.results.row import DEMO, Row
 from blurb.store.provenance import Provenance
 
 SELF_MADE = "scratch:"
@@ -37,7 +37,7 @@ FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-
 COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
 
 
-def of_row(row: RowScores) -> RowProvenance:
+def of_row(row: Row) -> RowProvenance:
     """The command, hashes, versions, hardware and time of a row of the store.
 
     Of each trial one file is read: what else is needed the row and its runs know.
@@ -85,7 +85,7 @@ def _time(provenances: Sequence[Provenance]) -> str:
     return "; ".join(parts)
 
 
-def _parts(row: RowScores) -> list[DatasetProvenance]:
+def _parts(row: Row) -> list[DatasetProvenance]:
     parts = []
     for task, seeds in row.records.items():
         times = [time for one in seeds.values() if (time := one.provenance.train_seconds) is not None]
@@ -105,7 +105,7 @@ def _parts(row: RowScores) -> list[DatasetProvenance]:
     return parts
 
 
-def _needs_originals(row: RowScores) -> bool:
+def _needs_originals(row: Row) -> bool:
     """Whether a trial needed the original releases, as its input has entity names instead of BLURB's dummies."""
     released = {task.name for task in tasks.all() if task.dummified and task.original}
     return any(
@@ -115,7 +115,7 @@ def _needs_originals(row: RowScores) -> bool:
     )
 
 
-def _command(row: RowScores) -> str:
+def _command(row: Row) -> str:
     """A `blurb run` command for the same trials."""
     configuration = row.configuration
     given = [] if row.model == row.weights else ["--name", shlex.quote(row.model)]
@@ -135,8 +135,9 @@ def _command(row: RowScores) -> str:
         words.append("--set " + shlex.quote(public(f"{key}={configuration.overrides[key]}")))
     if configuration.precision:
         words.append(f"--precision {shlex.quote(configuration.precision)}")
-    counts = set(row.planned_seeds.values())
+    planned = {task: scores.planned_seeds for task, scores in row.datasets.items()}
+    counts = set(planned.values())
     if len(counts) == 1 and (seeds := next(iter(counts))) == tuple(range(1, len(seeds) + 1)):
         words.append(f"--seeds {len(seeds)}")
-    words.append(f"--tasks {shlex.quote(','.join(row.planned_seeds))}")
+    words.append(f"--tasks {shlex.quote(','.join(planned))}")
     return " ".join(words)

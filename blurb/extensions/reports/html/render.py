@@ -79,13 +79,7 @@ def columns(board: Leaderboard) -> list[tuple[str, str, str]]:
 
 def value_of(entry: PageRow, key: str) -> Value | None:
     """The number of a row in a column."""
-    if key == "score":
-        return entry.score
-    if key == TWELVE:
-        return entry.twelve
-    if key in entry.types:
-        return entry.types[key]
-    return entry.datasets[key].test if key in entry.datasets else None
+    return entry.datasets[key].test if key in entry.datasets else entry.values.get(key)
 
 
 def best(board: Leaderboard) -> dict[str, set[int]]:
@@ -94,14 +88,13 @@ def best(board: Leaderboard) -> dict[str, set[int]]:
     Values count as printed: ties are all marked as best.
     """
     best_places = {}
-    standings = [groups.of_row(entry.row) for entry in board.entries]
     for key, _, _ in columns(board):
         values = {
             place: round(value.mean, 2) for place, entry in enumerate(board.entries) if (value := value_of(entry, key))
         }
         there = list(values)
         marked: set[int] = set()
-        for part in groups.parts([standings[place] for place in there], key):
+        for part in groups.parts([board.entries[place].standing for place in there], key):
             rivals = {there[place]: values[there[place]] for place in part.places}
             if len(rivals) > 1:
                 marked |= {place for place, value in rivals.items() if value == max(rivals.values())}

@@ -46,7 +46,7 @@ def strips(entries: Sequence[PageRow], on: int) -> list[Strip]:
     low = lowest(entries)
     lanes = [
         ("Score", [entry.score for entry in entries]),
-        (TWELVE, [entry.twelve for entry in entries]),
+        (TWELVE, [entry.values.get(TWELVE) for entry in entries]),
         *((SHORT[kind], [entry.types.get(kind) for entry in entries]) for kind in TYPES),
     ]
     return [

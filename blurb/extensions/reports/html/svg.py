@@ -115,7 +115,7 @@ def series(chart: SeriesChart) -> Markup:
     """The checkpoints of runs: points, their trend and its 95 % interval, over the steps."""
     points = [point for _, own in chart.runs for point in own]
     ends = [end for _, value, trend, band in points for end in (value, *(band or (trend,)))]
-    y, x = Axis(ends, CURVES - 8, 8), _Steps([step for step, *_ in points], chart.logarithmic, 36, WIDTH - 8)
+    y, x = Axis(ends, CURVES - 8, 8), _StepAxis([step for step, *_ in points], chart.logarithmic, 36, WIDTH - 8)
     if min(ends) > 0:
         y.low = max(y.low, min(ends) - 0.06 * (max(ends) - min(ends)))  # an axis from 0 would flatten a curve
     parts = []
@@ -140,7 +140,7 @@ def series(chart: SeriesChart) -> Markup:
     return _svg(WIDTH, CURVES + 24, parts, f"{chart.title} of the checkpoints of {names}, by step")
 
 
-class _Steps:
+class _StepAxis:
     """The axis of steps, linear or logarithmic."""
 
     def __init__(self, steps: Sequence[int], logarithmic: bool, start: float, end: float) -> None:

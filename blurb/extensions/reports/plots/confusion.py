@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.extensions.reports.errors import Table
+from blurb.extensions.reports.errors import ReportTable
 from blurb.extensions.reports.plots import _style
 from blurb.extensions.reports.plots._style import QUIET, check
 
@@ -20,7 +20,7 @@ DARK = 0.55
 """Share of a gold answer from which its count is printed in white."""
 
 
-def write(title: str, table: Table, path: Path) -> None:
+def write(title: str, table: ReportTable, path: Path) -> None:
     """Writes the plot.
 
     :param table: of `Report.confusion`: a name and counts in each row
@@ -28,7 +28,7 @@ def write(title: str, table: Table, path: Path) -> None:
     _style.write(path, lambda: _draw(title, table), [table.columns, list(table.rows)])
 
 
-def _draw(title: str, table: Table) -> Figure:
+def _draw(title: str, table: ReportTable) -> Figure:
     from matplotlib.figure import Figure
 
     gold, predicted = [str(row[0]) for row in table.rows], [str(name) for name in table.columns[1:]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from blurb.extensions.reports.plots import _style
 from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, check
-from blurb.extensions.reports.stats import TABLE_8, Lengths, Statistics
+from blurb.extensions.reports.stats import TABLE_8, LengthSummary, Statistics
 from blurb.tasks import SPLITS
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def draw(splits: Sequence[Statistics]) -> Figure:
     return figure
 
 
-def _lane(axes: Axes, sizes: Lengths, place: float, split: str) -> None:
+def _lane(axes: Axes, sizes: LengthSummary, place: float, split: str) -> None:
     part, colour = sizes.quantiles, COLOURS[split]
     axes.plot([part[5], part[95]], [place, place], color=colour, linewidth=0.9, solid_capstyle="butt")
     axes.plot([part[25], part[75]], [place, place], color=colour, linewidth=3.6, solid_capstyle="butt", label=split)

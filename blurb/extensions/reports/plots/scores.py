@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from blurb.results.row_scores import RowScores
+    from blurb.results.row import Row
     from blurb.tasks import Split
 
 __all__ = ["check", "draw", "plot", "write"]
@@ -35,7 +35,7 @@ HEIGHT, DENSE = 0.12, 0.085
 BEST = "best of the paper's Table 6"
 
 
-def plot(rows: Sequence[RowScores], path: Path | str | None = None, split: Split = "test") -> Figure | None:
+def plot(rows: Sequence[Row], path: Path | str | None = None, split: Split = "test") -> Figure | None:
     """`Results.plot`."""
     check(Path(path or "plot.png"))
     if path is None:
@@ -44,13 +44,13 @@ def plot(rows: Sequence[RowScores], path: Path | str | None = None, split: Split
     return None
 
 
-def write(rows: Sequence[RowScores], path: Path, split: Split = "test") -> None:
+def write(rows: Sequence[Row], path: Path, split: Split = "test") -> None:
     """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
     shown = [[row.name, {name: row.values(name, split) for name in row.datasets}] for row in rows]
     _style.write(path, lambda: draw(rows, split), shown)
 
 
-def draw(rows: Sequence[RowScores], split: Split = "test") -> Figure:
+def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
     """The plot, in print size. Datasets are in the paper's order, then those of one's own by name."""
     from matplotlib.figure import Figure
 
@@ -87,7 +87,7 @@ def _limit(axes: Axes, values: Sequence[float]) -> None:
         axes.set_xlim(max(low, min(values) - room), min(high, max(values) + room))
 
 
-def _row(axes: Axes, row: RowScores, number: int, rows: int, names: Sequence[str], split: Split) -> Line2D:
+def _row(axes: Axes, row: Row, number: int, rows: int, names: Sequence[str], split: Split) -> Line2D:
     """Draws the row of a number; returns its marks, for the legend."""
     colour, shape = COLOURS[number % len(COLOURS)], SHAPES[number % len(SHAPES)]
     lane, means = min(LANE, BAND / rows) * (number - (rows - 1) / 2), row.means(split)

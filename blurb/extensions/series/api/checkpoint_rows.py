@@ -24,9 +24,9 @@ from blurb.store.store import Store
 
 if TYPE_CHECKING:
     from blurb.extensions.series.conduct import Score
-    from blurb.extensions.series.finding import Found
+    from blurb.extensions.series.finding import FoundCheckpoints
     from blurb.extensions.series.steps import Step
-    from blurb.results.row_scores import RowScores
+    from blurb.results.row import Row
     from blurb.tasks import Split
 
 
@@ -51,7 +51,7 @@ class Scoring:
     told: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def score(self, steps: Sequence[Step], protocol: str, seeds: int | None = None) -> Mapping[str, RowScores]:
+    def score(self, steps: Sequence[Step], protocol: str, seeds: int | None = None) -> Mapping[str, Row]:
         """Runs the trials that are missing; what failed is told, and the rest goes on."""
         from blurb.api.running import NamedModel, run
 
@@ -65,7 +65,7 @@ class Scoring:
         asked = self._seeds(protocol, given.get("seeds"))
         return {row.model: _of_seeds(row, asked) for row in results.rows}
 
-    def of_step(self, step: Step) -> RowScores | None:
+    def of_step(self, step: Step) -> Row | None:
         """The row of one checkpoint; None if its trials failed, or if it is none that can be scored: both are told."""
         try:
             return self.score([step], self.protocol).get(step.name)
@@ -80,9 +80,9 @@ class Scoring:
         """Reads the rows of the store: those that the trials of each checkpoint, as it is now, would have."""
         rows = self._rows
 
-        def score(steps: Sequence[Step], protocol: str) -> Mapping[str, RowScores]:
+        def score(steps: Sequence[Step], protocol: str) -> Mapping[str, Row]:
             asked, by_name = self._seeds(protocol, self.trials.get("seeds")), self._by_name(rows, protocol)
-            own_rows: dict[str, RowScores] = {}
+            own_rows: dict[str, Row] = {}
             kinds: dict[str, str] = {}
             for step in steps:
                 own = self._current(step, by_name.get(step.name, []))
@@ -98,15 +98,15 @@ class Scoring:
         return score
 
     @cached_property
-    def _rows(self) -> list[RowScores]:
+    def _rows(self) -> list[Row]:
         """Those of the store when it is first asked."""
         return from_store.read(Store(self.output))
 
-    def _by_name(self, rows: Sequence[RowScores], protocol: str) -> dict[str, list[RowScores]]:
+    def _by_name(self, rows: Sequence[Row], protocol: str) -> dict[str, list[Row]]:
         """The rows that this call would make, by their model names."""
         wanted = protocols.load(protocol).name, self.trials.get("suite", "blurb")
         precision = self.trials.get("precision", "auto")
-        by_name: dict[str, list[RowScores]] = {}
+        by_name: dict[str, list[Row]] = {}
         for row in rows:
             configuration = row.configuration
             if (configuration.protocol, row.suite) == wanted and precision in ("auto", configuration.precision):
@@ -129,7 +129,7 @@ class Scoring:
                 gone.append(Scored(last[run].earlier(number), _of_seeds(rows[0], asked)))
         return gone
 
-    def stored(self, steps: Sequence[Step]) -> Mapping[str, RowScores]:
+    def stored(self, steps: Sequence[Step]) -> Mapping[str, Row]:
         """The rows that have all that this call would score already, in the precision of this machine."""
         from blurb.training import hardware
 
@@ -148,7 +148,7 @@ class Scoring:
             and all(task in row.datasets and seeds <= row.datasets[task].runs.keys() for task, seeds in asked.items())
         }
 
-    def _current(self, step: Step, rows: Sequence[RowScores]) -> list[RowScores]:
+    def _current(self, step: Step, rows: Sequence[Row]) -> list[Row]:
         """The rows of the weights that a checkpoint has now, those with the fewest settings of their own first."""
         weights = _weights(step) if rows else None
         own = [row for row in rows if weights in (None, row.weights)]
@@ -165,12 +165,12 @@ class Scoring:
         of = protocols.load(protocol)
         return {task.name: frozenset(of.seeds(task, count)) for task in tasks_.load_selection(self.names)}
 
-    def value(self, row: RowScores) -> float | None:
+    def value(self, row: Row) -> float | None:
         """The mean over the datasets; None unless all are there."""
         means = row.means(self.split)
         return statistics.fmean(means[name] for name in self.names) if set(self.names) <= means.keys() else None
 
-    def series(self, scored: Sequence[Scored], found: Found) -> Series:
+    def series(self, scored: Sequence[Scored], found: FoundCheckpoints) -> Series:
         gone = self.past([one.step for one in scored])
         order = {run: number for number, run in enumerate(dict.fromkeys(one.step.run for one in scored))}
         whole = sorted([*scored, *gone], key=lambda one: (order[one.step.run], one.step.step))
@@ -181,7 +181,7 @@ class Scoring:
         notes, failed = self.all_notes(found), tuple(self.told)
         return Series(tuple(whole), tuple(self.names), self.protocol, self.split, notes=notes, failed=failed)
 
-    def all_notes(self, found: Found) -> tuple[str, ...]:
+    def all_notes(self, found: FoundCheckpoints) -> tuple[str, ...]:
         """What is to be told: checkpoints left out, rows that are odd, and last the trials that failed."""
         return (*found.left_out, *self.notes, *self.told)
 
@@ -194,7 +194,7 @@ def names_of(tasks: str | Sequence[str], most: int | None = None) -> list[str]:
     return names
 
 
-def _of_seeds(row: RowScores, asked: Mapping[str, frozenset[int]]) -> RowScores:
+def _of_seeds(row: Row, asked: Mapping[str, frozenset[int]]) -> Row:
     """A row with the seeds that were asked for: others, as of a search, would be a mean beside single runs."""
     kept = {name: one.of_seeds(asked[name]) for name, one in row.datasets.items() if name in asked}
     return replace(row, datasets={**row.datasets, **kept})

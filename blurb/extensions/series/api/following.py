@@ -17,21 +17,20 @@ from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
 from blurb.options import Argument, Option
 from blurb.protocols import protocol as protocols
-from blurb.regression.reading import read_rules
-from blurb.regression.rules import Rules
-from blurb.results.references import Row, row_of, rows_of
+from blurb.regression.rules import Rules, read_rules
+from blurb.results.references import RowReference, row_of, rows_of
 from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
     from blurb.extensions.series.bisecting import Bisection
-    from blurb.extensions.series.finding import Found
+    from blurb.extensions.series.finding import FoundCheckpoints
     from blurb.extensions.series.series import Series
     from blurb.extensions.series.steps import Step
     from blurb.regression import Decision
-    from blurb.results.row_scores import RowScores
+    from blurb.results.row import Row
 
 Told: TypeAlias = Callable[[str], None]
-Seen: TypeAlias = Callable[["Series", "RowScores | None", "Decision | None"], None]
+Seen: TypeAlias = Callable[["Series", "Row | None", "Decision | None"], None]
 
 
 RUNS = Argument(metavar="RUN_DIR...", many=True)
@@ -58,7 +57,7 @@ def series(
     ] = (),
     split: Annotated[ScoredSplit, SPLIT] = "dev",
     beside: Annotated[
-        Sequence[Row],
+        Sequence[RowReference],
         Option(
             help="Draw a row as a line: a baseline, a published one; repeatable.",
             metavar="ROW",
@@ -128,7 +127,7 @@ def watch(
     idle: Annotated[str, Option(help="A run without a new checkpoint for so long has ended.", metavar="TIME")] = "2h",
     output: Path | str = "runs",
     check: Annotated[
-        Row | None,
+        RowReference | None,
         Option(
             help="Compare each checkpoint with this baseline, as blurb check does.",
             metavar="ROW",
@@ -173,7 +172,7 @@ def watch(
     scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials})
     scored: dict[str, Scored] = {}
 
-    def so_far(checkpoints: Found) -> Series:
+    def so_far(checkpoints: FoundCheckpoints) -> Series:
         return scoring.series([*({s.name: Scored(s) for s in checkpoints.steps} | scored).values()], checkpoints)
 
     look = partial(finding.there, places, pattern, not trials.get("tokenizer"))
@@ -187,7 +186,7 @@ def watch(
     return so_far(watching.watch(look, score, watching.Pace(between, seconds), tell=told))
 
 
-def _judge(check: Row | None, output: Path | str, rules: Any, **shared: Any) -> Callable[..., Decision] | None:
+def _judge(check: RowReference | None, output: Path | str, rules: Any, **shared: Any) -> Callable[..., Decision] | None:
     """What compares a checkpoint with the baseline; None without one. All that it reads is read now.
 
     :raises BlurbError: for a baseline or rules that cannot be read, and for options of a check without one
@@ -260,7 +259,7 @@ def bisect(
     return bisecting.bisect(between, evaluate, drop, error, seeds)
 
 
-def _check_required(found: Found, required: Sequence[int]) -> None:
+def _check_required(found: FoundCheckpoints, required: Sequence[int]) -> None:
     if lost := finding.missing(found, required):
         text = "; ".join(f"{name} lacks step {', '.join(map(str, steps))}" for name, steps in lost.items())
         raise SettingsError(

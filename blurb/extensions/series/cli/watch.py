@@ -22,7 +22,7 @@ from blurb.planning.options import TRIALS
 if TYPE_CHECKING:
     from blurb.extensions.series.series import Series
     from blurb.regression import Decision
-    from blurb.results.row_scores import RowScores
+    from blurb.results.row import Row
 
 REDRAWN = 30.0
 """Seconds between two pictures while more checkpoints wait."""
@@ -49,7 +49,7 @@ def command(
     if given["check"] is not None:
         gate()
 
-    def seen(series: Series, row: RowScores | None, decision: Decision | None) -> None:
+    def seen(series: Series, row: Row | None, decision: Decision | None) -> None:
         if row is None:
             click.secho(series.notes[-1], fg="red", err=True)
             if given["check"] is not None:

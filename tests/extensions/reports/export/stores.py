@@ -10,8 +10,8 @@ from typing import Any
 
 from blurb import formulations, tasks
 from blurb.data.schema import Example
-from blurb.store import planned_rows as row_files
 from blurb.store import rescore
+from blurb.store import row_trials as row_files
 from blurb.store.store import Store
 from blurb.tasks import Task
 from tests.store import fakes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration
 from tests.cli.in_process import blurb

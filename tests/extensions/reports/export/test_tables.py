@@ -15,7 +15,7 @@ from blurb import tasks
 from blurb.extensions.reports.export.formats.latex import escape as escape_latex
 from blurb.extensions.reports.export.formats.markdown import escape as escape_markdown
 from blurb.results import tables
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.extensions.reports.export.stores import export
 from tests.store.fakes import CONFIGURATION, finish, row, trial

@@ -15,6 +15,7 @@ from blurb.extensions.reports.html.collect import board, entry_of
 from blurb.extensions.reports.html.model import Page
 from blurb.results import published
 from tests.browser import on_a_phone
+from tests.results import invented
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
@@ -26,7 +27,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [
         entry("org/better", level=84),
         entry("org/an-encoder-with-a-very-long-name-that-does-not-fit-anywhere-on-a-phone", level=79),
-        replace(attack, row=replace(attack.row, model=HOSTILE), detail=HOSTILE),
+        replace(attack, row=invented.named(attack.row, model=HOSTILE), detail=HOSTILE),
         *map(entry_of, published.shipped()),
     ]
     path = tmp_path_factory.mktemp("page") / "page.html"

@@ -16,25 +16,25 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.execution.engines import here
-from blurb.extensions.reports.html import ablations as page_ablations
 from blurb.extensions.reports.html import collect, pairwise
-from blurb.extensions.reports.html.collect import title_of
+from blurb.extensions.reports.html.collect import read_ablations, title_of
 from blurb.extensions.reports.html.model import Page
 from blurb.extensions.reports.html.provenance import of_row, public
 from blurb.extensions.reports.html.render import render
 from blurb.leaderboard import intervals
 from blurb.learners import building
 from blurb.messages.errors import DataError
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.protocols import protocol
 from blurb.results import comparison, from_store, predictions, published, results_csv, tables
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.score import blurb_score, type_means
 from blurb.statistics import bootstrap
 from blurb.statistics.welch import half_width, t_critical
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration
+from tests.results import invented
 from tests.results.played import NAMES, play
 from tests.store import fakes
 
@@ -66,7 +66,7 @@ def test_numbers_are_those_of_the_tables(folder: Path) -> None:
             name: line[name] for name in (*DATASETS, *tasks.TYPES) if line[name]
         }
         assert (f"{entry.score.mean:.2f}" if entry.score else "") == line["score"]
-        assert entry.complete == (line["complete"] == "yes")
+        assert entry.row.complete == (line["complete"] == "yes")
 
 
 def test_intervals_rest_on_what_is_there(folder: Path) -> None:
@@ -95,10 +95,10 @@ def test_a_file_gives_the_same_rows_with_intervals_over_seeds(folder: Path) -> N
     (board,) = collect(folder / "nothing", [folder / "results.csv"], with_published=False).boards
     (of_store,) = collect(folder / "runs", with_published=False).boards
     for entry, other in zip(board.entries, of_store.entries, strict=True):
-        assert (entry.kind, entry.model, entry.row.identity, entry.detail) == (
+        assert (entry.kind, entry.model, entry.row.primary_key, entry.detail) == (
             "file",
             other.model,
-            other.row.identity,
+            other.row.primary_key,
             other.detail,
         )
         for name, one in entry.datasets.items():
@@ -206,20 +206,20 @@ def test_a_leaderboard_csv_is_no_results_csv(folder: Path) -> None:
 
 def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no CSV files"):
-        page_ablations.read(tmp_path)
+        read_ablations(tmp_path)
     from blurb.planning import ablations
 
     grid = ablations.grid("tagging")
     found = ablations.lines(grid, [None] * len(grid.cells), grid.datasets)
     ablations.write(grid, found, tmp_path, "A caption.")
-    (one,) = page_ablations.read(tmp_path)
+    (one,) = read_ablations(tmp_path)
     assert (one.axis, tuple(one.tasks)) == ("tagging", grid.datasets)
     assert [cell for cell, _ in one.lines] == [cell.text for cell in grid.cells]
     for cell, (_, lines) in zip(grid.cells, one.lines, strict=True):
         assert {task: float(line["published"]) for task, line in lines.items()} == dict(cell.published)
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="not a table of blurb ablate"):
-        page_ablations.read(tmp_path)
+        read_ablations(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_the_command_asks_for_originals_where_they_are_needed(
 def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     """Provenance as the worker writes it: a fake would say what the page expects, whatever the worker does."""
     small = {"epochs": 1, "batch_size": 2, "max_train": 4, "max_eval": 2, "max_length": 16}
-    request = plan.Request(
+    request = trials.Request(
         sources=[building.resolve(str(checkpoint("bert_uncased")), name="real")],
         tasks=[tasks.get("biosses")],
         protocol=protocol.load("smoke"),
@@ -261,7 +261,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Pa
         seeds=1,
         suite="demo",
     )
-    (outcome,) = plan.run([plan.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
+    (outcome,) = trials.run([trials.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
     assert outcome.message == ""
     (row,) = from_store.read(Store(tmp_path))
     (part,) = of_row(row).datasets
@@ -277,7 +277,7 @@ def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
     single = board.entries[-1]
     rows = [
         *board.entries[:2],
-        *(replace(single, row=replace(single.row, model=f"single {number}")) for number in range(60)),
+        *(replace(single, row=invented.named(single.row, model=f"single {number}")) for number in range(60)),
     ]
     found = pairwise.comparisons(rows, ["gad"])
     assert {place for pair in found.pairs for place in (pair.first, pair.other)} == set(range(pairwise.MOST_ENCODERS))

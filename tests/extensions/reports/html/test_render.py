@@ -14,12 +14,13 @@ import pytest
 from benchmarks.page import entry, synthetic
 from blurb.extensions.reports.html import render, svg
 from blurb.extensions.reports.html.collect import board, entry_of
-from blurb.extensions.reports.html.model import Ablation, Page, PageRow, RowProvenance
+from blurb.extensions.reports.html.model import Page, PageAblation, PageRow, RowProvenance
 from blurb.extensions.reports.html.pairwise import opening
 from blurb.extensions.reports.html.render import best, focus
 from blurb.planning import ablations
-from blurb.results import published
+from blurb.results import groups, published
 from tests.extensions.reports.html import reading
+from tests.results import invented
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -134,9 +135,9 @@ def test_intervals_are_explained(text: str) -> None:
 def test_a_name_is_never_code(name: str) -> None:
     one = entry("first")
     made = RowProvenance(f"blurb run {name}", [(name, name)], one.provenance.datasets if one.provenance else ())
-    row = replace(one.row, model=name, configuration=replace(one.row.configuration, note=name))
+    row = invented.named(one.row, model=name, configuration=replace(one.row.configuration, note=name))
     rows = [replace(one, row=row, detail=name, provenance=made), entry("second")]
-    ablation = Ablation(name, name, [name], [(name, {name: dict.fromkeys(ablations.SHOWN, name)})])
+    ablation = PageAblation(name, name, [name], [(name, {name: dict.fromkeys(ablations.SHOWN, name)})])
     page = reading.Page(render(Page(name, [board("blurb", rows)], [ablation])))
     assert [one.attributes.get("type") for one in page.all("script")] == ["application/json", None]
     assert not page.all("img")
@@ -173,7 +174,8 @@ def test_compare_opens_with_the_pair_that_can_be_judged_best() -> None:
 def protocols(one: PageRow, protocol: str) -> PageRow:
     """The row as another protocol would have made it."""
     made = replace(one.row.configuration, protocol=protocol, protocol_hash=protocol[:1] * 64)
-    return replace(one, row=replace(one.row, configuration=made), detail=protocol)
+    row = invented.named(one.row, configuration=made)
+    return replace(one, row=row, standing=groups.of_row(row), detail=protocol)
 
 
 def test_compare_never_opens_with_one_encoder_under_two_protocols_if_there_is_a_baseline() -> None:
@@ -239,7 +241,7 @@ def test_a_page_without_rows_or_with_one() -> None:
 
 def test_two_suites_are_two_boards() -> None:
     row = entry("demo row").row
-    demo = replace(entry("demo row"), row=replace(row, configuration=replace(row.configuration, suite="demo")))
+    demo = replace(entry("demo row"), row=invented.named(row, configuration=replace(row.configuration, suite="demo")))
     page = reading.Page(render(Page("x", [board("blurb", [entry("a"), entry("b")]), board("demo", [demo])])))
     assert [one.text.strip() for one in page.all("h2", class_="suite")] == [
         "The BLURB datasets",
@@ -299,7 +301,7 @@ def test_a_lane_of_a_dataset_names_the_protocol() -> None:
         one = entry(model, level=80)
         configuration = replace(one.row.configuration, protocol=protocol, overrides=overrides)
         detail = " ".join([protocol, *(f"{key}={value}" for key, value in overrides.items())])
-        rows.append(replace(one, row=replace(one.row, configuration=configuration), detail=detail))
+        rows.append(replace(one, row=invented.named(one.row, configuration=configuration), detail=detail))
     labels = svg.named(rows)
     assert [made for _, made in labels] == ["sketch", "quick@2", "quick@2 lr=0.5"]
     assert all(len(f"{name} {made}") <= svg.LETTERS and name.endswith("-12000") for name, made in labels)

@@ -46,7 +46,7 @@ def test_equal_means_lie_beside_each_other_and_the_highlighted_row_above_all() -
 
 def with_means(name: str, mean: float) -> PageRow:
     found = entry(name)
-    return replace(found, types={"qa": Value(mean)}, score=None, twelve=None)
+    return replace(found, values={"qa": Value(mean)})
 
 
 def test_the_axis_starts_below_all_but_baselines() -> None:
@@ -66,4 +66,4 @@ def test_round_marks_from_end_to_end() -> None:
 
 
 def test_rows_without_means_have_no_plot() -> None:
-    assert strips([replace(OURS, types={}, score=None, twelve=None)], 0) == []
+    assert strips([replace(OURS, values={})], 0) == []

@@ -14,13 +14,13 @@ from blurb.extensions.reports.plots import forest
 from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET
 from blurb.messages.errors import SettingsError
 from blurb.results.comparison import ScoreComparison
-from blurb.statistics.welch import Comparison
+from blurb.statistics.welch import WelchComparison
 
-HIGHER = ScoreComparison("gad", 80.0, 82.0, (3, 3), Comparison(2.0, 0.5, 4.0), 0.01)
-LOWER = ScoreComparison("ddi", 80.0, 77.0, (3, 3), Comparison(-3.0, 0.5, 4.0), 0.001)
-SAME = ScoreComparison("hoc", 80.0, 79.9, (3, 3), Comparison(-0.1, 0.5, 4.0), 0.9)
-OPEN = ScoreComparison("biosses", 80.0, 81.0, (1, 1), Comparison(1.0), None, "one run a side")
-ABSENT = ScoreComparison("bioasq", None, 81.0, (0, 1), Comparison(None), None, "not there on one side")
+HIGHER = ScoreComparison("gad", 80.0, 82.0, (3, 3), WelchComparison(2.0, 0.5, 4.0), 0.01)
+LOWER = ScoreComparison("ddi", 80.0, 77.0, (3, 3), WelchComparison(-3.0, 0.5, 4.0), 0.001)
+SAME = ScoreComparison("hoc", 80.0, 79.9, (3, 3), WelchComparison(-0.1, 0.5, 4.0), 0.9)
+OPEN = ScoreComparison("biosses", 80.0, 81.0, (1, 1), WelchComparison(1.0), None, "one run a side")
+ABSENT = ScoreComparison("bioasq", None, 81.0, (0, 1), WelchComparison(None), None, "not there on one side")
 
 
 @pytest.fixture
@@ -103,6 +103,8 @@ def test_a_picture_of_another_kind_is_refused_by_its_name() -> None:
 @pytest.mark.parametrize("name", ["$\\frac$", "a_$^$", "a$b$c", "org/50 % & {x}_"])
 def test_a_name_is_no_formula(name: str, drawn: Any) -> None:
     """Between two dollars Matplotlib reads TeX, and stops the command where it is none."""
-    (axes,) = drawn({name: [HIGHER, ScoreComparison(name, 1.0, 2.0, (1, 1), Comparison(1.0), None, "x")]}, first=name)
+    (axes,) = drawn(
+        {name: [HIGHER, ScoreComparison(name, 1.0, 2.0, (1, 1), WelchComparison(1.0), None, "x")]}, first=name
+    )
     assert not axes.get_title(loc="left").isspace()
     assert [text.get_parse_math() for text in (axes._left_title, *axes.get_yticklabels())] == [False] * 3

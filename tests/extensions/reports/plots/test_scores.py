@@ -16,6 +16,7 @@ from blurb.messages.errors import SettingsError
 from blurb.results.published import best_of_paper
 from blurb.store.store import Store
 from tests.extensions.reports.export.stores import bioasq, finish, gad
+from tests.results import invented
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_of_dev_nothing_is_published(results: Any) -> None:
 
 def test_names_are_shown_as_they_are(results: Any) -> None:
     (row,) = results.rows
-    figure = replace(results, rows=(replace(row, model="_a$b$", label="_a$b$"),)).plot()
+    figure = replace(results, rows=(replace(invented.named(row, model="_a$b$"), label="_a$b$"),)).plot()
     assert figure.legends[0].get_texts()[0].get_text().startswith("_a$b$")
 
 
@@ -79,7 +80,8 @@ def test_files_have_equal_bytes(results: Any, tmp_path: Path) -> None:
 
 def test_no_row_reaches_into_the_next_dataset(results: Any) -> None:
     """Twelve checkpoints: all marks of a dataset are nearer to its line than to any other."""
-    rows = [replace(results.rows[0], model=f"run@{place}", label=f"run@{place}") for place in range(12)]
+    names = [f"run@{place}" for place in range(12)]
+    rows = [replace(invented.named(results.rows[0], model=name), label=name) for name in names]
     marks = [
         line for line in lines(replace(results, rows=tuple(rows)).plot()) if str(line.get_label()).startswith("run@")
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
+from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
 from blurb.registry import Registry
@@ -12,15 +12,15 @@ from blurb.system.files import beside, write_whole
 
 __all__ = ["ExportRequest", "Files", "Format", "formats", "get", "render", "write"]
 
-formats: Registry[Format] = Registry(
+formats: Registry[ExportFormat] = Registry(
     "export format", "blurb.extensions.reports.export.formats", "EXPORT", "blurb.exports"
 )
 
 
-def get(name: str) -> Format:
+def get(name: str) -> ExportFormat:
     """The format of that name; SettingsError if it is something else, or UnknownName."""
     found = formats.get(name)
-    if not isinstance(found, Format):
+    if not isinstance(found, ExportFormat):
         raise SettingsError(f"The export format {name} is of type {type(found).__name__}, not a Format.")
     return found
 

@@ -11,7 +11,7 @@ from blurb.messages.spelling import opt
 from blurb.options import option
 from blurb.results import from_store
 from blurb.results.references import last_of_a_run, resolve_all
-from blurb.results.row_scores import DEMO, RowScores
+from blurb.results.row import DEMO, Row
 from blurb.row_files.writing import Party
 from blurb.store.store import Store
 from blurb.tasks import Task
@@ -67,7 +67,7 @@ class ExportRequest:
 
 
 @dataclass(frozen=True)
-class Format:
+class ExportFormat:
     """An export format.
 
     :param summary: summary for the help
@@ -86,7 +86,7 @@ class Format:
     advised: Sequence[str] = ()
 
 
-def rows(wanted: ExportRequest, optional: bool = False) -> list[RowScores]:
+def rows(wanted: ExportRequest, optional: bool = False) -> list[Row]:
     """The requested rows, of the store unless their names say otherwise, in the order of the arguments.
 
     Rows of the demo suite are left out if there are real ones, as their numbers are not comparable.
@@ -105,7 +105,7 @@ def rows(wanted: ExportRequest, optional: bool = False) -> list[RowScores]:
     return real or there
 
 
-def one_row(wanted: ExportRequest) -> RowScores:
+def one_row(wanted: ExportRequest) -> Row:
     """The requested row, of a run that of its last checkpoint; SettingsError with the choices if there are several."""
     chosen = last_of_a_run(rows(wanted))
     if len(chosen) > 1:
@@ -114,7 +114,7 @@ def one_row(wanted: ExportRequest) -> RowScores:
     return chosen[0]
 
 
-def real_row(wanted: ExportRequest) -> RowScores:
+def real_row(wanted: ExportRequest) -> Row:
     """`one_row`, but not from the demo suite: synthetic results must not look like real ones."""
     row = one_row(wanted)
     if row.suite == DEMO:

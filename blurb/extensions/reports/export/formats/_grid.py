@@ -18,7 +18,7 @@ from blurb.messages.text import grouped
 from blurb.results import groups, notes
 from blurb.results.groups import Standing
 from blurb.results.references import PUBLISHED, resolve_all
-from blurb.results.row_scores import DEMO, RowScores
+from blurb.results.row import DEMO, Published, Row
 from blurb.results.score import SCORE, datasets_by_type
 from blurb.tasks import Task
 
@@ -39,7 +39,7 @@ class ExportCell:
 
 
 @dataclass(frozen=True)
-class Column:
+class ExportColumn:
     """One model. Scores are times 100; `sd` is over seeds, for datasets with two or more.
 
     :param note: what to know of it, without its name, as models with the same note share a line
@@ -69,7 +69,7 @@ def grid(wanted: ExportRequest) -> ExportTable:
     """The requested table, published rows first; what has no figure is left out unless it was asked for by name."""
     named = [name.removeprefix(f"{PUBLISHED}:") for name in wanted.published]
     others = [row for name in named for row in resolve_all(f"{PUBLISHED}:{name}", wanted.store)]
-    others = list({row.identity: row for row in others}.values())
+    others = list({row.primary_key: row for row in others}.values())
     own = rows(wanted, optional=bool(others))
     if not wanted.rows and others:
         own = [row for row in own if row.suite != DEMO]
@@ -100,7 +100,7 @@ def grid(wanted: ExportRequest) -> ExportTable:
     return ExportTable("dataset", names, titles, cells, caption, notes)
 
 
-def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool, bold: bool) -> str:
+def _caption(columns: Sequence[ExportColumn], keys: Sequence[str], sd: bool, bold: bool) -> str:
     """The caption, which mentions only what the table contains."""
     text = "Test scores times 100"
     text += " with the standard deviation over seeds" if sd and any(column.sd for column in columns) else ""
@@ -110,7 +110,7 @@ def _caption(columns: Sequence[Column], keys: Sequence[str], sd: bool, bold: boo
     return f"{text}." + (f" The score is the mean of six task-type means ({SOURCE})." if TITLE_OF_SCORE in keys else "")
 
 
-def _line(columns: Sequence[Column], key: str, sd: bool) -> list[ExportCell]:
+def _line(columns: Sequence[ExportColumn], key: str, sd: bool) -> list[ExportCell]:
     """A line of the table. Ties in print are all marked as best; models compete within their groups."""
     texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
     there = [place for place, text in enumerate(texts) if text]
@@ -126,7 +126,7 @@ def _line(columns: Sequence[Column], key: str, sd: bool) -> list[ExportCell]:
     ]
 
 
-def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) -> Column:
+def _column(row: Row, own: Sequence[Row], datasets: Sequence[Task]) -> ExportColumn:
     means = row.means()
     figures = {task.name: means[task.name] for task in datasets if task.name in means}
     deviations = {name: statistics.stdev(values) for name in figures if len(values := row.values(name)) > 1}
@@ -134,8 +134,8 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
         figures[TITLE_OF_SCORE] = row.score
         if row.spread is not None:
             deviations[TITLE_OF_SCORE] = row.spread[0]
-    if row.published:
-        return Column(row.name, figures, note="; ".join([row.version, *row.remarks]), standing=groups.of_row(row))
+    if isinstance(row, Published):
+        return ExportColumn(row.name, figures, note="; ".join([row.version, *row.remarks]), standing=groups.of_row(row))
     made = row.configuration
     alike = [other.model for other in own].count(row.model) > 1
     setting = " ".join(dict.fromkeys([*made.text.split(), *made.precision.split(), *row.detail.split()]))
@@ -148,10 +148,10 @@ def _column(row: RowScores, own: Sequence[RowScores], datasets: Sequence[Task]) 
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
     facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
-    return Column(name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.of_row(row))
+    return ExportColumn(name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.of_row(row))
 
 
-class Figure(NamedTuple):
+class ExportFigure(NamedTuple):
     """Mean over seeds of one dataset, times 100.
 
     :param metric: name of the metric in `metrics.json`
@@ -166,7 +166,7 @@ class Figure(NamedTuple):
     seeds: tuple[int, ...]
     verdict: str
 
-    def facts(self, row: RowScores) -> dict[str, Any]:
+    def facts(self, row: Row) -> dict[str, Any]:
         """The configuration behind the number."""
         spread = {} if self.sd is None else {"sd": self.sd}
         setting = {"protocol": row.configuration.text, "precision": row.configuration.precision, "note": row.note}
@@ -180,7 +180,7 @@ class Figure(NamedTuple):
         }
 
 
-def figures(wanted: ExportRequest) -> tuple[RowScores, list[Figure]]:
+def figures(wanted: ExportRequest) -> tuple[Row, list[ExportFigure]]:
     """The requested row and its datasets; StoreError if it has none of them."""
     row = real_row(wanted)
     if not row.kind.is_fine_tuning:
@@ -195,13 +195,13 @@ def figures(wanted: ExportRequest) -> tuple[RowScores, list[Figure]]:
     return row, found
 
 
-def whole_score(row: RowScores, wanted: ExportRequest) -> float | None:
+def whole_score(row: Row, wanted: ExportRequest) -> float | None:
     """The BLURB score, if all thirteen datasets are requested and have results."""
     every = row.blurb_means().keys() <= {task.name for task in wanted.datasets}
     return row.score if every else None
 
 
-def _figures(row: RowScores, wanted: ExportRequest) -> Iterator[Figure]:
+def _figures(row: Row, wanted: ExportRequest) -> Iterator[ExportFigure]:
     for task in wanted.datasets:
         values = row.values(task.name)
         if not values:
@@ -209,4 +209,4 @@ def _figures(row: RowScores, wanted: ExportRequest) -> Iterator[Figure]:
         dataset = row.datasets[task.name]
         verdict = ", ".join(sorted(dataset.known("verdict")))
         sd = round(statistics.stdev(values), 2) if len(values) > 1 else None
-        yield Figure(task, dataset.metric, round(statistics.fmean(values), 2), sd, row.seeds(task.name), verdict)
+        yield ExportFigure(task, dataset.metric, round(statistics.fmean(values), 2), sd, row.seeds(task.name), verdict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format, rows
+from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files, rows
 
 BLURB = r"""@article{gu2021blurb,
   title={Domain-Specific Language Model Pretraining for Biomedical Natural Language Processing},
@@ -34,4 +34,4 @@ def key(entry: str) -> str:
     return found.group(1) if found else entry
 
 
-EXPORT = Format("references of the datasets and of BLURB", _render)
+EXPORT = ExportFormat("references of the datasets and of BLURB", _render)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import yaml  # type: ignore[import-untyped]
 
-from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
+from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import figures
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
@@ -48,4 +48,4 @@ def _render(wanted: ExportRequest) -> Files:
 
 
 OPTIONS = frozenset({"dataset_id", "dataset_revision", "source_url", "source_name", "source_org"})
-EXPORT = Format("`.eval_results` of a model on the Hub", _render, OPTIONS, ".eval_results")
+EXPORT = ExportFormat("`.eval_results` of a model on the Hub", _render, OPTIONS, ".eval_results")

@@ -13,11 +13,11 @@ from datetime import datetime
 from typing import Any
 
 from blurb import __version__, metrics
-from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
-from blurb.extensions.reports.export.formats._grid import Figure, figures, whole_score
+from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files
+from blurb.extensions.reports.export.formats._grid import ExportFigure, figures, whole_score
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.messages.spelling import opt
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.statistics.welch import half_width
 from blurb.store.record import Record, within
 
@@ -49,7 +49,7 @@ def _render(wanted: ExportRequest) -> Files:
     return {"": (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()}
 
 
-def _making(row: RowScores) -> dict[str, str]:
+def _making(row: Row) -> dict[str, str]:
     """What is known of the model and its fine-tuning."""
     if row.kind.claimed:
         return {"deployment_type": "unknown", "model_availability": "unknown"}
@@ -70,20 +70,17 @@ def _seconds(record: Record) -> int:
         raise StoreError("does not say when the trial began.", where=record.path) from None
 
 
-def _result(row: RowScores, figure: Figure) -> dict[str, Any]:
+def _result(row: Row, figure: ExportFigure) -> dict[str, Any]:
     metric = metrics.get(figure.task.metric)
     runs = str(len(figure.seeds)) if row.kind.claimed else " ".join(map(str, figure.seeds))
     details = {row.kind.runs: runs, "level": "dataset"}
+    hashes = sorted({record.trial.data for record in row.records_of(figure.task.name).values()})
     return _entry(
         f"BLURB {figure.task.title}",
-        {"split": "test", "data_verdict": figure.verdict, "data_hash": " ".join(_hashes(row, figure.task.name))},
+        {"split": "test", "data_verdict": figure.verdict, "data_hash": " ".join(hashes)},
         {"metric_id": metric.hub, "metric_name": figure.metric, "min_score": 100 * metric.low},
         {"score": figure.value, "details": details, **_uncertainty(row.values(figure.task.name), figure.task.name)},
     )
-
-
-def _hashes(row: RowScores, task: str) -> list[str]:
-    return sorted({record.trial.data for record in row.records_of(task).values()})
 
 
 def _uncertainty(values: list[float], task: str) -> dict[str, Any]:
@@ -103,7 +100,7 @@ def _uncertainty(values: list[float], task: str) -> dict[str, Any]:
     }
 
 
-def _score(row: RowScores, wanted: ExportRequest) -> list[dict[str, Any]]:
+def _score(row: Row, wanted: ExportRequest) -> list[dict[str, Any]]:
     """The BLURB score, if all thirteen datasets are requested and have results."""
     score = whole_score(row, wanted)
     if score is None:
@@ -128,4 +125,4 @@ def _entry(name: str, data: dict[str, str], metric: dict[str, Any], score: dict[
     }
 
 
-EXPORT = Format("a row for the store Every Eval Ever", _render, frozenset({"measured_by", "party"}))
+EXPORT = ExportFormat("a row for the store Every Eval Ever", _render, frozenset({"measured_by", "party"}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
+from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import OPTIONS, ExportCell, grid
 
 SPECIAL = {
@@ -58,4 +58,4 @@ def _render(wanted: ExportRequest) -> Files:
     return {"": ("\n".join(lines) + "\n").encode()}
 
 
-EXPORT = Format("table for a paper (booktabs)", _render, OPTIONS)
+EXPORT = ExportFormat("table for a paper (booktabs)", _render, OPTIONS)

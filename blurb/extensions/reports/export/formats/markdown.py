@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
+from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import OPTIONS, ExportCell, grid
 from blurb.messages.text import in_markdown as escape
 
@@ -22,4 +22,4 @@ def _render(wanted: ExportRequest) -> Files:
     return {"": ("\n".join(lines).rstrip() + "\n").encode()}
 
 
-EXPORT = Format("table for a README", _render, OPTIONS)
+EXPORT = ExportFormat("table for a README", _render, OPTIONS)

@@ -8,10 +8,10 @@ import yaml  # type: ignore[import-untyped]
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from blurb import metrics, names
-from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format
-from blurb.extensions.reports.export.formats._grid import Figure, figures, whole_score
+from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files
+from blurb.extensions.reports.export.formats._grid import ExportFigure, figures, whole_score
 from blurb.messages.errors import DataError
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 
 
 def _render(wanted: ExportRequest) -> Files:
@@ -37,7 +37,7 @@ def _identity(result: EvalResult) -> tuple[object, ...]:
     return (result.unique_identifier, result.metric_type, result.metric_name)
 
 
-def _results(row: RowScores, found: Sequence[Figure], wanted: ExportRequest) -> list[EvalResult]:
+def _results(row: Row, found: Sequence[ExportFigure], wanted: ExportRequest) -> list[EvalResult]:
     results = [
         EvalResult(
             task_type=figure.task.task_type.hub,
@@ -57,7 +57,7 @@ def _results(row: RowScores, found: Sequence[Figure], wanted: ExportRequest) -> 
     return results + _score(row, wanted)
 
 
-def _score(row: RowScores, wanted: ExportRequest) -> list[EvalResult]:
+def _score(row: Row, wanted: ExportRequest) -> list[EvalResult]:
     """The BLURB score, if all thirteen datasets are requested and have results."""
     score = whole_score(row, wanted)
     if score is None:
@@ -78,4 +78,4 @@ def _score(row: RowScores, wanted: ExportRequest) -> list[EvalResult]:
     ]
 
 
-EXPORT = Format("results for the README of a model on the Hub", _render, frozenset({"dataset_id"}))
+EXPORT = ExportFormat("results for the README of a model on the Hub", _render, frozenset({"dataset_id"}))

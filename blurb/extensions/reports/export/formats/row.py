@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format, one_row
+from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files, one_row
 from blurb.messages.errors import StoreError
 from blurb.messages.spelling import opt
 from blurb.results.dataset_scores import DATASETS
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.row_files import writing as row_files
 
 
@@ -16,7 +16,7 @@ def _render(wanted: ExportRequest) -> Files:
     return row_files.files(_of_tasks(one_row(wanted), wanted), wanted.measured_by, wanted.party)
 
 
-def _of_tasks(row: RowScores, wanted: ExportRequest) -> RowScores:
+def _of_tasks(row: Row, wanted: ExportRequest) -> Row:
     """The row with the datasets that were asked for; with all of BLURB's, its own datasets, too."""
     names = {task.name for task in wanted.datasets}
     if names >= set(DATASETS):
@@ -25,11 +25,10 @@ def _of_tasks(row: RowScores, wanted: ExportRequest) -> RowScores:
         fix = f"check {opt('tasks')}: it has {', '.join(row.records) or 'none'}."
         raise StoreError(f"{row.name} has no predictions of {', '.join(sorted(names))}", fix=fix)
     datasets = {name: one for name, one in row.datasets.items() if name in names}
-    planned = {name: seeds for name, seeds in row.planned_seeds.items() if name in names}
-    return replace(row, datasets=datasets, planned_seeds=planned)
+    return replace(row, datasets=datasets)
 
 
 ADVISED = ("measured_by", "party")
-EXPORT = Format(
+EXPORT = ExportFormat(
     "a row as files that others can verify", _render, frozenset(ADVISED), folder="row", alone=True, advised=ADVISED
 )

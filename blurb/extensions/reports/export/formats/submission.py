@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 
-from blurb.extensions.reports.export.formats._base import ExportRequest, Files, Format, real_row
+from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files, real_row
 from blurb.extensions.reports.export.submission import documents
 
 ARCHIVE = "submission.zip"
@@ -26,6 +26,6 @@ def _render(wanted: ExportRequest) -> Files:
     return {**contents, ARCHIVE: archive.getvalue()}
 
 
-EXPORT = Format(
+EXPORT = ExportFormat(
     "BLURB's JSON files and their zip archive", _render, frozenset({"seed", "allow_partial"}), "submission", alone=True
 )

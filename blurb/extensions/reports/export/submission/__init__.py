@@ -20,7 +20,7 @@ from blurb.extensions.reports.export.submission import schemas
 from blurb.extensions.reports.export.submission.values import Unit, predictions
 from blurb.messages.errors import StoreError
 from blurb.messages.spelling import opt
-from blurb.results.row_scores import RowScores
+from blurb.results.row import Row
 from blurb.store.record import PREDICTIONS, Record, read_predictions
 from blurb.tasks import Task
 
@@ -34,7 +34,7 @@ LONGEST = 160
 """Maximum characters of a violation, as jsonschema quotes the whole invalid value."""
 
 
-def documents(row: RowScores, datasets: Sequence[Task], seed: int | None, allow_partial: bool) -> dict[str, Document]:
+def documents(row: Row, datasets: Sequence[Task], seed: int | None, allow_partial: bool) -> dict[str, Document]:
     """The submission files of a leaderboard row, by task name.
 
     :param seed: seed whose predictions to submit; None for the lowest of each dataset
@@ -62,7 +62,7 @@ def documents(row: RowScores, datasets: Sequence[Task], seed: int | None, allow_
     return submitted
 
 
-def _document(row: RowScores, task: Task, records: Mapping[int, Record], seed: int | None) -> Document:
+def _document(row: Row, task: Task, records: Mapping[int, Record], seed: int | None) -> Document:
     if not records:
         raise StoreError("no finished trial.")
     if seed is not None and seed not in records:

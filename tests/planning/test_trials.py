@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from blurb import tasks
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Sweep
 from blurb.execution.engines import here
@@ -21,27 +21,27 @@ from blurb.execution.job_queue import JobQueue
 from blurb.learners import building
 from blurb.learners.kinds import majority, probe
 from blurb.messages.errors import SettingsError, UnknownName
-from blurb.planning import plan
+from blurb.planning import trials
 from blurb.planning.request import check_names
 from blurb.protocols import protocol
 from blurb.protocols.settings import parse_overrides
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store, read_json, write_json
 from blurb.system import leases
 from tests.store import fakes
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
-FIRST = Source("first", "checkpoint", "nowhere", "a" * 64, "s" * 64, 20_000_000)
-SECOND = Source("second", "checkpoint", "nowhere", "b" * 64, "t" * 64, 110_000_000)
+FIRST = ModelSource("first", "checkpoint", "nowhere", "a" * 64, "s" * 64, 20_000_000)
+SECOND = ModelSource("second", "checkpoint", "nowhere", "b" * 64, "t" * 64, 110_000_000)
 MAJORITY = building.resolve("baseline:majority")
 CONSTANT = building.resolve("baseline:constant")
 
 
-def request(store: Path, *sources: Source, tasks_: str = "gad,ncbi-disease", **changes: Any) -> plan.Request:
+def request(store: Path, *sources: ModelSource, tasks_: str = "gad,ncbi-disease", **changes: Any) -> trials.Request:
     """A request on the golden data; `mean` asks nothing of a tokenizer, so no checkpoint has to be there."""
     overrides = {"pooling": "mean", **changes.pop("overrides", {})}
     name = changes.pop("protocol", "smoke")
-    return plan.Request(
+    return trials.Request(
         sources=sources,
         tasks=tasks.select(tasks_),
         protocol=protocol.load(name),
@@ -76,8 +76,8 @@ class Played(Engine):
         return TrialOutcome(job, "done")
 
 
-def run(asked: plan.Request, engine: Engine | None = None) -> list[TrialOutcome]:
-    return plan.run([plan.prepare(asked)], engine or here(), lambda outcome: None, lambda job, news: None)
+def run(asked: trials.Request, engine: Engine | None = None) -> list[TrialOutcome]:
+    return trials.run([trials.prepare(asked)], engine or here(), lambda outcome: None, lambda job, news: None)
 
 
 def what(jobs: Sequence[Job]) -> list[tuple[str, str, int]]:
@@ -86,7 +86,7 @@ def what(jobs: Sequence[Job]) -> list[tuple[str, str, int]]:
 
 def test_it_is_every_model_on_every_task_with_every_seed(tmp_path: Path) -> None:
     asked = request(tmp_path, FIRST, SECOND, tasks_="hoc,gad,biosses", seeds=3)
-    planned = plan.prepare(asked)
+    planned = trials.prepare(asked)
     assert planned.searched == []
     names = ("gad", "biosses", "hoc")  # the paper's order, however they were typed
     assert what(planned.jobs) == list(itertools.product(("first", "second"), names, (1, 2, 3)))
@@ -114,22 +114,22 @@ def test_seeds_are_those_of_the_protocol_or_of_the_command(
 ) -> None:
     asked = request(tmp_path, FIRST, MAJORITY, protocol=name, seeds=seeds)
     for task, count in counts.items():
-        assert plan.seeds_of(asked, FIRST, tasks.get(task)) == tuple(range(1, count + 1))
-        assert plan.seeds_of(asked, MAJORITY, tasks.get(task)) == (1,)  # nothing in it is left to chance
+        assert trials.seeds_of(asked, FIRST, tasks.get(task)) == tuple(range(1, count + 1))
+        assert trials.seeds_of(asked, MAJORITY, tasks.get(task)) == (1,)  # nothing in it is left to chance
 
 
 def test_a_probe_has_no_second_seed(tmp_path: Path) -> None:
     asked = replace(request(tmp_path, FIRST, protocol="probe", seeds=2), overrides={})
     with pytest.raises(SettingsError, match="--seeds"):
-        plan.prepare(asked)
-    assert len(plan.prepare(replace(asked, sources=[MAJORITY])).jobs) == 2  # a baseline is one under every protocol
+        trials.prepare(asked)
+    assert len(trials.prepare(replace(asked, sources=[MAJORITY])).jobs) == 2  # a baseline is one under every protocol
 
 
 def test_an_override_is_in_the_trials_that_it_concerns_and_in_no_others(tmp_path: Path) -> None:
     names = "ncbi-disease,gad,biosses,hoc"
 
     def hashes(**overrides: Any) -> dict[tuple[str, str], str]:
-        jobs = plan.prepare(request(tmp_path, FIRST, MAJORITY, tasks_=names, overrides=overrides)).jobs
+        jobs = trials.prepare(request(tmp_path, FIRST, MAJORITY, tasks_=names, overrides=overrides)).jobs
         assert all(job.configuration.overrides.items() <= {"pooling": "mean", **overrides}.items() for job in jobs)
         return {(job.source.name, job.trial.task): job.trial.hash for job in jobs}
 
@@ -154,7 +154,7 @@ def test_an_override_is_in_the_trials_that_it_concerns_and_in_no_others(tmp_path
 
 
 def test_a_row_of_a_baseline_hangs_on_what_changes_its_answers_alone(tmp_path: Path) -> None:
-    def key(source: Source, precision: str = "fp32", **changes: Any) -> str:
+    def key(source: ModelSource, precision: str = "fp32", **changes: Any) -> str:
         return replace(request(tmp_path, source, **changes), precision=precision).row_key(source)
 
     for source, same in ((MAJORITY, True), (FIRST, False)):
@@ -181,22 +181,22 @@ def test_names_and_values_that_are_none_are_refused(tmp_path: Path) -> None:
         ({"relation_input": "marker"}, "'markers'"),
     ):
         with pytest.raises(UnknownName, match=name):
-            plan.prepare(request(tmp_path, FIRST, overrides=overrides))
+            trials.prepare(request(tmp_path, FIRST, overrides=overrides))
     with pytest.raises(SettingsError, match="max_train"):
-        plan.prepare(request(tmp_path, FIRST, overrides={"max_train": -1}))
+        trials.prepare(request(tmp_path, FIRST, overrides={"max_train": -1}))
     with pytest.raises(SettingsError, match=r"'crf' \(--head\).*gad"):
-        plan.prepare(request(tmp_path, FIRST, overrides={"head": "crf"}, options={"head": "--head"}))
+        trials.prepare(request(tmp_path, FIRST, overrides={"head": "crf"}, options={"head": "--head"}))
     with pytest.raises(SettingsError, match="lr"):
-        plan.prepare(replace(request(tmp_path, FIRST, protocol="probe"), overrides={"lr": 0.1}))
+        trials.prepare(replace(request(tmp_path, FIRST, protocol="probe"), overrides={"lr": 0.1}))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_inputs_with_names_are_read_from_the_original_release(tmp_path: Path) -> None:
     asked = request(tmp_path, FIRST, tasks_="ddi", overrides={"relation_input": "original"})
     with pytest.raises(SettingsError, match="--raw"):
-        plan.prepare(asked)
-    (job,) = plan.prepare(replace(asked, raw=DATA)).jobs
-    (masked,) = plan.prepare(request(tmp_path, FIRST, tasks_="ddi", raw=DATA)).jobs
+        trials.prepare(asked)
+    (job,) = trials.prepare(replace(asked, raw=DATA)).jobs
+    (masked,) = trials.prepare(request(tmp_path, FIRST, tasks_="ddi", raw=DATA)).jobs
     assert (job.data.original, masked.data.original) == (True, False)
     assert job.trial.data != masked.trial.data
 
@@ -276,7 +276,7 @@ def test_damage_is_run_again_and_metrics_alone_are_computed_again(tmp_path: Path
     assert all(Store(tmp_path).is_done(path) for path in kept)
 
 
-def searching(tmp_path: Path, *sources: Source, **changes: Any) -> plan.Request:
+def searching(tmp_path: Path, *sources: ModelSource, **changes: Any) -> trials.Request:
     """Three learning rates by two batch sizes; two seeds at the winner."""
     file = tmp_path / "searched.toml"
     file.write_text("seeds = 2\n[all]\nepochs = 2\n[search]\nlr = [0.1, 0.2, 0.3]\nbatch_size = [8, 16]\n")
@@ -293,7 +293,7 @@ def point(job: Job) -> tuple[float, int]:
 def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_seeds(tmp_path: Path) -> None:
     """Oracle: the largest dev score by brute force over the `metrics.json` of the store."""
     asked = searching(tmp_path, FIRST, SECOND, MAJORITY)
-    planned = plan.prepare(asked)
+    planned = trials.prepare(asked)
     cells = list(itertools.product(("first", "second"), ("ncbi-disease", "gad"), GRID))
     assert [(job.source.name, job.trial.task, point(job)) for job in planned.searched] == cells
     assert {job.trial.seed for job in planned.searched} == {1}
@@ -307,7 +307,7 @@ def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_s
     engine = Played(score)
     seconds = {id(job): float(number) for number, job in enumerate(planned.final, 1)}
     timed = replace(planned, final=[replace(job, predicted=seconds[id(job)]) for job in planned.final])
-    outcomes = plan.run([timed], engine, lambda outcome: None, lambda job, news: None)
+    outcomes = trials.run([timed], engine, lambda outcome: None, lambda job, news: None)
     best: dict[tuple[str, str], tuple[float, tuple[float, int]]] = {}
     for spec in (tmp_path / "runs").glob("*/*/*/spec.json"):
         content, metrics = read_json(spec), read_json(spec.with_name("metrics.json"))
@@ -333,11 +333,11 @@ def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_s
 
 
 def test_what_is_overridden_is_not_searched(tmp_path: Path) -> None:
-    planned = plan.prepare(searching(tmp_path, FIRST, tasks_="gad", overrides={"lr": 0.7}))
+    planned = trials.prepare(searching(tmp_path, FIRST, tasks_="gad", overrides={"lr": 0.7}))
     assert [point(job) for job in planned.searched] == [(0.7, 8), (0.7, 16)]
-    planned = plan.prepare(searching(tmp_path, FIRST, tasks_="gad", overrides={"lr": 0.7, "batch_size": 4}))
+    planned = trials.prepare(searching(tmp_path, FIRST, tasks_="gad", overrides={"lr": 0.7, "batch_size": 4}))
     assert (list(planned.searched), [point(job) for job in planned.final]) == ([], [(0.7, 4)] * 2)
-    assert plan.prepare(searching(tmp_path, MAJORITY, tasks_="gad")).searched == []
+    assert trials.prepare(searching(tmp_path, MAJORITY, tasks_="gad")).searched == []
 
 
 def test_of_equal_points_the_first_wins_and_failed_ones_are_passed_over(tmp_path: Path) -> None:
@@ -362,8 +362,8 @@ def test_a_baseline_is_run_beside_a_search_of_which_nothing_is_left(tmp_path: Pa
 
 def test_trials_of_several_requests_go_to_the_engine_together(tmp_path: Path) -> None:
     engine = Played()
-    plans = [plan.prepare(request(tmp_path, FIRST, tasks_=name, seeds=2)) for name in ("gad", "biosses")]
-    outcomes = plan.run(plans, engine, lambda outcome: None, lambda job, news: None)
+    plans = [trials.prepare(request(tmp_path, FIRST, tasks_=name, seeds=2)) for name in ("gad", "biosses")]
+    outcomes = trials.run(plans, engine, lambda outcome: None, lambda job, news: None)
     expected = list(itertools.product(("first",), ("gad", "biosses"), (1, 2)))
     assert [what(jobs) for jobs in engine.given] == [expected]
     assert what([outcome.job for outcome in outcomes]) == expected
@@ -385,16 +385,16 @@ class Ended(Played):
 
 @pytest.mark.parametrize(("after", "keep", "left"), [(0, False, 0), (0, True, 1), (1, False, 1)])
 def test_a_sweep_without_a_finished_trial_is_withdrawn(tmp_path: Path, after: int, keep: bool, left: int) -> None:
-    planned = plan.prepare(replace(request(tmp_path, FIRST), keep_sweep=keep))
+    planned = trials.prepare(replace(request(tmp_path, FIRST), keep_sweep=keep))
     with pytest.raises(KeyboardInterrupt):
-        plan.run([planned], Ended(after=after), lambda outcome: None, lambda job, news: None)
+        trials.run([planned], Ended(after=after), lambda outcome: None, lambda job, news: None)
     assert len(sweeps.folders(tmp_path)) == left
 
 
 def test_a_sweep_that_another_worker_has_begun_is_not_withdrawn(tmp_path: Path) -> None:
-    planned = plan.prepare(request(tmp_path, FIRST))
+    planned = trials.prepare(request(tmp_path, FIRST))
     job = planned.final[0]
     job.path.parent.mkdir(parents=True)
     with leases.held(Store(job.store).lease(job.path)), pytest.raises(KeyboardInterrupt):
-        plan.run([planned], Ended(), lambda outcome: None, lambda job, news: None)
+        trials.run([planned], Ended(), lambda outcome: None, lambda job, news: None)
     assert len(sweeps.folders(tmp_path)) == 1

@@ -10,7 +10,7 @@ import pytest
 from blurb import regression
 from blurb.results import from_store, results_csv, tables
 from blurb.results.references import of_table
-from blurb.results.row_scores import RowScores, labelled, names
+from blurb.results.row import Row, labelled
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import NAMES, play
@@ -58,21 +58,25 @@ def test_a_table_of_one_split_is_read_and_cannot_be_judged_on_the_other(folder: 
     assert regression.decide(row, whole, replace(rules, split="dev")).outcome == regression.Outcome.PASS
 
 
+def names(rows: list[Row]) -> list[str]:
+    return [row.name for row in labelled(rows)]
+
+
 def test_a_name_has_what_differs_and_nothing_else() -> None:
     one = invented.row("m", {"gad": [80.0]})
-    other = replace(one, configuration=replace(one.configuration, precision="bf16"))
+    other = invented.named(one, configuration=replace(one.configuration, precision="bf16"))
     assert names([one, other]) == ["m quick fp32", "m quick bf16"]
-    assert names([one, replace(one, weights="w" * 64)]) == ["m quick", "m quick wwwwwwwwwwww"]
-    assert [row.detail for row in labelled([one, replace(one, model="n")])] == ["quick", "quick"]
-    assert names([one, replace(one, learner="probe")]) == ["m quick encoder", "m quick probe"]
+    assert names([one, invented.named(one, weights="w" * 64)]) == ["m quick", "m quick wwwwwwwwwwww"]
+    assert [row.detail for row in labelled([one, invented.named(one, model="n")])] == ["quick", "quick"]
+    assert names([one, invented.named(one, learner="probe")]) == ["m quick encoder", "m quick probe"]
 
 
 def test_a_name_does_not_change_when_another_suite_enters_the_store() -> None:
     """`scratch:tiny smoke` was `scratch:tiny smoke blurb` after the demo suite ran."""
 
-    def of(suite: str, protocol: str) -> RowScores:
+    def of(suite: str, protocol: str) -> Row:
         one = invented.row("m", {"gad": [80.0]})
-        return replace(one, configuration=replace(one.configuration, suite=suite, protocol=protocol))
+        return invented.named(one, configuration=replace(one.configuration, suite=suite, protocol=protocol))
 
     rows = [of(suite, protocol) for suite in ("blurb", "demo") for protocol in ("smoke", "demo", "quick@2")]
     alone = [name for one in rows for name in names([one])]

@@ -31,7 +31,7 @@ LATER = ("learner", "design", "tags")
 
 
 @dataclass(frozen=True)
-class PlannedRow:
+class RowTrials:
     """The trials of a row.
 
     :param tokenizer: hash of the tokenizer; "" for a baseline
@@ -73,7 +73,7 @@ class PlannedRow:
         alike = (trial.weights, trial.tokenizer, trial.recipe) == (self.weights, self.tokenizer, self.recipe)
         return alike and (made.model, made.configuration) == (self.model, self.configuration)
 
-    def over(self, before: PlannedRow) -> PlannedRow:
+    def over(self, before: RowTrials) -> RowTrials:
         """This row, with the additional trials of an earlier version of it.
 
         Excluded are seeds of another family (other data, another winner of a search), which must not be averaged with
@@ -101,13 +101,13 @@ class PlannedRow:
         )
 
 
-def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[PlannedRow]:
+def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[RowTrials]:
     """All rows of a store, in a fixed order.
 
     :param tell: receives a message for each file that cannot be read; such files are skipped
     :param near: the name of a row or of its model: only those that it may be of, and all of equal names
     """
-    rows: list[PlannedRow] = []
+    rows: list[RowTrials] = []
     for model in _folders(store):
         if not near or names.related(model, near):
             rows += _of_folder(store.root / model / FOLDER, tell)
@@ -122,7 +122,7 @@ def _folders(store: Store) -> list[str]:
         return []
 
 
-def write(store: Store, row: PlannedRow, tell: Tell = tell_damage) -> PlannedRow:
+def write(store: Store, row: RowTrials, tell: Tell = tell_damage) -> RowTrials:
     """Adds a row, or trials to an existing row; the caller holds the lock of the store.
 
     :param tell: receives a message if the file of this row is damaged; it is renamed and rebuilt from its trials
@@ -145,16 +145,16 @@ def write(store: Store, row: PlannedRow, tell: Tell = tell_damage) -> PlannedRow
     return row
 
 
-def remove(store: Store, row: PlannedRow) -> None:
+def remove(store: Store, row: RowTrials) -> None:
     """Removes a row, and leaves its trials where they are; the caller holds the lock of the store."""
     _path(store, row).unlink(missing_ok=True)
 
 
-def _path(store: Store, row: PlannedRow) -> Path:
+def _path(store: Store, row: RowTrials) -> Path:
     return store.root / store.folder(row.model) / FOLDER / f"{row.key}.json"
 
 
-def _recovered(store: Store, row: PlannedRow) -> PlannedRow:
+def _recovered(store: Store, row: RowTrials) -> RowTrials:
     """Rebuilds a row from the trials that belong to it; planned trials that never ran are lost."""
     recovered = replace(row, trials={}, families={}, plugins={})
     for path in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
@@ -169,9 +169,9 @@ def _recovered(store: Store, row: PlannedRow) -> PlannedRow:
     return recovered
 
 
-def _of_folder(folder: Path, tell: Tell) -> list[PlannedRow]:
+def _of_folder(folder: Path, tell: Tell) -> list[RowTrials]:
     """The rows of a folder, by key."""
-    planned: list[PlannedRow] = []
+    planned: list[RowTrials] = []
     try:
         there = sorted(filter(FILE.fullmatch, os.listdir(folder)))
     except OSError:  # of a model without rows, or no folder
@@ -185,7 +185,7 @@ def _of_folder(folder: Path, tell: Tell) -> list[PlannedRow]:
     return planned
 
 
-def _parsed(path: Path) -> PlannedRow:
+def _parsed(path: Path) -> RowTrials:
     """The row in a file; StoreError, or SettingsError of a name, if it cannot be read."""
     try:
         return _of_content(read_json(path), path)
@@ -195,7 +195,7 @@ def _parsed(path: Path) -> PlannedRow:
         raise StoreError(f"not a valid row file: {_said(error)}", where=path) from error
 
 
-def _of_content(content: dict[str, Any], path: Path) -> PlannedRow:
+def _of_content(content: dict[str, Any], path: Path) -> RowTrials:
     configuration = Configuration(**content.pop("configuration"))
     trials = {
         str(task): {int(seed): str(hash_) for seed, hash_ in seeds.items()}
@@ -207,7 +207,7 @@ def _of_content(content: dict[str, Any], path: Path) -> PlannedRow:
     tags = content.pop("tags", [])
     if not isinstance(tags, list):
         raise ValueError("the tags are no list")
-    row = PlannedRow(configuration=configuration, trials=trials, families=families, tags=tuple(tags), **content)
+    row = RowTrials(configuration=configuration, trials=trials, families=families, tags=tuple(tags), **content)
     if f"{row.key}.json" != path.name:
         raise ValueError("the file name does not match the content")
     _check(row, path)
@@ -223,7 +223,7 @@ def _said(error: Exception) -> str:
     return f"{error} is missing" if isinstance(error, KeyError) else "a field is missing, unknown or of the wrong type"
 
 
-def _check(row: PlannedRow, path: Path) -> None:
+def _check(row: RowTrials, path: Path) -> None:
     """Raises a ValueError or BlurbError if a field of a row is invalid."""
     configuration = row.configuration
     texts = [

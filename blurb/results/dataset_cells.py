@@ -14,12 +14,12 @@ from blurb.lines import FileLine
 from blurb.results.dataset_scores import DatasetScores, in_order
 
 if TYPE_CHECKING:
-    from blurb.results.row_scores import RowScores
+    from blurb.results.row import Row
 
 PART = re.compile(r"[^\s:]+:[1-9][0-9]{0,8}")
 
 
-def text(row: RowScores) -> str:
+def text(row: Row) -> str:
     """The plan of a row; "" for numbers without one."""
     return joined({name: one.planned for name, one in in_order(row.datasets) if one.planned})
 
@@ -33,7 +33,7 @@ def joined(values: Mapping[str, object]) -> str:
     return " ".join(f"{name}:{value}" for name, value in values.items())
 
 
-def per_dataset(row: RowScores, value: Callable[[DatasetScores], str | None]) -> str:
+def per_dataset(row: Row, value: Callable[[DatasetScores], str | None]) -> str:
     """`1` if all datasets with a score have that value, else the value per dataset: `bc2gm:2000 jnlpba:2000`."""
     values = {name: known for name, one in in_order(row.datasets) if one.mean() is not None and (known := value(one))}
     scored = sum(one.mean() is not None for one in row.datasets.values())

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DamageWarning
 from blurb.results import from_store
-from blurb.store import planned_rows as rows
+from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 

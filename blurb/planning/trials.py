@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import formulations, learners
-from blurb.checkpoints import Source
+from blurb.checkpoints import ModelSource
 from blurb.execution.data_sources import DataSource, data_hash
 from blurb.execution.engine import Engine
 from blurb.execution.job import Job, TrialOutcome
@@ -20,9 +20,9 @@ from blurb.messages.spelling import opt
 from blurb.planning.request import deduplicated, hashed_settings
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
-from blurb.store import planned_rows as rows
 from blurb.store import plugins
-from blurb.store.planned_rows import PlannedRow
+from blurb.store import row_trials as rows
+from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 from blurb.store.trial import Configuration, Trial
 from blurb.tasks import Task
@@ -42,7 +42,7 @@ class Request(TrialOptions):
     :param budget: time for which a protocol is chosen, as it was typed
     """
 
-    sources: Sequence[Source]
+    sources: Sequence[ModelSource]
     tasks: Sequence[Task]
     protocol: Protocol
     data: Path
@@ -56,7 +56,7 @@ class Request(TrialOptions):
     keep_sweep: bool = False
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def configuration(self, source: Source) -> Configuration:
+    def configuration(self, source: ModelSource) -> Configuration:
         """The configuration of a model's row."""
         protocol, kind = self.protocol, self.learner(source)
         # Only what can change its answers tells its rows apart.
@@ -72,24 +72,24 @@ class Request(TrialOptions):
             return self.options.get(setting, opt("set"))
         return self.protocol.where(task, setting, baseline)
 
-    def learner(self, source: Source) -> LearnerKind:
+    def learner(self, source: ModelSource) -> LearnerKind:
         """The kind of learner: that of the protocol for a checkpoint, else the one that stands in a model's place."""
         return building.kind_of(source, self.protocol.learner)
 
-    def row(self, source: Source) -> PlannedRow:
+    def row(self, source: ModelSource) -> RowTrials:
         """The row of a model, still without trials."""
         kind = self.learner(source)
-        return PlannedRow(
+        return RowTrials(
             source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
             learner=learners.in_trial(kind), tags=self.tags.get(source.name, ()),
         )  # fmt: skip
 
-    def row_key(self, source: Source) -> str:
+    def row_key(self, source: ModelSource) -> str:
         """The key of that row."""
         return self.row(source).key
 
 
-def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[str, Any] | None = None) -> Job:
+def job(request: Request, source: ModelSource, task: Task, seed: int, point: Mapping[str, Any] | None = None) -> Job:
     """One trial; `point` is a point of the protocol's search grid.
 
     :raises SettingsError: if model, head, inputs and task cannot work together
@@ -141,7 +141,7 @@ def job(request: Request, source: Source, task: Task, seed: int, point: Mapping[
     )  # fmt: skip
 
 
-def seeds_of(request: Request, source: Source, task: Task) -> tuple[int, ...]:
+def seeds_of(request: Request, source: ModelSource, task: Task) -> tuple[int, ...]:
     """The seeds to run; only one for a learner that is deterministic."""
     kind, count = request.learner(source), request.seeds
     assert not isinstance(count, str), "a word, of what decides about the number, is no request"
@@ -208,7 +208,7 @@ def _check_overrides(request: Request) -> None:
         raise SettingsError(f"{opt('set', setting)} applies to {alone} not among the models.")
 
 
-def _search_jobs(request: Request, source: Source, task: Task) -> list[Job]:
+def _search_jobs(request: Request, source: ModelSource, task: Task) -> list[Job]:
     """The trials of the protocol's search, if any: every grid point with the first seed; none keeps its model."""
     grid = request.protocol.grid(request.overrides) if request.learner(source).searches else []
     return [
@@ -216,7 +216,7 @@ def _search_jobs(request: Request, source: Source, task: Task) -> list[Job]:
     ]
 
 
-def _final_jobs(request: Request, source: Source, task: Task, point: Mapping[str, Any] | None = None) -> list[Job]:
+def _final_jobs(request: Request, source: ModelSource, task: Task, point: Mapping[str, Any] | None = None) -> list[Job]:
     """The trials of a row on a task, with the settings that a search chose, if there was one.
 
     They are alike but for their seeds: they share their settings in memory.
@@ -287,7 +287,7 @@ def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Map
 
 def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
     store = Store(request.store)
-    by_source: dict[Source, list[Trial]] = {}
+    by_source: dict[ModelSource, list[Trial]] = {}
     for job in jobs:
         by_source.setdefault(job.source, []).append(job.trial)
     with store.locked():
