@@ -114,7 +114,7 @@ def table(path: Path, known: Sequence[Row]) -> str:
         aside = Path(folder) / path.name
         write_lines(aside, there, new)
         count = compared(path, aside, RUN if runs else (*KEY, "source"))
-        of_file(aside, alone=True)
+        of_file(aside)
         aside.replace(path)
     return f"{path}: schema {version}, {len(new):,} lines, {count:,} cells, all equal"
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_origin
 
@@ -105,7 +106,7 @@ def _value_type(about: Any, hint: Any) -> Any:
         return click.Choice(tuple(about.choices))
     if types_of(hint)[0] in (Path, tuple[Path, ...], Sequence[Path]):
         return click.Path(path_type=Path, file_okay=about.path != "dir", dir_okay=about.path != "file")
-    return Number(about) if about.kind in (int, float) else click.STRING
+    return Number(replace(about, many=False)) if about.kind in (int, float) else click.STRING
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:

@@ -162,3 +162,10 @@ def leave(frame):
             cwd=tmp_path, env={**os.environ, "AT": place}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert (place, done.returncode, done.stderr.partition(".")[0]) == (place, 130, "Interrupted")
+
+
+@pytest.mark.extensions
+def test_a_repeatable_number_is_each_checked() -> None:
+    """Each value is a number by itself; the option as a whole was asked to be one."""
+    result = CliRunner().invoke(cli, ["series", "gone", "--require", "4", "--require", "-1"])
+    assert "Invalid value for '--require': it must be at least 0 (got -1)" in result.output

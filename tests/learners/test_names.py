@@ -17,7 +17,7 @@ OTHER_MEANINGS = {
         "store/rescore.py",
         "store/record.py",
         "store/index/entry.py",
-        "execution/units.py",
+        "execution/job.py",
         "results/results_csv.py",
         "extensions/reports/stats.py",
         "extensions/reports/cli/stats.py",
@@ -26,7 +26,6 @@ OTHER_MEANINGS = {
     ),  # of the most frequent answer
     "constant": (
         "metrics/functions/pearson.py",
-        "regression/as_json.py",
         "regression/junit.py",
     ),  # whether the predictions are all alike
     "bigrams": ("extensions/reports/stats.py", "extensions/reports/cli/stats.py"),  # repeated words in the data
