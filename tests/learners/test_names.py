@@ -17,18 +17,14 @@ OTHER_MEANINGS = {
         "store/rescore.py",
         "store/record.py",
         "store/index/entry.py",
-        "execution/units.py",
+        "execution/job.py",
         "results/results_csv.py",
         "extensions/reports/stats.py",
         "extensions/reports/cli/stats.py",
         "cli/score.py",
         "scoring/scores.py",
     ),  # of the most frequent answer
-    "constant": (
-        "metrics/functions/pearson.py",
-        "regression/as_json.py",
-        "regression/junit.py",
-    ),  # whether the predictions are all alike
+    "constant": ("metrics/functions/pearson.py", "regression/junit.py"),  # whether the predictions are all alike
     "bigrams": ("extensions/reports/stats.py", "extensions/reports/cli/stats.py"),  # repeated words in the data
     "probe": ("cost/budget.py",),  # a protocol
 }

@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from blurb import records
 from blurb.regression import DatasetDecision, Decision, Outcome, Rules, as_json, github, junit, table
 from blurb.regression.turn import Turn
 from blurb.results.comparison import PAIRED, ScoreComparison
@@ -62,7 +63,7 @@ def properties(node: Any) -> dict[str, str]:
 
 
 def test_json_has_everything() -> None:
-    found = json.loads(json.dumps(as_json.records(DECISION), allow_nan=False))
+    found = json.loads(json.dumps(records.of(as_json.Check, DECISION), allow_nan=False))
     assert {key: found[key] for key in found if key != "findings"} == {
         "outcome": "regression",
         "exit_code": 1,
@@ -150,7 +151,9 @@ def test_junit_counts_what_it_holds() -> None:
         "test": "runs", "baseline": "old quick", "split": "dev", "rule": "or", "level": "0.01",
     }  # fmt: skip
     assert properties(cases[1]) == {
-        name: str(value) for name, value in as_json.of_finding(FINDINGS[1]).items() if name in junit.FIGURES
+        name: str(value)
+        for name, value in records.of(as_json.FindingRecord, FINDINGS[1]).items()
+        if name in junit.FIGURES
     }
     assert properties(cases[2]) == {"candidate_score": "70.0", "baseline_runs": "0", "candidate_runs": "3"}
 
@@ -169,10 +172,10 @@ TURN = Turn(3, 40, 0.00125, 0.05, 0.00375)
 def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() -> None:
     variance = "The variance between runs is pooled over 3 checkpoints (6 degrees of freedom)."
     decision = replace(DECISION, turn=TURN, variance=variance, scope="Each side | rests on one.")
-    assert as_json.records(decision)["look"] == {
+    assert records.of(as_json.Check, decision)["look"] == {
         "number": 3, "looks": 40, "level": 0.00125, "spent": 0.00375, "repeated": False, "refused": "",
     }  # fmt: skip
-    assert (as_json.records(decision)["level"], decision.level) == (0.01, 0.00125)
+    assert (records.of(as_json.Check, decision)["level"], decision.level) == (0.01, 0.00125)
     text = github.summary(decision)
     for sentence in ("Look 3 of 40. Its level is 0.00125; 0.00375 of 0.05 is spent.", variance, "Each side"):
         assert sentence in text
@@ -187,7 +190,7 @@ def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() 
 
 def test_a_variance_that_is_stated_has_no_degrees_of_freedom_in_json() -> None:
     finding = DatasetDecision(replace(line("gad"), comparison=WelchComparison(-1.0, 0.5, math.inf)), PASS, 0.3)
-    record = as_json.of_finding(finding)
+    record = records.of(as_json.FindingRecord, finding)
     assert (record["standard_error"], record["degrees_of_freedom"]) == (0.5, None)
     json.dumps(record, allow_nan=False)
 
@@ -227,7 +230,7 @@ def test_probes_are_said_to_be_judged_by_another_test() -> None:
     for decision, paired in ((probes, True), (DECISION, False)):
         assert (PAIRED in github.summary(decision)) is paired
         label = {False: "runs", True: "paired over test units"}[paired]
-        assert as_json.records(decision)["paired"] is paired
+        assert records.of(as_json.Check, decision)["paired"] is paired
         assert properties(parsed(decision).find("testsuite"))["test"] == label
 
 

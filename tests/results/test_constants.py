@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import f1_score
 
-from blurb import formulations, tasks
+from blurb import formulations, records, tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.data.schema import Example
@@ -85,7 +85,7 @@ def test_a_check_of_two_dead_checkpoints_says_so_in_every_form(tmp_path: Path) -
     assert said in decision.notes  # which the terminal prints
     assert said in github.summary(decision)
     assert said in decision.to_junit().decode()
-    assert as_json.records(decision)["constant"] == said
+    assert records.of(as_json.Check, decision)["constant"] == said
     assert github.workflow_commands(decision) == [f"::warning title=blurb::{said}"]
 
 

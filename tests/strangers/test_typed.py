@@ -146,7 +146,6 @@ def test_modules_are_imported_by_name_in_one_place() -> None:
     }
     own = {
         "__init__.py",
-        "api/__init__.py",
         "heads/__init__.py",
         "cli/__init__.py",
         "api/additions.py",

@@ -20,13 +20,13 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb import data, formulations, tasks
+from blurb import data, formulations, records, tasks
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data.schema import Example
-from blurb.extensions.reports.cli.stats import record
+from blurb.extensions.reports.cli.stats import Described
 from blurb.extensions.reports.stats import QUANTILES, TABLE_8, adjacent, io_ceiling, label_counts, lengths, measure
 from blurb.formulations._base import majority_score
 from blurb.learners.building import resolve
@@ -207,7 +207,7 @@ def test_statistics_of_the_real_files(real_rows: Rows, name: str, split: Split) 
     majority = BY_SPLIT[name, split]["majority"]
     (found,) = measure(task, rows)
     given = {"sub_tokens", "limit", "truncated", "windowed", "majority"}
-    assert {key: value for key, value in rounded(record(found)).items() if key not in given} == {
+    assert {key: value for key, value in rounded(records.of(Described, found)).items() if key not in given} == {
         key: value for key, value in BY_SPLIT[name, split].items() if key not in given
     }
     if majority is not None and task.type != "ner":
@@ -229,7 +229,7 @@ def test_sub_tokens_of_the_real_files(real_rows: Rows, minilm: Path, name: str) 
         if (name, split) in BY_SPLIT:
             (found,) = measure(tasks.get(name), {split: real_rows(name, split)}, read)
             expected = BY_SPLIT[name, split]
-            got = rounded(record(found))
+            got = rounded(records.of(Described, found))
             for key in ("sub_tokens", "limit", "truncated", "windowed"):
                 assert got[key] == expected[key], key
 
