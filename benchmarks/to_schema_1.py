@@ -26,7 +26,7 @@ from blurb.learners import row_name
 from blurb.lines import head_of, table_of
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import dataset_cells, from_store, leaderboard_csv, results_csv, tables
-from blurb.results.references import of_file
+from blurb.results.references import of_file, of_table
 from blurb.results.row import Row
 from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, original
 from blurb.results.schema import write as write_lines
@@ -114,7 +114,7 @@ def table(path: Path, known: Sequence[Row]) -> str:
         aside = Path(folder) / path.name
         write_lines(aside, there, new)
         count = compared(path, aside, RUN if runs else (*KEY, "source"))
-        of_file(aside)
+        of_table(aside)
         aside.replace(path)
     return f"{path}: schema {version}, {len(new):,} lines, {count:,} cells, all equal"
 

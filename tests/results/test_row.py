@@ -28,7 +28,7 @@ def test_store_and_tables_give_one_row(folder: Path) -> None:
     (stored,) = from_store.read(Store(folder / "runs"))
     (long,) = results_csv.read(folder / "results.csv")
     (wide,) = of_table(folder / "leaderboard.csv")
-    assert stored.identity == long.identity == wide.identity
+    assert stored.primary_key == long.primary_key == wide.primary_key
     assert stored.name == long.name == wide.name
     assert stored.complete
     assert long.complete
