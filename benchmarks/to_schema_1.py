@@ -23,7 +23,6 @@ from pathlib import Path
 from benchmarks import old_stores
 from blurb.heads import heads, poolings
 from blurb.learners import row_name
-from blurb.lines import head_of, table_of
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import dataset_cells, from_store, leaderboard_csv, results_csv, tables
 from blurb.results.references import of_file, of_table
@@ -32,6 +31,7 @@ from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, original
 from blurb.results.schema import write as write_lines
 from blurb.store import schema as of_stores
 from blurb.store.store import Store
+from blurb.table_files import head_of, table_of
 
 NAMES = ("suite", "model", "weights", "protocol", "overrides", "precision")
 """What named a row in schema 3."""

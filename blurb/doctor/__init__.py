@@ -12,7 +12,6 @@ from blurb.doctor import data
 from blurb.doctor._base import Diagnosis, Fact, Fault, Subject, few, of_error
 from blurb.execution.sweeps import FOLDER, JOBS
 from blurb.learners import of_protocol
-from blurb.lines import table_of
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError
 from blurb.planning import run_file
 from blurb.regression import rules
@@ -21,6 +20,7 @@ from blurb.store import schema
 from blurb.store.store import OWNERS
 from blurb.system import toml
 from blurb.system.files import NO_FILE
+from blurb.table_files import table_of
 
 __all__ = ["Diagnosis", "Fact", "Fault", "examine"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from blurb.lines import FileLine, head_of, table_of
 from blurb.messages.errors import DataError, ErrorCollector
+from blurb.table_files import FileLine, head_of, table_of
 
 
 @runtime_checkable

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from blurb.lines import FileLine
 from blurb.results.dataset_scores import DatasetScores, in_order
+from blurb.table_files import FileLine
 
 if TYPE_CHECKING:
     from blurb.results.row import Row

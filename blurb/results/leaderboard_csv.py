@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from blurb.learners import row_name
-from blurb.lines import FileLine
 from blurb.messages.errors import FIRST, ErrorCollector
 from blurb.results import dataset_cells, schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
 from blurb.results.row import Origin, Published, Row, labelled
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
 from blurb.statistics.welch import t_critical
+from blurb.table_files import FileLine
 from blurb.tasks import TWELVE, TYPES
 
 COLUMNS = (

@@ -12,7 +12,6 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from blurb.lines import FileLine, Table, head_of, table_of
 from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.messages.spelling import opt
 from blurb.results import schema
@@ -21,6 +20,7 @@ from blurb.results.row import Published, RowIdentity
 from blurb.store.trial import Configuration
 from blurb.system import leases
 from blurb.system.files import write_whole
+from blurb.table_files import FileLine, Table, head_of, table_of
 
 COLUMNS = ("source", "version", "model", "dataset", "score", "runs", "certainty")
 PAPER = ("gu2021", "ACM Health 2021, Table 6")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from blurb import names, tasks
-from blurb.lines import head_of
 from blurb.messages.errors import (
     FIRST,
     BlurbError,
@@ -27,6 +26,7 @@ from blurb.results.row import Published, Row, labelled
 from blurb.results.schema import KEY, Numbered
 from blurb.store.record import Record
 from blurb.store.store import Store
+from blurb.table_files import head_of
 
 PUBLISHED = "published"
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blurb import metrics, tasks
-from blurb.lines import FileLine, head_of
 from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.results import dataset_cells, schema
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, in_order
 from blurb.results.row import Origin, Row, labelled
 from blurb.results.schema import KEY, Line, Numbered
 from blurb.system.files import writing_whole
+from blurb.table_files import FileLine, head_of
 from blurb.tasks import SCORED, Split
 
 COLUMNS = (

@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from blurb.lines import FileLine, table_of
 from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.messages.text import escaped
 from blurb.results.row import Row, RowIdentity
@@ -20,6 +19,7 @@ from blurb.store.record import admits_in_tables
 from blurb.store.schema import CONVERT, UPDATE
 from blurb.store.trial import Configuration
 from blurb.system.files import write_whole
+from blurb.table_files import FileLine, table_of
 
 SCHEMA = "1"
 BEFORE = ("3", "4", "5", "6", "7")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from blurb.lines import table_of
 from blurb.messages.errors import StoreError
 from blurb.messages.spelling import opt
 from blurb.results.schema import original
@@ -17,6 +16,7 @@ from blurb.store import row_trials
 from blurb.store.store import Store
 from blurb.store.trial import short_weights
 from blurb.system.files import read_json, write_json
+from blurb.table_files import table_of
 
 NOTE = ".blurb-tables.json"
 """File with leaderboard -> store, both as paths relative to the folder of the tables."""

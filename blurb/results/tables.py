@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from blurb.lines import head_of
 from blurb.messages.errors import DataError, StoreError, Tell, tell_damage
 from blurb.messages.spelling import opt
 from blurb.results import from_store, leaderboard_csv, published, results_csv, table_owners
@@ -20,6 +19,7 @@ from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import remove_forgotten
 from blurb.system.leases import Lease, Lost
+from blurb.table_files import head_of
 
 DEFAULT = "leaderboard.csv"
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blurb.lines import FileLine, cells_of, conll, json_lines, json_object, lines_of, numbered, text_of
 from blurb.messages.errors import DataError, UnknownName
 from blurb.messages.spelling import opt
 from blurb.messages.text import plural
 from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, is_header, of_records
 from blurb.system import parquet
 from blurb.system.sniffing import refuse_separators
+from blurb.table_files import FileLine, cells_of, conll, json_lines, json_object, lines_of, numbered, text_of
 from blurb.tasks import Task
 
 LARGEST = 500_000_000

@@ -13,8 +13,8 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.export import export
 from blurb.data.loading import read_split
-from blurb.lines import conll
 from blurb.messages.errors import DataError
+from blurb.table_files import conll
 from tests.cli.in_process import blurb as command
 
 TASKS = [task for task in tasks.all() if task.paper_order]

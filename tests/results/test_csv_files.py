@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from blurb.lines import head_of, table_of
 from blurb.messages.errors import DataError, ErrorCollector
 from blurb.planning import ablations
 from blurb.results import leaderboard_csv, published, results_csv, schema
+from blurb.table_files import head_of, table_of
 from tests.results import invented
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from blurb.lines import FileLine
 from blurb.messages.errors import DataError
 from blurb.results import published, schema
 from blurb.store.trial import Configuration
+from blurb.table_files import FileLine
 from tests.results import invented
 
 COLUMNS = ("schema", *schema.KEY, "value")

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from blurb.checkpoints import reading, weights
 from blurb.cli import cli
 from blurb.data import manifest, raw
-from blurb.lines import head_of, table_of, text_of
 from blurb.store.record import Record, read_predictions
 from blurb.store.store import Store
 from blurb.system import files, leases, toml
+from blurb.table_files import head_of, table_of, text_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {

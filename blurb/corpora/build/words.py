@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from blurb.corpora.releases import Release, SourceFile, listed
-from blurb.lines import Lines
 from blurb.messages.errors import DataError
+from blurb.table_files import Lines
 from blurb.tasks import SPLITS, Split, Task
 
 MTL_FILES: dict[Split, str] = {"train": "train", "dev": "devel", "test": "test"}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from blurb.corpora.releases import Release
 from blurb.data.schema import Example
-from blurb.lines import FileLine
+from blurb.table_files import FileLine
 from blurb.tasks import Split, Task
 
 FILES = {"train": ("training", ""), "dev": ("development", ""), "test": ("test", "_gs")}

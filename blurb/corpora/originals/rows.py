@@ -15,8 +15,8 @@ from pathlib import Path
 from blurb.data.readers._examples import check_label, examples, span_of
 from blurb.data.schema import Example
 from blurb.inputs.relations import is_dummified
-from blurb.lines import FileLine, Record, json_lines
 from blurb.messages.errors import FIRST, DataError, ErrorCollector
+from blurb.table_files import FileLine, Record, json_lines
 from blurb.tasks import SPLITS, Split, Task
 
 KEYS = ("id", "doc_id", "text", "head", "tail", "label")

@@ -12,11 +12,11 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
-from blurb.lines import FileLine, Record, cells_of, json_object, numbered
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.system.files import file_hash
 from blurb.system.sniffing import decode
+from blurb.table_files import FileLine, Record, cells_of, json_object, numbered
 
 
 @cache

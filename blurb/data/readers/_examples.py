@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blurb.data.schema import Example
-from blurb.lines import FileLine
 from blurb.messages.errors import DataError, ErrorCollector, notify
 from blurb.messages.text import BLANKS, plural
+from blurb.table_files import FileLine
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from blurb.data.readers._examples import check_label, check_labels, examples
 from blurb.data.readers.conll import bio
 from blurb.data.readers.tables import check_score, relation
 from blurb.data.schema import Example
-from blurb.lines import FileLine, Record, json_lines
 from blurb.messages.errors import FIRST, ErrorCollector
+from blurb.table_files import FileLine, Record, json_lines
 from blurb.tasks import Split, Task
 
 NEGATIVE = "0"

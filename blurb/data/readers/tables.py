@@ -10,8 +10,8 @@ from typing import Any
 
 from blurb.data.readers._examples import check_label, examples, trimmed
 from blurb.data.schema import Example
-from blurb.lines import FileLine, json_object, rows_of, text_of
 from blurb.messages.errors import FIRST, DataError, ErrorCollector
+from blurb.table_files import FileLine, json_object, rows_of, text_of
 from blurb.tasks import Split, Task
 
 DUMMIES = {

@@ -14,7 +14,6 @@ from blurb.extensions.reports.html.model import SeriesChart, SeriesPoint
 from blurb.extensions.series import curves
 from blurb.extensions.series.curves import Family
 from blurb.extensions.series.reading import ratio
-from blurb.lines import table_of
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.messages.text import plural
@@ -23,6 +22,7 @@ from blurb.results.dataset_scores import Measure
 from blurb.results.schema import original
 from blurb.statistics.smoothing import logarithmic
 from blurb.store.record import within
+from blurb.table_files import table_of
 from blurb.tasks import Split
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blurb.lines import text_of
 from blurb.messages.errors import DataError
+from blurb.table_files import text_of
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import IO
 
 from blurb.extensions.lab.text import pubmed
-from blurb.lines import FileLine, json_object
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import of_system, ordinary
 from blurb.system.sniffing import decode
+from blurb.table_files import FileLine, json_object
 
 MOST_LINE = 50_000_000
 """Bytes of a line: a file without line ends is no text, and would fill the memory."""

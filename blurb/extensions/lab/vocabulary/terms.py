@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.lines import lines_of
+from blurb.table_files import lines_of
 
 
 def read(path: Path) -> list[str]:

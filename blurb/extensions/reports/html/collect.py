@@ -23,7 +23,6 @@ from blurb.extensions.reports.html.pairwise import comparisons
 from blurb.extensions.reports.html.provenance import of_row, public
 from blurb.leaderboard import intervals, kept_intervals, sources
 from blurb.leaderboard.intervals import Value
-from blurb.lines import table_of
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.names import by_number
@@ -35,6 +34,7 @@ from blurb.results.row import DEMO, Origin, Row, labelled
 from blurb.results.schema import original
 from blurb.store.record import Record
 from blurb.system.files import ordinary
+from blurb.table_files import table_of
 from blurb.tasks import TWELVE
 
 TITLE = "BLURB leaderboard"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb import lines, tasks
+from blurb import table_files, tasks
 from blurb.data import read_split
 from blurb.messages.errors import DataError, ErrorCollector
 from tests.data.samples import SAMPLES, put
@@ -29,22 +29,22 @@ def all_of(read: Callable[..., Any], path: Path, *more: Any) -> tuple[list[Any],
 
 def test_every_line_with_another_number_of_cells_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text('x\ty\na\t"b\nc\nd\te\tf\ng\th\u2028i\r\n')
-    rows, faults = all_of(lines.rows_of, tmp_path / "a.tsv", 2, ("x", "y"))
+    rows, faults = all_of(table_files.rows_of, tmp_path / "a.tsv", 2, ("x", "y"))
     assert [(line.number, cells) for line, cells in rows] == [(2, ["a", '"b']), (5, ["g", "h\u2028i"])]
     assert faults == [3, 4]
-    assert all_of(lines.rows_of, tmp_path / "a.tsv", 2, ("x", "z")) == ([], [1])
+    assert all_of(table_files.rows_of, tmp_path / "a.tsv", 2, ("x", "z")) == ([], [1])
 
 
 def test_every_line_that_is_no_object_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n[]\n{\n{"a": 1, "a": 2}\n{"a": "\\ud800"}\n{"b": "\\ud83d\\ude00"}\n')
-    records, faults = all_of(lines.json_lines, tmp_path / "a.jsonl")
+    records, faults = all_of(table_files.json_lines, tmp_path / "a.jsonl")
     assert [(line.number, record) for line, record in records] == [(1, {"a": 1}), (6, {"b": "\U0001f600"})]
     assert faults == [2, 3, 4, 5]
 
 
 def test_a_sentence_with_a_bad_line_is_left_out_and_the_others_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("a O\nb O O\nc\n\nd O\n\n-DOCSTART- 7\n\ne O O\n\nf O\n")
-    sentences, faults = all_of(lines.conll, tmp_path / "a.conll")
+    sentences, faults = all_of(table_files.conll, tmp_path / "a.conll")
     assert [(line.number, each.rows, each.document) for line, each in sentences] == [
         (5, [["d", "O"]], None),
         (11, [["f", "O"]], "7"),
@@ -59,7 +59,7 @@ def test_rows_are_those_of_the_csv_module_that_are_whole(rows: list[list[str]], 
     csv.writer(text, lineterminator="\n").writerows([["a", "b"], *rows])
     path.write_text(text.getvalue(), encoding="utf-8")
     errors = ErrorCollector()
-    table = lines.table_of(path, errors)
+    table = table_files.table_of(path, errors)
     there = [row for row in csv.reader(io.StringIO(text.getvalue(), newline="\n")) if row][1:]
     assert [list(cells.values()) for _, cells in table.rows] == [row for row in there if len(row) == 2]
     assert len(errors.errors) == sum(len(row) != 2 for row in there)
