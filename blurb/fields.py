@@ -177,8 +177,15 @@ def hints(owner: Any) -> dict[str, Any]:
     for each in reversed(owner.__mro__) if isinstance(owner, type) else (owner,):
         names = _Names({**vars(builtins), **vars(sys.modules[each.__module__])})
         texts = inspect.get_annotations(each)
-        evaluated |= {name: eval(text, {}, names) if isinstance(text, str) else text for name, text in texts.items()}
+        evaluated |= {name: _evaluated(text, names) if isinstance(text, str) else text for name, text in texts.items()}
     return evaluated
+
+
+def _evaluated(text: str, names: _Names) -> Any:
+    try:
+        return eval(text, {}, names)
+    except Exception:  # noqa: BLE001 - of a stranger's function: what needs more than names is checked by nobody
+        return Unloaded
 
 
 @functools.cache

@@ -154,3 +154,12 @@ def test_defaults_stand_in_for_what_cannot_be() -> None:
     assert fields.sound(Declared(1, share=2.0, word="b", several=["c"]), errors) == Declared(1, word="b")
     assert [str(error).partition(" ")[0] for error in errors.errors] == ["share", "several"]
     assert fields.sound(Declared(1, own=4), errors) == Declared(1, own=4)
+
+
+def of_a_stranger(array: jax.Array, made: numbers.missing, *, count: int | None = None) -> None:  # type: ignore # noqa: F821
+    """What type checkers alone know is no fault of the call."""
+
+
+def test_annotations_that_cannot_be_evaluated_are_left_to_type_checkers() -> None:
+    hints = fields.hints(of_a_stranger)
+    assert (hints["array"], hints["made"], hints["count"]) == (fields.Unloaded, fields.Unloaded, int | None)

@@ -18,7 +18,6 @@ from blurb.cost.learners import Cost
 from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.execution import engines
 from blurb.execution.engine import Launch
-from blurb.extensions.clusters import _slurm_limits
 from blurb.planning import trials
 from blurb.planning.quick_checks import warnings_of
 from tests.cost.settings import rates
@@ -50,6 +49,8 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(resources.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
+    from blurb.extensions.clusters import _slurm_limits
+
     monkeypatch.setattr(_slurm_limits, "limit_of_site", lambda name: None)
 
 
@@ -113,6 +114,8 @@ def test_memory_of_slurm() -> None:
 
 @pytest.mark.extensions
 def test_more_jobs_than_a_site_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+
+    from blurb.extensions.clusters import _slurm_limits
 
     monkeypatch.setattr(_slurm_limits, "limit_of_site", {"MaxJobCount": 1}.get)
     assert warnings(predicted(fit=100.0), "slurm") == []
