@@ -25,7 +25,7 @@ def _printed() -> object:
 
 @click_command("doctor", prints=_printed, csv=False)
 def command(what: Annotated[Path | None, Argument()] = None, *, form: str) -> None:
-    """List what is wrong with WHAT, and how to fix it.
+    """List the problems of WHAT, and how to fix them.
 
     Nothing is run or written.
 

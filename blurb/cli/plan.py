@@ -25,7 +25,7 @@ def _printed() -> object:
 
 @click_command("plan", plan, prints=_printed)
 def command(*, form: str, **given: Any) -> None:
-    """Say how many seeds tell a difference from chance.
+    """Estimate the seeds that it takes to detect a difference.
 
     For each dataset, and for the score of a row of all thirteen: the runs that each of two rows needs, so that a true
     difference of --detect points is found with the chance --power by a two-sided test between runs (Student's). The

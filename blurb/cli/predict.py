@@ -53,7 +53,7 @@ def command(
     trust_remote_code: Annotated[bool, TRUST] = False,
     out: Annotated[Path | None, Option(help="File to write.  [default: print]")] = None,
 ) -> None:
-    """Predict with a trained model that was kept.
+    """Predict with a saved fine-tuned model.
 
     Reads FILE or --text; TRIAL was run with --keep-model best.
 

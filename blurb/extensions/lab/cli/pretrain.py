@@ -51,7 +51,7 @@ def command(
     dry_run: Annotated[bool, Option(help="Read the text, say what would be seen, and stop.")] = False,
     **settings: Any,
 ) -> None:
-    """Pretrain a small encoder on text by masked language modelling.
+    """Pretrain a small masked language model on text.
 
     Each TEXT is as after --text, so that a shell may expand --text *.txt to several.
 
