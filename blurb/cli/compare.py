@@ -143,10 +143,17 @@ def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple
     if within is not None:
         verdict += f"; drop within {max_drop:g}" if within else f"; dropped by more than {max_drop:g}"
     return (
-        line.name, number(line.first), number(line.other), number(line.difference, signed), number(low, signed),
-        number(high, signed), probability(line.p), number(line.comparison.detectable), "/".join(map(str, line.runs)),
+        line.name,
+        number(line.first),
+        number(line.other),
+        number(line.difference, signed),
+        number(low, signed),
+        number(high, signed),
+        probability(line.p),
+        number(line.comparison.detectable),
+        "/".join(map(str, line.runs)),
         verdict,
-    )  # fmt: skip
+    )
 
 
 def _within(line: ScoreComparison, max_drop: float | None) -> bool | None:

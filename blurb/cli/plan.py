@@ -53,10 +53,14 @@ def _cells(line: SeedLine) -> tuple[str, ...]:
         return "" if value is None else form.format(value)
 
     return (
-        line["name"], number(line["sd"]), number(line["degrees_of_freedom"], "{:.0f}"), number(line["seeds"], "{}"),
-        f"{line['seeds_there']}", "" if line["seconds"] is None else duration(line["seconds"]),
+        line["name"],
+        number(line["sd"]),
+        number(line["degrees_of_freedom"], "{:.0f}"),
+        number(line["seeds"], "{}"),
+        f"{line['seeds_there']}",
+        "" if line["seconds"] is None else duration(line["seconds"]),
         number(line["detectable"]),
-    )  # fmt: skip
+    )
 
 
 def _of_deviations(lines: Sequence[SeedLine], detect: float | None, sd: float | None) -> Iterator[str]:

@@ -76,14 +76,18 @@ def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
             line[name] = places[name][id(value)]
         lines.append(line)
     # Plug-ins are those of the process, the same for all jobs of a command.
-    plugins = {kind: {name: path and str(Path(path).absolute()) for name, path in files.items()}
-               for kind, files in (jobs[0].plugins if jobs else {}).items()}  # fmt: skip
+    plugins = {
+        kind: {name: path and str(Path(path).absolute()) for name, path in files.items()}
+        for kind, files in (jobs[0].plugins if jobs else {}).items()
+    }
     paths = {path for named in plugins.values() for path in named.values() if path and Path(path).is_file()}
     return lines, {
-        "schema": SCHEMA, "blurb": blurb.__version__, "plugins": plugins,
+        "schema": SCHEMA,
+        "blurb": blurb.__version__,
+        "plugins": plugins,
         "code": {path: file_hash(Path(path)) for path in paths},
         **{name: [content for _, content in values.values()] for name, values in shared.items()},
-    }  # fmt: skip
+    }
 
 
 def _json(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -143,20 +147,27 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
             check_code(folder, content)
         content["data"] = [{**each, "folder": Path(each["folder"])} for each in content["data"]]
         shared = {name: [kind(**each) for each in content[name]] for name, kind in SHARED.items()}
-        plugins: Typed = {kind: {name: path and Path(path) for name, path in files.items()}
-                          for kind, files in content["plugins"].items()}  # fmt: skip
+        plugins: Typed = {
+            kind: {name: path and Path(path) for name, path in files.items()}
+            for kind, files in content["plugins"].items()
+        }
         if allow is None:
             plugins = {}
             shared["source"] = [dataclasses.replace(source, remote_code=False) for source in shared["source"]]
         for line in filter(None, content["jobs"]):
             check_types(line, JOB_FIELDS, folder / JOBS)
         jobs = [
-            None if line is None else Job(
-                Trial(**line["trial"]), store=folder.parent.parent, plugins=plugins,
-                **{name: shared[name][line[name]] for name in SHARED}, **{name: line[name] for name in JOB_FIELDS},
+            None
+            if line is None
+            else Job(
+                Trial(**line["trial"]),
+                store=folder.parent.parent,
+                plugins=plugins,
+                **{name: shared[name][line[name]] for name in SHARED},
+                **{name: line[name] for name in JOB_FIELDS},
             )
             for line in content["jobs"]
-        ]  # fmt: skip
+        ]
         for job in filter(None, jobs):
             check_types(job.trial.content, SPEC, folder / JOBS)
             check_job(job)

@@ -16,9 +16,15 @@ TESTS = {False: "runs", True: "paired over test units"}
 """The unit of the test, by whether it is paired."""
 NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 FIGURES = (
-    "baseline_score", "candidate_score", "difference", "standard_error", "degrees_of_freedom", "p_drop",
-    "baseline_runs", "candidate_runs",
-)  # fmt: skip
+    "baseline_score",
+    "candidate_score",
+    "difference",
+    "standard_error",
+    "degrees_of_freedom",
+    "p_drop",
+    "baseline_runs",
+    "candidate_runs",
+)
 """Keys of a finding in JSON that are properties of its test case, where they are known."""
 
 

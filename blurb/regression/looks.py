@@ -108,7 +108,7 @@ class LookSeries:
         series = {f"{look.candidate} (look {place})": look for place, look in enumerate(before, 1)}
         return Turn(
             number, plan.looks, level, plan.level, spent, repeated, _apart(series, weights), refused, str(where)
-        )  # fmt: skip
+        )
 
     def with_look(self, look: Look) -> LookSeries:
         """The series with one more look."""

@@ -170,9 +170,14 @@ def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: R
     places, how = matching.match(file, examples, split)
     answers = values.read(task, file, reading)
     return MatchedAnswers(
-        formulation, split, examples, [answers[place] for place in places], gold.facts(task, folder), how,
+        formulation,
+        split,
+        examples,
+        [answers[place] for place in places],
+        gold.facts(task, folder),
+        how,
         file.gold_column,
-    )  # fmt: skip
+    )
 
 
 def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Score:

@@ -49,8 +49,10 @@ def download(
     others = [task for task in chosen if task not in ours]
     rows = [
         (task.name, file.path, "not known" if file.size is None else f"{file.size / 1e6:.1f}", task.licence)
-        for task in ours if task.source for file in task.source.downloads
-    ]  # fmt: skip
+        for task in ours
+        if task.source
+        for file in task.source.downloads
+    ]
     show(("dataset", "file", "MB", "licence"), rows, "table", numbers=("MB",))
     for task in others:
         click.echo(f"{task.title} must be downloaded by hand ({_by_hand(task)}).")
@@ -129,6 +131,11 @@ def moved(shown: Progress, bar: TaskID, done: int, total: int | None) -> None:
 def bars() -> Progress:
     """The bars of downloads; none but on a terminal."""
     return Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
-        console=console(stderr=True), disable=not sys.stderr.isatty(), transient=True,
-    )  # fmt: skip
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        console=console(stderr=True),
+        disable=not sys.stderr.isatty(),
+        transient=True,
+    )

@@ -154,8 +154,9 @@ def command(
     if lost := sorted({name for row in stored for name, one in row.datasets.items() if one.runs and not one.type}):
         click.echo(
             f"{', '.join(lost)}: the task type is not registered here; install its plug-in. Until then the figures of "
-            "the store are shown, and count in no mean.", err=True,
-        )  # fmt: skip
+            "the store are shown, and count in no mean.",
+            err=True,
+        )
     if not rows:
         _show_withdrawn(output, results, board, form)
         return

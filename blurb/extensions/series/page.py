@@ -139,14 +139,22 @@ def lines(families: Sequence[Family], protocol: str, split: Split) -> Iterator[L
             trend, half = family.trend(curve)
             for place, point in enumerate(curve.points):
                 yield Line(
-                    run=curve.run, step=point.step.step, words=point.step.words, tokens=point.step.tokens,
-                    protocol=family.measure.protocol_of(protocol), dataset=family.dataset,
-                    measure=family.measure.value, split=family.measure.split_of(split),
-                    value=point.value, half=point.half, runs=point.runs, trend=float(trend[place]),
+                    run=curve.run,
+                    step=point.step.step,
+                    words=point.step.words,
+                    tokens=point.step.tokens,
+                    protocol=family.measure.protocol_of(protocol),
+                    dataset=family.dataset,
+                    measure=family.measure.value,
+                    split=family.measure.split_of(split),
+                    value=point.value,
+                    half=point.half,
+                    runs=point.runs,
+                    trend=float(trend[place]),
                     trend_half=None if half is None else float(half[place]),
                     constant=point.constant,
                     noise=None if family.noise is None else family.noise.deviation,
-                )  # fmt: skip
+                )
 
 
 def written(line: Line) -> dict[str, str]:

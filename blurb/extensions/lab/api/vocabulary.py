@@ -31,9 +31,12 @@ Loaded = tuple[str, "Tokenizer", int | None]
 
 
 def vocabulary(
-    models: Sequence[str], data: Path | None = None, tasks: str = "all", terms: Path | None = None,
+    models: Sequence[str],
+    data: Path | None = None,
+    tasks: str = "all",
+    terms: Path | None = None,
     remote_code: bool = False,
-) -> tuple[list[VocabularyReport], list[str]]:  # fmt: skip
+) -> tuple[list[VocabularyReport], list[str]]:
     """A report for each tokenizer, and notes about files that are missing.
 
     :param models: as for `blurb run`; a folder needs no weights, a tokenizer is enough
@@ -56,9 +59,11 @@ def vocabulary(
 
     there = {task.name: [each for each in tasks_.SPLITS if path_of(task, data, each).is_file()] for task in chosen}
     notes += [
-        f"{name}: the {split} file is missing." for name, files in there.items() for split in tasks_.SPLITS
+        f"{name}: the {split} file is missing."
+        for name, files in there.items()
+        for split in tasks_.SPLITS
         if split not in files
-    ]  # fmt: skip
+    ]
 
     def examples_of(task: Task) -> list[Example]:
         return [example for split in there[task.name] for example in read_split(task, data, split)]

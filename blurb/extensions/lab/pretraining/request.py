@@ -89,10 +89,12 @@ def corpus(
         first = replace(
             first,
             texts=mixed(first.texts, second.texts),
-            left_out={key: first.left_out.get(key, 0) + second.left_out.get(key, 0) for key in
-                      (*first.left_out, *second.left_out)},
+            left_out={
+                key: first.left_out.get(key, 0) + second.left_out.get(key, 0)
+                for key in (*first.left_out, *second.left_out)
+            },
             hash=f"{first.hash} {second.hash}",
-        )  # fmt: skip
+        )
     without = {} if train is None else dict(train.missing)
     compared = [] if known is None else list(known.tasks)
     return first, {

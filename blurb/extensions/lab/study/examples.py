@@ -51,7 +51,9 @@ def _clusters(out: Path, study: Study, variant: str, dataset: str, data: Path) -
     for seed in range(1, study.runs + 1):
         folder = parts.place(out, chosen, seed) / study.protocols[0]
         row = read(folder) if (folder / ABOUT).is_file() else None
-        runs += [] if row is None else [
-            examples_of(row, run, "test", data) for run in row.about["runs"] if run["task"] == dataset
-        ]  # fmt: skip
+        runs += (
+            []
+            if row is None
+            else [examples_of(row, run, "test", data) for run in row.about["runs"] if run["task"] == dataset]
+        )
     return clusters_of(runs) if runs else None

@@ -71,8 +71,9 @@ def cells(study: Study, rows: Mapping[str, Mapping[str, Row]], floors: Mapping[s
                 if values:
                     sd = statistics.stdev(values) if len(values) > 1 else None
                     known = printed.get(variant, {}).get(dataset)
-                    cell = StudyCell(protocol, dataset, variant, statistics.fmean(values), sd, half_width(values),
-                                len(values), known)  # fmt: skip
+                    cell = StudyCell(
+                        protocol, dataset, variant, statistics.fmean(values), sd, half_width(values), len(values), known
+                    )
                     there.append(cell)
     return there
 

@@ -28,9 +28,13 @@ def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     """
 
     results = blurb.run(
-        blurb.NamedModel(request["reference"], request["name"]), request["tasks"], protocol=request["protocol"],
-        output=request["output"], progress=False, **request["trials"],
-    )  # fmt: skip
+        blurb.NamedModel(request["reference"], request["name"]),
+        request["tasks"],
+        protocol=request["protocol"],
+        output=request["output"],
+        progress=False,
+        **request["trials"],
+    )
     failed = "; ".join(f"{outcome.job.trial.task}: {outcome.message}" for outcome in results.failed)
     if not results.rows:
         raise DataError(f"{request['name']}: {failed or 'no trial ended'}")

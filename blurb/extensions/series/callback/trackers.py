@@ -78,7 +78,5 @@ class _Tensorboard:
         self.writer.flush()
 
 
-KNOWN: Mapping[str, type[Any]] = {
-    "wandb": _Wandb, "trackio": _Trackio, "mlflow": _Mlflow, "tensorboard": _Tensorboard,
-}  # fmt: skip
+KNOWN: Mapping[str, type[Any]] = {"wandb": _Wandb, "trackio": _Trackio, "mlflow": _Mlflow, "tensorboard": _Tensorboard}
 """Names as of the Trainer's `report_to` -> adapter."""
