@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import pkgutil
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -46,19 +47,9 @@ def test_both_doors_lead_to_the_same_figures(
 ) -> None:
     folder, results = played
     monkeypatch.chdir(tmp_path)
-    command = [
-        "run",
-        "scratch:tiny",
-        "baseline:majority",
-        "--suite",
-        "demo",
-        "--protocol",
-        "smoke",
-        "--tasks",
-        "gad,biosses",
-        "--seeds",
-        "2",
-    ]
+    command = shlex.split(
+        "run scratch:tiny baseline:majority --suite demo --protocol smoke --tasks gad,biosses --seeds 2"
+    )
     assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
     for name in ("leaderboard.csv", "results.csv"):
         assert (tmp_path / "runs" / name).read_bytes() == (folder / name).read_bytes()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -20,7 +18,6 @@ from blurb.cli import cli
 from blurb.messages.errors import BlurbError
 from blurb.results import tables
 from blurb.store.store import Store
-from tests.cli import in_process
 from tests.results import invented
 from tests.results.played import NAMES, play
 
@@ -51,62 +48,6 @@ def blurb(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
     return lambda *arguments: CliRunner().invoke(cli, [*arguments, "--output", str(folder / "runs")])
 
 
-@pytest.mark.costly
-def test_equal_checkpoints_pass(blurb: Callable[..., Result]) -> None:
-    result = blurb("check", "equal", "--baseline", "old", "--split", "test")
-    assert result.exit_code == 0, result.output
-    assert result.output.splitlines()[-1] == "pass"
-    assert result.output.splitlines()[4].split()[0] == "score"
-
-
-def test_a_planted_drop_is_a_regression_with_its_units(blurb: Callable[..., Result], tmp_path: Path) -> None:
-    summary, junit = tmp_path / "summary.md", tmp_path / "deep" / "junit.xml"
-    result = blurb("check", "fell", "--baseline", "old", "--summary", str(summary), "--junit", str(junit))
-    assert result.exit_code == 1, result.output
-    assert "more than runs of one encoder differ" in result.output
-    assert "ncbi-disease: " in result.output
-    assert " dev." in result.output
-    root = ElementTree.fromstring(junit.read_bytes())
-    cases = root.findall(".//testcase")
-    figures = [case.findtext("system-out") or "" for case in cases]
-    assert all(re.match(r"baseline \d+\.\d\d, candidate \d+\.\d\d, difference [-+]?\d", text) for text in figures)
-    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("14", "1", "0")
-    (failure,) = root.iter("failure")
-    assert "worse by half a mistake a run or more" in str(failure.text)
-    assert "## blurb check: regression" in summary.read_text()
-
-
-def test_the_drop_is_there_and_the_units_are_those_that_fell(blurb: Callable[..., Result]) -> None:
-    result = blurb("check", "fell", "--baseline", "old", "--format", "json")
-    found = json.loads(result.output)
-    assert (found["outcome"], found["exit_code"]) == ("regression", 1)
-    (finding,) = [one for one in found["findings"] if one["outcome"] == "regression"]
-    assert finding["name"] == "ncbi-disease"
-    assert -9 < finding["difference"] < -3
-    assert len(finding["worse"]) > len(finding["better"])
-
-
-@pytest.mark.parametrize(
-    ("candidate", "baseline", "reason"),
-    [
-        ("without", "old", "missing in the candidate"),
-        ("other data", "old", "different data"),
-        ("once", "once", "one run each, no sd is stated, and no max_drop is set"),
-    ],
-)
-def test_what_cannot_be_judged(blurb: Callable[..., Result], candidate: str, baseline: str, reason: str) -> None:
-    result = blurb("check", candidate, "--baseline", baseline)
-    assert result.exit_code == 2, result.output
-    assert reason in result.output
-    assert result.output.splitlines()[-1] == "cannot judge"
-
-
-def test_an_empty_folder_cannot_be_judged(folder: Path, tmp_path: Path) -> None:
-    code, _, err = in_process.blurb(["check", "old", "--baseline", str(tmp_path)], folder)
-    assert code == 2
-    assert "no finished row" in err
-
-
 def test_one_run_is_judged_by_a_maximum_drop_or_by_the_variance_of_the_others(blurb: Callable[..., Result]) -> None:
     assert blurb("check", "once", "--baseline", "once", "--max-drop", "0.5").exit_code == 0
     assert blurb("check", "once", "--baseline", "old").exit_code == 0
@@ -115,10 +56,6 @@ def test_one_run_is_judged_by_a_maximum_drop_or_by_the_variance_of_the_others(bl
 
 @pytest.mark.costly
 def test_a_csv_file_is_a_baseline(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
-    for name in ("leaderboard.csv", "results.csv"):
-        reference = f"{folder / name}:old quick"
-        assert blurb("check", "equal", "--baseline", reference).exit_code == 0
-        assert blurb("check", "fell", "--baseline", reference).exit_code == 1
     alone = tmp_path / "leaderboard.csv"
     alone.write_text((folder / "leaderboard.csv").read_text())
     result = blurb("check", "equal", "--baseline", f"{alone}:old", "--split", "test")
@@ -153,68 +90,6 @@ def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None
         error = blurb("check", "equal", "--baseline", "old").exception
         assert isinstance(error, BlurbError)
         assert message in str(error)
-
-
-def test_github(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
-    result = blurb("check", "fell", "--baseline", "old")
-    assert "::error title=blurb ncbi-disease::" in result.output
-    assert "| ncbi-disease |" in (tmp_path / "step.md").read_text()
-    result = blurb("check", "fell", "--baseline", "old", "--format", "json")
-    assert json.loads(result.stdout)["outcome"] == "regression"
-    assert "::error" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        (lambda text: text.replace("value", "valeu", 1), "missing columns: value"),
-        (lambda text: text.replace(",f1,", ",f1,x", 1), ":2: value must be a number"),
-        (lambda text: text + text.splitlines()[1] + "\n", "same model, task, seed, split and metric as line 2"),
-        (lambda text: text.replace("\n1,", "\n8,"), "schema version 8"),
-        (lambda text: text.splitlines()[0] + "\n", "no rows"),
-        (lambda text: "\n".join([text.splitlines()[0], text.splitlines()[1].rsplit(",", 2)[0]]), ":2: expected"),
-    ],
-)
-def test_a_table_edited_by_hand_is_named_with_its_line(
-    folder: Path, blurb: Callable[..., Result], tmp_path: Path, edit: Callable[[str], str], message: str
-) -> None:
-    path = tmp_path / "results.csv"
-    path.write_text(edit((folder / "results.csv").read_text()))
-    error = blurb("check", "equal", "--baseline", f"{path}:old").exception
-    assert isinstance(error, BlurbError)
-    assert message in str(error)
-    assert "results.csv" in str(error)
-
-
-def test_rows_are_named(folder: Path, blurb: Callable[..., Result]) -> None:
-    error = blurb("check", "equl", "--baseline", "old").exception
-    assert "Did you mean 'equal'" in str(error)
-    error = blurb("check", "equal", "--baseline", str(folder / "runs")).exception
-    assert "has several rows; choose one" in str(error)
-    assert "no such file" in str(blurb("check", "equal", "--baseline", "none.csv").exception)
-
-
-@pytest.mark.costly
-def test_compare(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
-    plot = tmp_path / "forest.png"
-    result = blurb("compare", "fell", "old", "without", "--plot", str(plot))
-    assert result.exit_code == 0, result.exception
-    assert plot.read_bytes()[:4] == b"\x89PNG"
-    result = blurb("compare", "fell", "old", "--format", "csv")
-    lines = {row["name"]: row for row in csv.DictReader(result.output.splitlines())}
-    assert lines["ncbi-disease"]["verdict"] == "lower"
-    assert {line["verdict"] for name, line in lines.items() if name != "ncbi-disease"} <= {
-        "no difference shown",
-        "lower",
-    }
-    assert float(lines["ncbi-disease"]["low"]) < float(lines["ncbi-disease"]["difference"]) < 0
-    assert "score" in lines
-    result = blurb("compare", "published:PubMedBERT (gu2021)", "old", "--format", "csv", "--max-drop", "5")
-    gad = next(row for row in csv.DictReader(result.output.splitlines()) if row["name"] == "gad")
-    assert (gad["verdict"], gad["reason"]) == ("cannot judge", "a number without runs")
-    assert gad["within_max_drop"] == ("true" if float(gad["difference"]) >= -5 else "false")
 
 
 def test_check_loads_no_torch(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -53,26 +52,6 @@ def check(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
         return Printed(*in_process.blurb(["check", *typed.split(), "--output", str(folder / "runs")], tmp_path))
 
     return checked
-
-
-def test_a_series_counts_its_looks_and_says_on_what_the_answer_is(
-    check: Callable[..., Printed], tmp_path: Path
-) -> None:
-    first = check("equal --baseline old --state looks.json --looks 40")
-    assert first.exit_code == 0, first.output
-    assert "Look 1 of 40. Its level is 0.00125; 0.00125 of 0.05 is spent." in first.output
-    assert "pooled over 2 checkpoints (4 degrees of freedom)" in first.output
-    assert "this judges these checkpoints" in first.output
-    second = check("fell --baseline old --state looks.json --junit junit.xml")
-    assert second.exit_code == 1
-    assert "Look 2 of 40" in second.output
-    before = (tmp_path / "looks.json").read_bytes()
-    again = check("fell --baseline old --state looks.json --format json")
-    assert (again.exit_code, json.loads(again.stdout)["look"]["repeated"]) == (1, True)
-    assert (tmp_path / "looks.json").read_bytes() == before
-    content = json.loads(before)
-    assert [look["outcome"] for look in content["looks"]] == ["pass", "regression"]
-    assert content["spent"] == pytest.approx(0.0025)
 
 
 def test_probes_are_looked_at_by_their_examples(check: Callable[..., Printed]) -> None:

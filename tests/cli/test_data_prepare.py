@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,19 +36,6 @@ def test_all_thirteen(tmp_path: Path) -> None:
     assert "GAD: prepared, but this is not BLURB's data" in done.stderr
 
 
-def test_what_is_missing_is_told_with_its_page_and_the_rest_is_prepared(tmp_path: Path) -> None:
-    raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
-    done = prepare("--raw", raw, "--out", out, "--tasks", "gad,bioasq", "--format", "json")
-    assert done.exit_code == 1
-    rows = {row["task"]: row for row in json.loads(done.stdout)}
-    assert (rows["gad"]["train"], rows["gad"]["verdict"], rows["bioasq"]["verdict"]) == (2, "differs", "missing")
-    task = tasks.get("bioasq")
-    assert task.source
-    for text in (task.source.page, task.source.files, task.source.note, task.licence, "trainining7b.json"):
-        assert text in done.stderr
-    assert [path.name for path in out.iterdir() if path.is_dir()] == ["GAD"]
-
-
 def test_what_is_broken_ends_with_2_and_the_rest_is_prepared(tmp_path: Path) -> None:
     raw = put(tmp_path / "raw", "hoc")
     put(raw, "gad", {"GAD/1/train.tsv": b"no columns\n"})
@@ -66,11 +52,6 @@ def test_a_cut_archive_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert "DDIextraction_2013.tar.gz: the archive is truncated or damaged" in done.stderr
     assert not (tmp_path / "out").exists()
-
-
-def test_no_folder_of_originals(tmp_path: Path) -> None:
-    done = prepare("--raw", tmp_path / "gone", "--out", tmp_path / "out")
-    assert "does not exist" in str(done.exception)  # `main` prints it and exits with 2
 
 
 def test_verify_believes_the_manifest_and_tells_what_changed(tmp_path: Path) -> None:

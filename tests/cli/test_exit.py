@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -24,20 +25,9 @@ from tests.cli.in_process import blurb
 from tests.faults.commands import Command
 from tests.store.fakes import finish, row, trial
 
-LONG = [
-    "run",
-    "scratch:tiny",
-    "--suite",
-    "demo",
-    "--tasks",
-    "bc2gm,jnlpba,ddi",
-    "--device",
-    "cpu",
-    "--precision",
-    "fp32",
-    "--set",
-    "epochs=500",
-]
+LONG = shlex.split(
+    "run scratch:tiny --suite demo --tasks bc2gm,jnlpba,ddi --device cpu --precision fp32 --set epochs=500"
+)
 
 
 @pytest.fixture

@@ -128,13 +128,6 @@ def test_rescore_repairs_metrics_without_training(finished: Path, tmp_path: Path
     assert (folder / "runs" / "results.csv").read_bytes() == (finished / "runs" / "results.csv").read_bytes()
 
 
-def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
-    code, out, _ = blurb(["run", "scratch:tiny", *SMOKE, "--tasks", "gad", "--seeds", "2", "--dry-run"], tmp_path)
-    assert code == 0
-    assert "2 trials" in out
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.costly
 def test_the_demo_suite_has_every_relation_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner

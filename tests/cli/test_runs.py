@@ -50,20 +50,6 @@ def models() -> list[str]:
         return [line["model"] for line in csv.DictReader(file)]
 
 
-def test_the_rows_with_what_is_done_and_planned(store: Store) -> None:
-    part, whole = json.loads(run("--format", "json").output)
-    states = {"done": 1, "running": 0, "failed": 1, "damaged": 1, "to_run": 1}
-    size = sum(
-        file.stat().st_size for seed in (1, 2) for file in store.path("part", "gad", trial("gad", seed).hash).iterdir()
-    )
-    assert part == {"row": "part quick lr=0.001", "planned": 4, **states, "bytes": size, "last": "2024-05-01T10:00:00Z",
-                    "tags": []}  # fmt: skip
-    assert (whole["row"], whole["done"], whole["planned"]) == ("whole quick lr=0.001", 1, 1)
-    text = run().output
-    assert "1/4" in text
-    assert "In no row: 1 trial of searches and earlier seeds" in text
-
-
 def test_the_trials_of_a_row(store: Store) -> None:
     lines = json.loads(run("show", "part", "--format", "json").output)
     assert [(line["task"], line["seed"], line["state"]) for line in lines] == [
@@ -166,7 +152,6 @@ def test_tables_of_another_store_are_left_alone_and_it_is_said(store: Store) -> 
         (["show", "hole"], "Did you mean 'whole'"),
         (["rm", "nobody", "--yes"], "Available: part, whole"),
         (["rename", "part", "new"], "Nothing was renamed, as trials are damaged"),
-        (["rename", "whole", "a\tb"], "U+0009"),
         (["--output", "nowhere"], "There is no store at nowhere"),
     ],
 )

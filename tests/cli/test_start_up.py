@@ -107,32 +107,6 @@ def test_help_reads_of_the_source_what_the_commands_say() -> None:
         assert cli.line_of(context, name, 60) == command.get_short_help_str(60), name  # type: ignore[attr-defined]
 
 
-def test_tasks_in_all_formats() -> None:
-    rows = json.loads(CliRunner().invoke(cli, ["tasks", "--format", "json"]).output)
-    assert len(rows) == 13
-    assert rows[6]["name"] == "chemprot"
-    assert rows[6]["train"] == 18_035
-    lines = CliRunner().invoke(cli, ["tasks", "--format", "csv"]).output.splitlines()
-    assert lines[0].startswith("name,type,metric,train,dev,test,seeds")
-    table = CliRunner().invoke(cli, ["tasks"]).output
-    assert "339,167" in table
-    assert "…" not in table
-
-
-def test_one_task_with_its_citation() -> None:
-    task = json.loads(CliRunner().invoke(cli, ["tasks", "show", "chemprot", "--format", "json"]).output)
-    assert task["citation"].startswith("@inproceedings{")
-    assert task["declared_in"].endswith("chemprot.toml")
-    assert "micro_f1_without" in CliRunner().invoke(cli, ["tasks", "show", "chemprot"]).output
-    declared = [line.split() for line in CliRunner().invoke(cli, ["tasks", "show", "gad"]).output.splitlines()]
-    assert ["dummified", "yes"] in declared
-    assert not {"released", "explanation", "original", "layout", "file"} & {line[0] for line in declared if line}
-    assert "dummified" not in CliRunner().invoke(cli, ["tasks", "show", "bc2gm"]).output
-    hallmarks = CliRunner().invoke(cli, ["tasks", "show", "hoc"]).output
-    assert "tumor promoting inflammation" in " ".join(hallmarks.split())
-    assert "…" not in hallmarks
-
-
 @pytest.mark.costly
 def test_a_model_that_is_not_known_loads_nothing(tmp_path: Path) -> None:
     """The names are looked up first: the libraries took five times as long as the answer."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -97,15 +96,6 @@ def test_every_state_is_told(mixed: Store) -> None:
     assert f"{me.host}, {me.pid}" in text
     assert "starting" in text
     assert "blurb retry" in text
-
-
-def test_json_has_what_is_open(mixed: Store) -> None:
-    found = json.loads(run("status", "--format", "json").output)
-    assert found["trials"] == {"done": 1, "running": 1, "failed": 1, "to_run": 1}
-    assert [one["state"] for one in found["open"]] == ["running", "failed", "to run"]
-    assert found["open"][0]["holder"]["pid"] == LeaseRecord.me().pid
-    assert found["open"][1]["message"] == "the disk is full"
-    assert {one["model"] for one in found["open"]} == {"baseline:majority", "baseline:constant"}
 
 
 def test_the_time_left_is_of_as_many_workers_as_there_are() -> None:

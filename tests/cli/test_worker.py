@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -34,16 +35,7 @@ def run(*arguments: str) -> Result:
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store with a sweep that nobody has run: two trials a task of two models."""
     monkeypatch.chdir(tmp_path)
-    asked = [
-        "baseline:majority",
-        "baseline:constant",
-        "--suite",
-        "demo",
-        "--tasks",
-        "gad,biosses",
-        "--precision",
-        "fp32",
-    ]
+    asked = shlex.split("baseline:majority baseline:constant --suite demo --tasks gad,biosses --precision fp32")
     assert run("run", *asked, "--engine", "slurm,trials=2", "--print").exit_code == 0
     return tmp_path / "runs"
 

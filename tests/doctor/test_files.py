@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import namedtuple
 from collections.abc import Iterator
@@ -10,10 +9,8 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.doctor import environment, examine
 from blurb.messages.errors import DataError, SettingsError
@@ -52,16 +49,6 @@ def told(path: Path) -> list[str]:
     return [f"{problem.where}: {problem.what} -> {problem.fix}" for problem in examine(path).problems]
 
 
-def test_data_that_is_not_blurbs(data: Path) -> None:
-    """The demo suite has BLURB's layout and examples of its own."""
-    report = examine(data)
-    assert report.kind == "data"
-    assert len(report.problems) == 13
-    assert all("not BLURB's examples" in problem.what for problem in report.problems)
-    assert "BC5-chem" in report.problems[0].where or "bc5-chem" in report.problems[0].where
-    assert [report.facts[name] for name in ("datasets", "whole", "identical_to_blurb")] == [13, 13, 0]
-
-
 def test_data_with_everything_wrong_at_once(data: Path) -> None:
     gad, hoc, ner = (Path(tasks.get(name).files["test"]) for name in ("gad", "hoc", "bc2gm"))
     (data / gad).unlink()
@@ -87,25 +74,6 @@ def test_a_task_file_that_is_right(task_file: Path) -> None:
     assert (report.kind, report.problems) == ("task file", [])
     counts = {"train_examples": 2, "dev_examples": 2, "test_examples": 2}
     assert report.facts == {"leaks_and_copies": f"blurb data audit --tasks {task_file}", **counts}
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        ('name = "mine"', "", "'name' is missing"),
-        ('name = "mine"', 'name = "gad"', "already a task gad"),
-        ('type = "relation"', 'type = "relations"', "Did you mean 'relation'"),
-        ("labels =", "label =", "There is no key called"),
-        ('positive = "yes"', 'positive = "maybe"', "must be one of the labels"),
-        ('kind = "tsv"', 'kind = "csv"', "no format"),
-        ('dev = "dev.tsv"', 'dev = "valid.tsv"', "The file of dev is missing: valid.tsv."),
-        ('positive = "yes"', 'positive = "yes"\nseeds = 0', "seeds must be at least 1"),
-        ("labels = [", "labels = [[", "invalid TOML"),
-    ],
-)
-def test_a_task_file_with_one_fault(task_file: Path, before: str, after: str, message: str) -> None:
-    task_file.write_text(TASK.replace(before, after))
-    assert any(message in one for one in told(task_file))
 
 
 def test_a_task_file_with_all_faults_at_once(task_file: Path) -> None:
@@ -286,20 +254,3 @@ def test_what_is_none_of_these(tmp_path: Path, name: str, error: type[Exception]
     (tmp_path / "empty").mkdir()
     with pytest.raises(error, match="a store, a trial, a checkpoint"):
         examine(tmp_path / name)
-
-
-def test_the_command_lists_all_and_says_so_by_its_exit_code(task_file: Path) -> None:
-    right = CliRunner().invoke(cli, ["doctor", str(task_file)])
-    assert right.exit_code == 0
-    assert "Nothing is wrong." in right.output
-    task_file.write_text(TASK.replace('"relation"', '"ner"'))
-    wrong = CliRunner().invoke(cli, ["doctor", str(task_file)])
-    assert wrong.exit_code == 1
-    assert f"1. {task_file}" in wrong.output
-    assert "   Fix: " in wrong.output
-    result = CliRunner().invoke(cli, ["doctor", str(task_file), "--format", "json"])
-    assert result.exit_code == 1
-    report = json.loads(result.output)
-    assert report["kind"] == "task file"
-    assert {"where", "what", "fix"} == report["problems"][0].keys()
-    assert f"{len(report['problems'])} problems." in wrong.output

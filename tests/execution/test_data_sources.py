@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -46,17 +47,9 @@ def test_a_command_reads_every_corpus_once(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Counter[tuple[str, str]]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = [
-        "run",
-        "baseline:majority",
-        "baseline:constant",
-        "--data",
-        str(folder),
-        "--protocol",
-        "smoke",
-        "--tasks",
-        "gad,biosses,hoc",
-    ]
+    command = shlex.split(
+        f"run baseline:majority baseline:constant --data {folder} --protocol smoke --tasks gad,biosses,hoc"
+    )
     assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
     assert reads == {(task, split): 1 for task in ("gad", "biosses", "hoc") for split in tasks.SPLITS}
 

@@ -22,7 +22,6 @@ from blurb.results import schema as cells
 from blurb.results.references import of_file
 from blurb.statistics.welch import half_width
 from blurb.store.store import Store
-from blurb.store.trial import Configuration
 from tests.results import invented
 from tests.results.played import NAMES, play
 
@@ -60,28 +59,6 @@ def test_ranks_are_as_wide_as_the_intervals_leave_them() -> None:
     ]
     entries = [entry("x", 80), entry("y", 79.9), entry("z", 79.9)]
     assert [one.rank for one in ranking.in_parts(entries, "score")] == ["1", "2-3", "2-3"]
-
-
-@pytest.mark.costly
-def test_show(folder: Path, blurb: Callable[..., Result]) -> None:
-    result = blurb("show", "--output", str(folder / "runs"), "--format", "csv", "--no-published")
-    rows = list(csv.DictReader(result.output.splitlines()))
-    assert [(row["best_rank"], row["worst_rank"], row["row"]) for row in rows] == [
-        ("1", "1", "good quick"),
-        ("2", "2", "poor quick"),
-        ("", "", "=cmd|'/c calc'!A0 quick"),
-    ]
-    good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
-    assert good.score is not None
-    assert rows[0]["score"] == f"{good.score:.6g}"
-    assert float(rows[0]["score_low"]) < good.score < float(rows[0]["score_high"])
-    assert "PubMedBERT (gu2021)" in blurb("show", "--output", str(folder / "runs"), "--no-intervals").output
-    only = blurb("show", "--output", str(folder / "runs"), "--model", "po*", "--no-published", "--sort", "gad").output
-    assert "poor" in only
-    assert "good" not in only
-    assert "Did you mean 'gad'" in str(blurb("show", "--output", str(folder / "runs"), "--sort", "gat").exception)
-    assert "no finished row matches" in str(blurb("show", "--output", str(folder / "runs"), "--head", "crf").exception)
-    assert "run: no such folder; blurb run writes one" in str(blurb("show", "--output", "run").exception)
 
 
 def test_rows_of_a_table_have_intervals_over_their_runs(folder: Path) -> None:
@@ -180,16 +157,6 @@ def test_a_name_is_no_formula_and_comes_back(folder: Path) -> None:
     assert cells.neutral("-1.5") == "-1.5"
 
 
-def test_validate(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
-    for name in ("results.csv", "leaderboard.csv"):
-        assert "3 rows, valid" in blurb("validate", str(folder / name)).output
-    bad = tmp_path / "leaderboard.csv"
-    bad.write_text((folder / "leaderboard.csv").read_text().replace("score,score_sd", "score,sd"))
-    error = blurb("validate", str(bad)).exception
-    assert isinstance(error, BlurbError)
-    assert "score_sd" in str(error)
-
-
 def test_add_and_show_elsewhere(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
     result = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=80.5", "--score", "score=70")
     assert result.exit_code == 0, result.exception
@@ -259,15 +226,6 @@ def test_validate_reads_the_file_it_was_given(folder: Path, blurb: Callable[...,
         assert message in str(blurb("validate", "leaderboard.csv").exception)
     (tmp_path / "leaderboard.csv").write_text("".join([head, first, first]))
     assert "duplicate of line 2" in str(blurb("validate", "leaderboard.csv").exception)
-
-
-def test_synthetic_rows_stand_apart(tmp_path: Path, blurb: Callable[..., Result]) -> None:
-    store = Store(tmp_path / "runs")
-    play(store, "real", {"gad": 0.8})
-    play(store, "made up", {"gad": 0.9}, configuration=Configuration("quick", "0" * 64, {}, "fp32", "demo"))
-    for arguments, expected in (([], "real"), (["--suite", "demo"], "made up")):
-        text = blurb("show", "--output", str(store.root), "--no-intervals", "--no-published", *arguments).output
-        assert ("real" in text, "made up" in text) == (expected == "real", expected != "real")
 
 
 @pytest.mark.extensions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -155,22 +156,8 @@ def test_a_change_of_its_code_runs_it_again(place: Path) -> None:
     before = file.read_text()
     try:
         file.write_text(before.replace("K = 5", "K = 3"))
-        command = [
-            sys.executable,
-            "-m",
-            "blurb",
-            "run",
-            "scratch:tiny",
-            "--suite",
-            "demo",
-            "--protocol",
-            "knn.toml",
-            "--tasks",
-            "gad",
-            "--device",
-            "cpu",
-            "--dry-run",
-        ]
+        run = "run scratch:tiny --suite demo --protocol knn.toml --tasks gad --device cpu --dry-run"
+        command = [sys.executable, "-m", "blurb", *shlex.split(run)]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     finally:
         file.write_text(before)

@@ -71,21 +71,6 @@ def test_a_setting_is_given_once() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (["--epochs", "0"], "epochs must be at least 1 (got 0)"),
-        (["--protocol", "probe", "--lr", "0.1"], "--lr: lr does not apply to a probe"),
-        (["--limit", "0"], "must be at least 1 (got 0)"),
-        (["--head", "crf", "--set", "head=linear"], "head is given twice, by --head and by --set"),
-    ],
-)
-def test_what_is_wrong_is_said_of_the_option(given: list[str], told: str) -> None:
-    result = CliRunner().invoke(cli, [*RUN, *given, "--dry-run"])
-    assert result.exit_code
-    assert told in f"{result.output} {result.exception}"
-
-
 def test_the_signature_is_the_list() -> None:
     """Names, order, types and defaults; the order of a command line is the same."""
     _, *taken, progress, settings = inspect.signature(blurb.run).parameters.values()

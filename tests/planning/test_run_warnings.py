@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -142,16 +143,9 @@ def test_the_command_says_them_before_it_trains(
     found = CliRunner().invoke(
         cli,
         [
-            "run",
-            "baseline:majority",
-            "--data",
-            str(demo.prepare()),
-            "--protocol",
-            "smoke",
-            "--tasks",
-            "gad",
-            "--precision",
-            "fp32",
+            *shlex.split(
+                f"run baseline:majority --data {demo.prepare()} --protocol smoke --tasks gad --precision fp32"
+            ),
             *(["--dry-run"] if dry else []),
         ],
         catch_exceptions=False,

@@ -20,11 +20,10 @@ from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.job_queue import JobQueue
 from blurb.learners import building
 from blurb.learners.kinds import majority, probe
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages.errors import SettingsError
 from blurb.planning import trials
 from blurb.planning.request import check_names
 from blurb.protocols import protocol
-from blurb.protocols.settings import parse_overrides
 from blurb.store import row_trials as rows
 from blurb.store.store import Store, read_json, write_json
 from blurb.system import leases
@@ -168,27 +167,6 @@ def test_a_row_of_a_baseline_hangs_on_what_changes_its_answers_alone(tmp_path: P
     assert (probes.row(FIRST).recipe, probes.row(MAJORITY).recipe) == (probe.LEARNER.recipe, majority.LEARNER.recipe)
     assert probes.configuration(FIRST).note == protocol.load("probe").note != ""
     assert probes.configuration(MAJORITY).note == ""  # it is no probe of anything
-
-
-def test_names_and_values_that_are_none_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="'max_train'"):
-        parse_overrides({"max_trian": "5"})
-    for overrides, name in (
-        ({"head": "liner"}, "'linear'"),
-        ({"pooling": "meen"}, "'mean'"),
-        ({"tagging": "bioo"}, "bio"),
-        ({"word_pooling": "frist"}, "'first'"),
-        ({"relation_input": "marker"}, "'markers'"),
-    ):
-        with pytest.raises(UnknownName, match=name):
-            trials.prepare(request(tmp_path, FIRST, overrides=overrides))
-    with pytest.raises(SettingsError, match="max_train"):
-        trials.prepare(request(tmp_path, FIRST, overrides={"max_train": -1}))
-    with pytest.raises(SettingsError, match=r"'crf' \(--head\).*gad"):
-        trials.prepare(request(tmp_path, FIRST, overrides={"head": "crf"}, options={"head": "--head"}))
-    with pytest.raises(SettingsError, match="lr"):
-        trials.prepare(replace(request(tmp_path, FIRST, protocol="probe"), overrides={"lr": 0.1}))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_inputs_with_names_are_read_from_the_original_release(tmp_path: Path) -> None:

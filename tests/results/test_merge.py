@@ -147,34 +147,6 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
 
 
-@pytest.mark.parametrize(
-    ("settings", "seeds", "note"),
-    [
-        ({}, 5, ""),
-        ({}, 1, "one seed"),
-        ({"max_train": 200}, 3, "at most 200 training examples"),
-        (
-            {"max_train": 2000, "max_eval": 64},
-            1,
-            "one seed; at most 2,000 training examples; at most 64 dev and test examples",
-        ),
-    ],
-)
-def test_the_note_says_what_was_run(settings: dict[str, int], seeds: int, note: str, tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    planned = [trial(seed=seed, settings={"max_train": 0, "max_eval": 0, **settings}) for seed in range(1, seeds + 1)]
-    for each in planned:
-        finish(store, "m", each, 0.5)
-    quiet = replace(CONFIGURATION, note="")
-    rows.write(store, row("m", *planned, configuration=quiet))
-    (found,) = tables.rebuild(store, tmp_path / "leaderboard.csv")
-    assert found.note == note
-    assert found.capped == bool(settings.get("max_eval"))
-    lines = leaderboard_csv.read_lines(tmp_path / "leaderboard.csv")
-    assert [line["note"] for _, line in lines] == [note]
-    assert [one.note for one in results_csv.read(tmp_path / "results.csv")] == [note]
-
-
 def test_two_models_of_the_same_trials_are_two(tmp_path: Path) -> None:
     """Trials are named without the model: a target with both is not written over by a file with one."""
     planned = trial()

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from click.testing import CliRunner, Result
 from blurb import metrics
 from blurb.cli import cli
 from blurb.leaderboard import ranking
-from blurb.learners.kinds.probe import LEARNER
 from blurb.regression import Outcome, Rules, decide
 from blurb.regression.rules import Limit
 from blurb.results import comparison, from_store
@@ -170,44 +167,3 @@ def test_ranks_and_best_cells_are_among_their_like(folder: Path) -> None:
     assert bold == [1]  # of three probes; one fine-tuned row alone is not the best of anything
     lines = blurb("leaderboard", "show", "--no-intervals", "--sort", "gad").output
     assert lines.index("tuned") < lines.index("probe")
-
-
-@pytest.mark.extensions
-def test_the_page_keeps_them_apart(folder: Path) -> None:
-    from blurb.extensions.reports.html import collect, render
-
-    page = collect(folder / "runs")
-    (tuned, probes) = (
-        (one.apart, {entry.model for entry in one.entries if entry.kind == "store"}) for one in page.boards
-    )
-    assert tuned == (None, {"tuned"})
-    assert probes == (LEARNER.rows, {"good", "bad", "alike"})
-    assert {entry.kind for entry in page.boards[1].entries} == {"store"}
-    text = render(page)
-    assert "Probes of frozen encoders: The BLURB datasets" in text
-    assert "paired permutation test over test examples" in text
-    (curves,) = {len(one.curves) for entry in page.boards[1].entries for one in entry.datasets.values()}
-    assert curves == 0
-
-
-def test_the_commands_say_which_test_it_was(folder: Path) -> None:
-    result = blurb("compare", "bad", "good")
-    assert "lower (paired)" in result.output
-    assert comparison.PAIRED in " ".join(result.output.split())
-    assert "different learners" in blurb("compare", "good", "tuned", "--format", "csv").output
-    done = blurb("check", "bad", "--baseline", "good", "--format", "json", "--junit", "j.xml", "--summary", "s.md")
-    assert done.exit_code == 1
-    assert json.loads(done.output)["paired"] is True
-    labels = [label.attrib for label in ElementTree.parse("j.xml").iter("property")]
-    assert {"name": "test", "value": "paired over test units"} in labels
-    assert comparison.PAIRED in Path("s.md").read_text()
-    assert blurb("check", "tuned", "--baseline", "good", "--max-drop", "90").exit_code == 2
-    runs = blurb("check", "tuned", "--baseline", "tuned", "--format", "json")
-    assert json.loads(runs.output)["paired"] is False
-
-
-@pytest.mark.extensions
-def test_it_is_no_result_for_the_hub(folder: Path) -> None:
-    for form in ("model-index", "eval-results"):
-        result = CliRunner().invoke(cli, ["export", form, "good", "--out", "x"])
-        assert "is a probe. The Hub" in str(result.exception) + result.output

@@ -147,23 +147,6 @@ def test_two_writers_at_once_give_whole_files(tmp_path: Path) -> None:
     assert len(read(tmp_path / "results.csv")) == 13 * 2 * 2
 
 
-def test_the_terminal_says_score_or_what_is_missing(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    fill(store, NAMES)
-    fill(store, NAMES[:12], model="n")
-    found = tables.rebuild(store, tmp_path / "leaderboard.csv")
-    console = Console(width=120, record=True, file=(tmp_path / "out").open("w"))
-    for each in found:
-        console.print(card(each))
-    console.print(with_neighbours(found))
-    text = console.export_text()
-    assert f"BLURB score: {found[0].score:.2f}" in text
-    assert "No BLURB score: bioasq missing." in text
-    assert "60.24 BioBERT" in text
-    assert "50.50 ± 0.71" in text
-    assert "(gu2021)" not in text.partition("rank row")[2]  # of another protocol: ranked apart
-
-
 def test_names_and_titles_are_no_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "runs")
     for model in ("[/red]", "[bold]x[/] :smile:"):

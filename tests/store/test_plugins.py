@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -253,25 +254,9 @@ def test_workers_load_it_and_an_edit_runs_again(tmp_path: Path, checkpoint: Call
     (tmp_path / "heads").mkdir()
     file = tmp_path / "heads" / "my_head.py"
     file.write_text(HEAD)
-    command = [
-        sys.executable,
-        "-m",
-        "blurb",
-        "run",
-        str(checkpoint("bert_uncased")),
-        "--data",
-        str(DATA),
-        "--protocol",
-        "smoke",
-        "--tasks",
-        "gad,biosses",
-        "--head",
-        "./heads/my_head.py:MyHead,width=5",
-        "--jobs",
-        "2",
-        "--device",
-        "cpu",
-    ]
+    run = "--protocol smoke --tasks gad,biosses --head ./heads/my_head.py:MyHead,width=5 --jobs 2 --device cpu"
+    model = str(checkpoint("bert_uncased"))
+    command = [sys.executable, "-m", "blurb", "run", model, "--data", str(DATA), *shlex.split(run)]
 
     def run() -> str:
         done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -337,26 +338,8 @@ def test_a_note_of_somebody_else_allows_nothing(
 def test_workers_of_a_command_load_what_it_was_given(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
     """`--jobs 2`: processes of its own, and a table afterwards, in a home where nothing was allowed before."""
     (tmp_path / "mine.py").write_text(HEAD, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "blurb",
-        "run",
-        str(checkpoint("bert_uncased")),
-        "--suite",
-        "demo",
-        "--tasks",
-        "gad,biosses",
-        "--protocol",
-        "smoke",
-        "--head",
-        "./mine.py:Mine",
-        "--jobs",
-        "2",
-        "--device",
-        "cpu",
-    ]
+    run = "--suite demo --tasks gad,biosses --protocol smoke --head ./mine.py:Mine --jobs 2 --device cpu"
+    command = [sys.executable, "-P", "-m", "blurb", "run", str(checkpoint("bert_uncased")), *shlex.split(run)]
     for _ in range(2):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

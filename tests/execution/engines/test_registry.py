@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint
@@ -21,19 +22,9 @@ from blurb.execution.job_queue import JobQueue
 from blurb.messages.errors import BlurbError, SettingsError, UnknownName
 
 PACKAGE = Path(blurb.__file__).parent
-DEMO = [
-    "run",
-    "baseline:majority",
-    "baseline:constant",
-    "--suite",
-    "demo",
-    "--tasks",
-    "gad,biosses",
-    "--precision",
-    "fp32",
-    "--device",
-    "cpu",
-]
+DEMO = shlex.split(
+    "run baseline:majority baseline:constant --suite demo --tasks gad,biosses --precision fp32 --device cpu"
+)
 BACKWARDS = """
 from pathlib import Path
 

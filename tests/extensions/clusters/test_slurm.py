@@ -49,17 +49,7 @@ SCONTROL = """#!/bin/bash
 if [ "$1" = show ]; then echo "MaxArraySize            = 1"; else echo "$@" >> "$FAKE_SLURM/scontrol"; fi
 """
 SQUEUE = '#!/bin/bash\nnumber="${@: -1}"; grep -s "^${number#--jobs=}$" "$FAKE_SLURM/alive" || true\n'
-RUN = [
-    "run",
-    "baseline:majority",
-    "baseline:constant",
-    "--suite",
-    "demo",
-    "--tasks",
-    "gad,biosses",
-    "--precision",
-    "fp32",
-]
+RUN = shlex.split("run baseline:majority baseline:constant --suite demo --tasks gad,biosses --precision fp32")
 
 
 @pytest.fixture
@@ -172,22 +162,10 @@ def test_a_part_that_is_not_there(site: Path) -> None:
 def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
     site: Path, checkpoint: Callable[[str], Path]
 ) -> None:
-    arguments = [
-        "run",
-        str(checkpoint("bert_uncased")),
-        "--suite",
-        "demo",
-        "--tasks",
-        "gad",
-        "--protocol",
-        "smoke",
-        "--precision",
-        "fp32",
-        "--set",
-        "epochs=40",
-        "--device",
-        "cpu",
-    ]
+    arguments = shlex.split(
+        f"run {checkpoint('bert_uncased')} --suite demo --tasks gad --protocol smoke --precision fp32 "
+        "--set epochs=40 --device cpu"
+    )
     assert blurb(*arguments, "--engine", "slurm,start_within=0").returncode == 0
     (folder,) = sweeps.folders(Path("runs"))
     about = {**os.environ, "SLURM_ARRAY_TASK_ID": "0", "SLURM_ARRAY_JOB_ID": "7"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -22,20 +23,7 @@ from blurb.extensions.lab.pretraining.pretrain import pretrain
 from tests.cli.in_process import blurb as command
 from tests.extensions.lab.conftest import SMALL
 
-ASKED = [
-    "pretrain",
-    "out",
-    "--text",
-    "train",
-    "--vocabulary",
-    "500",
-    "--length",
-    "32",
-    "--batch",
-    "8",
-    "--threads",
-    "1",
-]
+ASKED = shlex.split("pretrain out --text train --vocabulary 500 --length 32 --batch 8 --threads 1")
 
 
 SPENT = ("checkpoints/checkpoint-20/seconds.json", "model/pretraining.json")
@@ -76,18 +64,7 @@ def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path)
     assert "Compared with dev and test of bc5-chem" in (whole / "out" / "model" / "README.md").read_text()
     again = command([*ASKED, *data, "--seed", "2"], whole)
     assert (again[0], "is of another recipe or text" in again[2]) == (2, True)
-    run = [
-        "run",
-        "out/model",
-        "--data",
-        str(demo.prepare()),
-        "--suite",
-        "demo",
-        "--tasks",
-        "gad",
-        "--protocol",
-        "smoke",
-    ]
+    run = shlex.split(f"run out/model --data {demo.prepare()} --suite demo --tasks gad --protocol smoke")
     code, _, err = command([each for each in run if each not in ("--data", str(demo.prepare()))], whole)
     assert code == 0, err
 

@@ -287,25 +287,9 @@ def test_every_entity_of_bc5_has_sub_tokens_of_its_own(corpora: Corpora, read: R
 def test_the_document_that_stands_twice_in_the_original_of_ncbi_disease(test_data: Path) -> None:
     if not list((test_data / "raw_data").rglob("NCBItrainset_corpus.txt")):
         pytest.skip("the original release of NCBI-disease is not in raw_data; BLURB's files come de-duplicated")
-    output = (
-        CliRunner()
-        .invoke(
-            cli,
-            [
-                "data",
-                "audit",
-                "--data",
-                str(test_data / "blurb"),
-                "--raw",
-                str(test_data / "raw_data"),
-                "--tasks",
-                "ncbi-disease",
-                "--format",
-                "json",
-            ],
-        )
-        .stdout
-    )
+    folders = ["--data", str(test_data / "blurb"), "--raw", str(test_data / "raw_data")]
+    arguments = ["data", "audit", *folders, "--tasks", "ncbi-disease", "--format", "json"]
+    output = CliRunner().invoke(cli, arguments).stdout
     (found,) = (one for one in json.loads(output) if one["check"] == "documents")
     assert found["ids"] == ["8528200"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import random
-from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -129,32 +128,6 @@ def test_text_only_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.Mon
         "questions by their first word"
         in run(tmp_path, "baseline:constant", "--task", "pubmedqa", "--data", str(folder))[1]
     )
-
-
-def test_a_limit_holds_in_every_format(store: Store) -> None:
-    arguments = ["errors", "m", "--task", "gad", "--output", str(store.root), "--format"]
-    for limit, expected in (([], None), (["--limit", "2"], 2)):
-        of_json = json.loads(CliRunner().invoke(cli, [*arguments, "json", *limit]).output)
-        of_csv = list(csv.DictReader(CliRunner().invoke(cli, [*arguments, "csv", *limit]).output.splitlines()))
-        assert len(of_json) == len(of_csv)
-        assert len(of_csv) == expected if expected else len(of_csv) > 10
-    assert "the first 10:" in CliRunner().invoke(cli, [*arguments, "table"]).output
-
-
-def test_which_trial(store: Store, tmp_path: Path) -> None:
-    def of(*arguments: str) -> str:
-        result = CliRunner().invoke(cli, ["errors", *arguments, "--output", str(store.root)])
-        return result.output + str(result.exception or "")
-
-    assert "Choose a dataset: --task" in of("m")
-    assert "seed 2" in of("m", "--task", "gad", "--seed", "2")
-    assert "no finished run of gad with seed 9; finished seeds: " in of("m", "--task", "gad", "--seed", "9")
-    assert "has no predictions" in of("published:PubMedBERT (gu2021)", "--task", "gad")
-    folder = next(path for path in store.trial_folders() if path.parent.name == "gad")
-    listed = list(csv.DictReader(of(str(folder), "--format", "csv").splitlines()))
-    assert Counter(row["kind"] for row in listed).keys() == {"1 as 0", "0 as 1"}
-    assert json.loads(of(str(folder), "--format", "json", "--kind", "1 as 0"))[0]["gold"] == "1"
-    assert "Did you mean '1 as 0'" in of(str(folder), "--kind", "1 as  0")
 
 
 @pytest.mark.costly

@@ -6,7 +6,6 @@ figures in it that others have counted (docs/benchmark.md) are asserted here by 
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import json
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data.schema import Example
 from blurb.extensions.reports.cli.stats import Described
-from blurb.extensions.reports.stats import QUANTILES, TABLE_8, adjacent, io_ceiling, label_counts, lengths, measure
+from blurb.extensions.reports.stats import QUANTILES, adjacent, io_ceiling, label_counts, lengths, measure
 from blurb.formulations._base import majority_score
 from blurb.learners.building import resolve
 from blurb.tasks import SPLITS, Split
@@ -125,25 +124,6 @@ def test_a_baseline_has_no_sub_tokens() -> None:
         cli, ["data", "stats", "--data", str(demo.prepare()), "--model", "baseline:majority", "--tasks", "gad"]
     )
     assert "a baseline has no tokenizer" in str(result.exception)
-
-
-@pytest.mark.costly
-def test_the_same_in_all_formats(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
-    arguments = ["data", "stats", "--data", str(demo.prepare()), "--model", str(checkpoint("bert_uncased"))]
-    records = json.loads(CliRunner().invoke(cli, [*arguments, "--format", "json"]).stdout)
-    lines = list(csv.DictReader(CliRunner().invoke(cli, [*arguments, "--format", "csv"]).stdout.splitlines()))
-    table = CliRunner().invoke(cli, arguments).stdout
-    assert len(records) == len(lines) == 39
-    for one, line in zip(records, lines, strict=True):
-        assert (line["task"], line["split"], int(line["units"])) == (one["task"], one["split"], one["units"])
-        assert line["sub_tokens_mean"] == f"{one['sub_tokens']['mean']:.6g}"
-        assert float(line["table_8_pubmed"]) == TABLE_8[one["task"]][1] == one["table_8"]["pubmed"]
-        assert line["labels"] == "|".join(f"{label}={count}" for label, count in one["labels"].items())
-        assert f"{one['sub_tokens']['mean']:.1f}" in table
-    assert "…" not in table
-    assert max(map(len, table.splitlines())) <= 112
-    gad = next(one for one in records if one["task"] == "gad" and one["split"] == "test")
-    assert f"{gad['labels']['1']:,} ({100 * gad['labels']['1'] / gad['units']:.1f} %)" in table
 
 
 def test_splits_without_entities_and_very_many_labels(tmp_path: Path) -> None:
@@ -307,10 +287,3 @@ def test_the_committed_extremes_are_those_of_the_protocol() -> None:
         "dev": 1.71,
         "test": 1.94,
     }
-
-
-def test_a_folder_without_any_of_the_files(tmp_path: Path) -> None:
-    result = CliRunner().invoke(cli, ["data", "stats", "--data", str(tmp_path), "--tasks", "gad"])
-    assert "none of the data files exists." in str(result.exception)
-    result = CliRunner().invoke(cli, ["data", "stats", "--data", str(tmp_path / "nowhere")])
-    assert "the data folder does not exist" in str(result.exception)

@@ -78,12 +78,6 @@ def test_a_file_that_cannot_be_read_is_a_finding_and_code_2(tmp_path: Path) -> N
     assert "bc5-chem: dev is missing" in notes
 
 
-def test_nothing_found(tmp_path: Path) -> None:
-    samples.put(tmp_path, "gad", samples.SAMPLES["gad"])
-    code, output, _ = run("--data", tmp_path, "--tasks", "gad")
-    assert (code, output) == (0, "Nothing found.\n")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -39,53 +37,6 @@ def test_text_only_where_it_is_asked_for(name: str, monkeypatch: pytest.MonkeyPa
         assert WORD[name] in run(*common, *DATA, "--format", form, "--with-text")
     monkeypatch.setattr(_texts, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
     assert WORD[name] in run(*common, *DATA)
-
-
-def test_entities_are_marked() -> None:
-    output = run("--task", "ebm-pico", *DATA, "--with-text")
-    assert "A     PAR 7-10  ... the ward , we compared a [walking programme with] usual kidney care ." in output
-
-
-def test_csv_and_json_say_the_same_and_have_numbers() -> None:
-    arguments = ("--task", "biosses", "--format")
-    of_csv = list(csv.DictReader(run(*arguments, "csv").splitlines()))
-    of_json = json.loads(run(*arguments, "json"))
-    numbers = ("gold", "prediction_a", "prediction_b", "size")
-    assert list(of_json[0]) == list(of_csv[0]) == ["id", "outcome", "kind_a", "kind_b", *numbers]
-    for of_one, line in zip(of_json, of_csv, strict=True):
-        assert all(isinstance(of_one[name], float) for name in numbers)
-        assert {key: f"{value:.6g}" if key in numbers else value for key, value in of_one.items()} == line
-        assert of_one["size"] == pytest.approx(abs(of_one["prediction_a"] - of_one["prediction_b"]))
-    assert len(json.loads(run(*arguments, "json", "--limit", "2"))) == 2
-
-
-def test_one_kind() -> None:
-    rows = json.loads(run("--task", "ebm-pico", "--kind", "spurious", "--format", "json"))
-    assert len(rows) == 7
-    assert {row["kind_a"] for row in rows} == {"spurious"}
-    assert len(json.loads(run("--task", "ebm-pico", "--kind", "both wrong", "--format", "json"))) == 5
-    assert "Did you mean 'spurious'" in run("--task", "ebm-pico", "--kind", "spuriuos")
-
-
-def test_no_difference_and_no_examples_shown() -> None:
-    assert "No differences: A and B give the same answers." in run("--task", "pubmedqa")
-    assert "8 differences.\n" in run("--task", "chemprot", "--limit", "0")
-
-
-def test_seeds() -> None:
-    output = run("--task", "gad")
-    assert output.count("seed 1, ") == 2
-    assert "has no finished run of gad with seed 9; finished seeds: " in run("--task", "gad", "--seed", "9")
-
-
-def test_bad_input() -> None:
-    assert "Choose a dataset: --task" in run()
-    assert "There is no dataset of" in run("--task", "gat")
-    assert "same trial (gad, seed 1)" in run("--task", "gad", rows=(MINE, MINE))
-    assert "has no predictions; name a row of a store" in run(
-        "--task", "gad", rows=(MINE, "published:PubMedBERT (gu2021)")
-    )
-    assert "There is no row" in run("--task", "gad", rows=(MINE, "baseline:majorty"))
 
 
 @pytest.mark.costly

@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.results import published, tables
+from blurb.results import published
 from blurb.store.store import Store
 from tests.extensions.reports.html import reading
 from tests.results.played import play
@@ -23,24 +23,6 @@ def rows(path: Path) -> list[str]:
     page = reading.Page(path.read_text(encoding="utf-8"))
     (main,) = page.all("table", class_="main")
     return [one.text for one in main.children if one.attributes.get("scope") == "row"]
-
-
-def test_writes_store_files_and_published_rows(tmp_path: Path) -> None:
-    play(Store(tmp_path / "runs"), "mine", {"gad": 0.9}, seeds=(1, 2))
-    play(Store(tmp_path / "other"), "theirs", {"gad": 0.8}, seeds=(1, 2))
-    tables.rebuild(Store(tmp_path / "other"), tmp_path / "other.csv" / "leaderboard.csv")
-    out = tmp_path / "new" / "page.html"
-    given = ["--output", str(tmp_path / "runs"), "--results", str(tmp_path / "other.csv" / "results.csv")]
-    code, output, _ = run(str(out), *given, "--title", "Ours & theirs")
-    assert code == 0, output
-    assert output == f"{out}: 2 own rows, {len(published.shipped())} published.\n"
-    found = rows(out)
-    assert len(found) == 2 + len(published.shipped())
-    assert {"minequick", "theirsquick"} <= set(found)
-    assert "<title>Ours &amp; theirs</title>" in out.read_text(encoding="utf-8")
-    assert run(str(out), *given, "--no-published")[0] == 0
-    assert sorted(rows(out)) == ["minequick", "theirsquick"]
-    assert str(tmp_path) not in out.read_text(encoding="utf-8")
 
 
 def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Path) -> None:

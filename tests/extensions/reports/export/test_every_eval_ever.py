@@ -64,9 +64,3 @@ def test_figures_and_their_uncertainty(folder: Path) -> None:
     assert (found["confidence_interval"]["lower"], found["confidence_interval"]["upper"]) == pytest.approx((low, high))
     assert "uncertainty" not in bioasq_["score_details"]  # of one run
     assert bioasq_["source_data"]["additional_details"]["data_verdict"] == "counts only"
-
-
-def test_who_ran_it_must_be_said(folder: Path) -> None:
-    code, text = export("every-eval-ever", folder=folder)
-    assert code == 2
-    assert "add --measured-by NAME" in text

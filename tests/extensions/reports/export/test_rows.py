@@ -11,7 +11,6 @@ import pytest
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration
-from tests.cli.in_process import blurb
 from tests.cli.test_start_up import loaded
 from tests.extensions.reports.export.stores import bioasq, export, gad
 from tests.extensions.reports.export.stores import finish as finish_with_answers
@@ -44,14 +43,11 @@ def store(tmp_path: Path) -> Store:
         (["latexx"], "Did you mean 'latex'"),
         (["model-index", "alpah"], "Did you mean 'alpha'"),
         (["model-index"], "There are 4 such rows; choose one as ROW:\n  'alpha quick lr=0.001 bf16'\n"),
-        (["model-index", "alpha"], "There are 3 such rows; choose one as ROW:\n  'alpha quick lr=0.001 bf16'\n"),
         (["model-index", "alpha quick"], "called 'alpha quick'. Did you mean 'alpha'"),
         (["model-index", "alpha quick lr=0.001 bf61"], "Did you mean 'alpha quick lr=0.001 bf16'"),
         (["model-index", "sigma"], "synthetic demo suite"),
-        (["eval-results", "sigma"], "synthetic demo suite"),
         (["submission", "sigma"], "synthetic demo suite"),
         (["model-index", "beta", "--tasks", "ner"], "beta has no finished trial of bc5-chem"),
-        (["latex", "--seed", "1"], "--seed does not apply to latex, only to submission"),
         (["bibtex", "--sd"], "--sd does not apply to bibtex, only to latex, markdown"),
         (["markdown", "--published", "gu2012"], "Did you mean 'gu2021'"),
         (["markdown", "sigma", "--published", "gu2021"], "cannot be compared with published ones"),
@@ -91,27 +87,12 @@ def test_rows_that_differ_in_their_weights_are_told_apart(tmp_path: Path) -> Non
     assert export("model-index", f"alpha quick lr=0.001 {'f' * 12}", folder=tmp_path)[0] == 0
 
 
-@pytest.mark.parametrize("name", ["latex", "model-index", "submission"])
-def test_a_store_without_trials_is_an_error(tmp_path: Path, name: str) -> None:
-    code, text = export(name, folder=tmp_path)
-    assert code == 2
-    assert "No finished trials" in text
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.costly
 def test_nothing_heavy_is_loaded(store: Store, tmp_path: Path) -> None:
     names = ["latex", "markdown", "model-index", "eval-results", "bibtex"]
     lines = [["export", name, "beta", "--output", str(store.root), "--out", str(tmp_path / name)] for name in names]
     assert loaded(lines, HEAVY, tmp_path) == [("0", [])] * len(names)
     assert set(names) <= {path.name for path in tmp_path.iterdir()}
-
-
-def test_the_command_ends_with_code_2(tmp_path: Path) -> None:
-    code, _, err = blurb(["export", "submission"], tmp_path)
-    assert code == 2
-    assert err.startswith("Error: No finished trials in runs")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("wanted", "names"), [("gad", ["gad"]), ("all", ["bioasq", "gad"])])

@@ -233,15 +233,6 @@ def test_hoc_by_abstract_cannot_be_submitted(tmp_path: Path) -> None:
     assert "--set document_unit=sentence" in text
 
 
-def test_all_reasons_are_told_at_once(tmp_path: Path) -> None:
-    finish(Store(tmp_path / "runs"), "gad", gad(3))
-    code, text = export("submission", "--out", str(tmp_path / "out"), folder=tmp_path)
-    assert code == 2
-    assert text.count("no finished trial") == 12
-    assert "gad: the file, predictions: expected 534 predictions, found 3" in text
-    assert "--allow-partial" in text
-
-
 def test_the_seed_is_the_first_or_the_one_that_is_named(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     for seed in (2, 3):

@@ -146,14 +146,6 @@ def test_what_to_know_of_a_row_stands_below(tmp_path: Path) -> None:
     assert "BioLinkBERT-base (linkbert2022): ACL 2022, Table 7." in text
 
 
-def test_a_row_without_the_datasets_says_so(tmp_path: Path) -> None:
-    fill(tmp_path, "has", ["gad"])
-    fill(tmp_path, "lacks", ["biosses"])
-    text = export("markdown", "has", "lacks", "--tasks", "gad", folder=tmp_path)[1]
-    notes = [line for line in text.splitlines() if line.startswith("- ")]
-    assert ["3 seeds" in notes[0], "none of these datasets" in notes[1], "seed" in notes[1]] == [True, True, False]
-
-
 @pytest.mark.parametrize(("form", "read", "empty"), [("markdown", markdown, "–"), ("latex", latex, "--")])
 def test_what_has_no_figure_is_left_out_unless_it_is_named(form: str, read: Any, empty: str, tmp_path: Path) -> None:
     fill(tmp_path, "has", ["gad", "hoc"])
@@ -245,10 +237,3 @@ def test_a_latex_table_is_balanced(tmp_path: Path) -> None:
     assert columns is not None
     head, lines = latex(text)
     assert {len(head), *map(len, lines)} == {len(columns.group(1))}
-
-
-def test_out_writes_a_file(tmp_path: Path) -> None:
-    fill(tmp_path)
-    out = tmp_path / "paper" / "table.tex"
-    assert export("latex", "--out", str(out), folder=tmp_path)[0] == 0
-    assert out.read_text() == export("latex", folder=tmp_path)[1]

@@ -26,7 +26,7 @@ from blurb.learners import building
 from blurb.messages.errors import DataError
 from blurb.planning import trials
 from blurb.protocols import protocol
-from blurb.results import comparison, from_store, predictions, published, results_csv, tables
+from blurb.results import comparison, from_store, predictions, published, tables
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.score import blurb_score, type_means
 from blurb.statistics import bootstrap
@@ -181,27 +181,6 @@ def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
     (board,) = collect(tmp_path, with_published=False).boards
     entry = next(one for one in board.entries if one.runs == "2")
     assert list(entry.datasets["gad"].curves.values()) == [(25.0, 50.0)]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda text: text.replace("\n1,", "\n2,"), "schema version 2"),
-        (lambda text: text + text.splitlines()[1] + "\n", "same model, task, seed, split and metric as line 2"),
-        (lambda text: text.replace(",data_hash,", ",hash,", 1), "data_hash"),
-        (lambda text: text.splitlines()[0] + "\n", "no rows"),
-    ],
-)
-def test_a_file_that_is_none_is_refused(folder: Path, tmp_path: Path, change: object, message: str) -> None:
-    path = tmp_path / "results.csv"
-    path.write_text(change((folder / "results.csv").read_text()))  # type: ignore[operator]
-    with pytest.raises(DataError, match=message):
-        results_csv.read(path)
-
-
-def test_a_leaderboard_csv_is_no_results_csv(folder: Path) -> None:
-    with pytest.raises(DataError, match=r"not a results\.csv"):
-        results_csv.read(folder / "leaderboard.csv")
 
 
 def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:

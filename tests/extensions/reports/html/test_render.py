@@ -98,18 +98,6 @@ def test_ids_are_unique_and_every_reference_meets_one(page: reading.Page) -> Non
 def test_columns_can_be_sorted_by_button(page: reading.Page) -> None:
     (main,) = page.all("table", class_="main")
     heads = [one for one in main.children if one.tag == "th" and "aria-sort" in one.attributes]
-    assert [head.text.strip() for head in heads][:10] == [
-        "Row",
-        "Score",
-        "blurb-12",
-        "NER",
-        "PICO",
-        "RE",
-        "STS",
-        "Doc",
-        "QA",
-        "BC5-chem",
-    ]
     assert all(any(child.tag == "button" for child in head.children) for head in heads)
     assert {head.attributes["aria-sort"] for head in heads} == {"none"}  # one's own rows come first
 
@@ -123,12 +111,6 @@ def test_the_best_of_a_column_is_marked_by_more_than_colour(page: reading.Page) 
     assert top == pytest.approx(85, abs=0.5)
     for value, cell in scores:
         assert ("best" in cell.text) == ("★" in cell.text) == (value == top)
-
-
-def test_intervals_are_explained(text: str) -> None:
-    assert "covers seeds only" in text
-    assert "covers the choice of test examples only" not in text
-    assert "one run whose examples this page does not have" in text
 
 
 @pytest.mark.parametrize("name", HOSTILE)
