@@ -25,7 +25,7 @@ from blurb.inputs.words import POOLINGS
 from blurb.learners import building
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
-from blurb.protocols import protocol
+from tests.planning.requests import request
 
 AXES = {
     "head": heads.names(),
@@ -110,20 +110,8 @@ def planned(
     small = {"epochs": 1, "batch_size": 2, "max_train": 2, "max_eval": 2, "max_length": 64}
 
     def job(task: str, combination: Combination) -> Job:
-        request = trials.Request(
-            sources=[source],
-            tasks=[tasks.get(task)],
-            protocol=protocol.load("smoke"),
-            data=folder,
-            store=store,
-            precision="fp32",
-            device="cpu",
-            overrides={**small, **combination},
-            seeds=1,
-            suite="demo",
-            raw=folder,
-        )
-        return trials.job(request, source, tasks.get(task), seed=1)
+        given = {"data": folder, "raw": folder, "overrides": {**small, **combination}, "seeds": 1, "suite": "demo"}
+        return trials.job(request(store, source, tasks_=task, **given), source, tasks.get(task), seed=1)
 
     return job
 

@@ -19,6 +19,7 @@ from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.results.row import Row
 from blurb.store.store import Store
+from tests.planning.requests import request
 
 ALL = [task.name for task in tasks.all() if task.paper_order]
 FEW = ["bc2gm", "ebm-pico", "ddi", "biosses", "hoc", "bioasq"]
@@ -47,17 +48,9 @@ def whole(row: Row, source: ModelSource, folder: Path) -> Row:
 
 
 def _run(source: ModelSource, chosen: Sequence[tasks.Task], folder: Path) -> Row:
-    request = trials.Request(
-        sources=[source],
-        tasks=chosen,
-        protocol=protocol.load("demo"),
-        data=demo.prepare(),
-        store=folder / "runs",
-        precision="fp32",
-        device="cpu",
-        suite="demo",
-    )
-    outcomes = trials.run([trials.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
+    names = ",".join(task.name for task in chosen)
+    asked = request(folder / "runs", source, tasks_=names, protocol_="demo", suite="demo")
+    outcomes = trials.run([trials.prepare(asked)], here(), lambda outcome: None, lambda job, news: None)
     assert [outcome.message for outcome in outcomes if outcome.status not in ("done", "already done")] == []
     (result,) = tables.rebuild(Store(folder / "runs"), folder / "leaderboard.csv")
     return result

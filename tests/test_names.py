@@ -18,7 +18,7 @@ from blurb.protocols import protocol
 from blurb.results.references import of_table
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
-from tests.store.fakes import finish, row, trial
+from tests.store.fakes import stored, trial
 
 SMOKE = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
 
@@ -35,8 +35,7 @@ def test_names_that_would_share_a_folder_get_their_own(tmp_path: Path) -> None:
     asked = ["@x", "x", "-x", "β", "γ", "model", "org/model", "org-model"]
     for number, name in enumerate(asked):
         planned = trial("gad", number + 1)
-        finish(Store(tmp_path), name, planned, 0.5)
-        rows.write(Store(tmp_path), row(name, planned))
+        stored(Store(tmp_path), name, planned)
     folders = {name: Store(tmp_path).folder(name) for name in asked}
     assert len(set(folders.values())) == len(asked)
     assert folders["@x"] == "x"

@@ -19,7 +19,7 @@ from blurb.results import published
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.cli.test_start_up import HEAVY
-from tests.store.fakes import CONFIGURATION, finish, row, trial
+from tests.store.fakes import CONFIGURATION, row, stored, trial
 
 
 def complete(line: str, typed: str = "") -> list[str]:
@@ -33,8 +33,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     found = Store(tmp_path / "mine")
     for model in ("my-bert", "other"):
-        finish(found, model, trial(), 0.5)
-        rows.write(found, row(model, trial()))
+        stored(found, model)
     rows.write(found, row("other", trial(), configuration=replace(CONFIGURATION, protocol="standard", overrides={})))
     return found.root
 

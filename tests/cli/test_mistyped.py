@@ -15,9 +15,7 @@ from blurb.learners import building
 from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError, UnknownName
 from blurb.planning import preflight, trials
 from blurb.planning.options import RunOptions
-from blurb.store import row_trials as rows
-from blurb.store.store import Store
-from tests.store.fakes import finish, row, trial
+from tests.store.fakes import stored, trial
 
 RUN = ("run", "scratch:tiny", "--suite", "demo")
 
@@ -171,9 +169,7 @@ def test_all_that_is_mistyped_is_told_at_once(
     typed: list[str], told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    store = Store(Path("runs"))
-    finish(store, "checkpoint", trial("gad"), 0.8)
-    rows.write(store, row("checkpoint", trial("gad")))
+    stored(Path("runs"), "checkpoint", trial("gad"), score=0.8)
     error = CliRunner().invoke(cli, typed).exception
     assert isinstance(error, ErrorGroup)
     assert len(error.errors) == len(told)

@@ -19,16 +19,14 @@ from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import write_json
-from tests.store.fakes import finish, row, trial
+from tests.store.fakes import finish, row, stored, trial
 
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store with a finished row, and one that has a trial of each state; the tables of it beside."""
     monkeypatch.chdir(tmp_path)
-    found = Store(Path("runs"))
-    finish(found, "whole", trial("gad", 1), 0.5)
-    rows.write(found, row("whole", trial("gad", 1)))
+    found = stored(Path("runs"), "whole", trial("gad", 1))
     finish(found, "part", trial("gad", 1), 0.75)
     finish(found, "part", trial("gad", 2), 0.5)
     (found.path("part", "gad", trial("gad", 2).hash) / "log.txt").write_text("other")
@@ -136,9 +134,7 @@ def test_one_of_several_rows_of_a_model(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_tables_of_another_store_are_left_alone_and_it_is_said(store: Store) -> None:
-    other = Store(Path("other"))
-    finish(other, "mine", trial("gad", 1), 0.5)
-    rows.write(other, row("mine", trial("gad", 1)))
+    stored(Path("other"), "mine", trial("gad", 1))
     result = run("rm", "mine", "--output", "other", "--leaderboard", "runs/leaderboard.csv", "--yes")
     assert result.exit_code == 0
     assert "leaderboard.csv was left as it was" in result.output

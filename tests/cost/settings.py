@@ -12,7 +12,6 @@ import numpy as np
 from blurb import tasks
 from blurb.checkpoints import ModelSource
 from blurb.checkpoints.encoder_size import EncoderSize
-from blurb.corpora import demo
 from blurb.cost.history import Correction
 from blurb.cost.inputs import InputLengths
 from blurb.cost.learners import TrialProfile
@@ -20,6 +19,7 @@ from blurb.cost.model import Cost, Estimate, TrialEstimate
 from blurb.cost.throughput import Rates
 from blurb.planning import trials
 from blurb.protocols import protocol
+from tests.planning.requests import request as requested
 
 EVERY = (8, 32, 128, 512)
 
@@ -63,17 +63,7 @@ def profile(
 
 def request(source: ModelSource, task: str, store: Path, **overrides: Any) -> trials.Request:
     """A trial or several of the demo suite."""
-    return trials.Request(
-        sources=[source],
-        tasks=[tasks.get(task)],
-        protocol=protocol.load("smoke"),
-        data=demo.prepare(),
-        store=store,
-        precision="fp32",
-        device="cpu",
-        overrides=overrides,
-        suite="demo",
-    )
+    return requested(store, source, tasks_=task, overrides=overrides, suite="demo")
 
 
 def estimate(seconds: Mapping[str, float | list[float]], jobs: int = 1, **more: Any) -> Estimate:

@@ -13,18 +13,15 @@ from blurb.api.running import Throttled
 from blurb.cli import cli
 from blurb.messages.errors import StoreError
 from blurb.results.tables import rebuild
-from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Trial
-from tests.store.fakes import finish, row, trial
+from tests.store.fakes import stored, trial
 
 
 def test_tables_ask_no_trial_for_its_hash_more_than_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "runs")
     planned = [trial(seed=seed) for seed in range(1, 9)]
-    for each in planned:
-        finish(store, "m", each, 0.5)
-    rows.write(store, row("m", *planned))
+    stored(store, "m", *planned)
     asked = []
     content = Trial.content.fget  # type: ignore[attr-defined]
     monkeypatch.setattr(Trial, "content", property(lambda self: asked.append(self) or content(self)))

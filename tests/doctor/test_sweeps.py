@@ -16,11 +16,10 @@ from blurb.cost import calibration, resources
 from blurb.doctor import Fault, examine
 from blurb.execution import sweeps
 from blurb.execution.job import Job
-from blurb.learners import building
 from blurb.planning import trials
-from blurb.protocols import protocol
 from blurb.store import plugins
 from blurb.store.store import Store
+from tests.planning.requests import request
 from tests.store.fakes import finish
 
 
@@ -30,16 +29,7 @@ def jobs(checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.
     monkeypatch.delattr(calibration, "rates_of")
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
     data = Path(shutil.copytree(demo.prepare(), tmp_path / "data"))
-    asked = trials.Request(
-        sources=[building.resolve(str(folder)), building.resolve("baseline:majority")],
-        tasks=tasks.select("gad,biosses"),
-        protocol=protocol.load("smoke"),
-        data=data,
-        store=tmp_path / "runs",
-        precision="fp32",
-        device="cpu",
-        seeds=2,
-    )
+    asked = request(tmp_path / "runs", folder, "baseline:majority", tasks_="gad,biosses", data=data, seeds=2)
     return list(trials.prepare(asked).final)
 
 

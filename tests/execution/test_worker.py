@@ -36,11 +36,11 @@ from blurb.learners.base import Learner
 from blurb.learners.baselines.constants import Majority
 from blurb.messages.errors import DataError
 from blurb.planning import trials
-from blurb.protocols import protocol
 from blurb.store.record import read_predictions
 from blurb.store.store import FILES, Store, read_json
 from blurb.system import leases
 from blurb.system.lease_records import LeaseRecord
+from tests.planning.requests import request
 
 MAJORITY = building.resolve("baseline:majority")
 
@@ -64,18 +64,8 @@ def job(suite: Path, tmp_path: Path) -> Callable[..., Job]:
         name: str = "runs",
         **overrides: Any,
     ) -> Job:
-        request = trials.Request(
-            sources=[source],
-            tasks=[tasks.get(task)],
-            protocol=protocol.load("smoke"),
-            data=folder,
-            store=tmp_path / name,
-            precision="fp32",
-            device="cpu",
-            overrides=overrides,
-            suite="demo",
-        )
-        return trials.job(request, source, tasks.get(task), seed)
+        asked = request(tmp_path / name, source, tasks_=task, data=folder, overrides=overrides, suite="demo")
+        return trials.job(asked, source, tasks.get(task), seed)
 
     return planned
 

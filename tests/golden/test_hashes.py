@@ -16,9 +16,9 @@ from blurb import tasks
 from blurb.checkpoints import ModelSource
 from blurb.learners import building
 from blurb.planning import trials
-from blurb.protocols import protocol
 from tests.golden import encoder
 from tests.golden.make import OVERRIDES
+from tests.planning.requests import request
 
 HERE = Path(__file__).parent
 WEIGHTS = "8b62bb2d4ecb372995b31c7f6e0d6e869aefa7db3e64e80aa098b650b08f640e"
@@ -51,16 +51,7 @@ def test_every_trial_keeps_its_hash(
     lines = [line for line in LINES if (line["learner"], line["type"]) == (learner, kind)]
     assert lines
     for line in lines:
-        request = trials.Request(
-            sources=[source(learner)],
-            tasks=tasks.all(),
-            protocol=protocol.load(line["protocol"]),
-            data=HERE / "data",
-            store=tmp_path,
-            precision="fp32",
-            device="cpu",
-            overrides=OVERRIDES[line["overrides"]],
-            raw=HERE / "data",
-        )
-        trial = trials.job(request, source(learner), tasks.get(line["task"]), 1).trial
+        given = {"data": HERE / "data", "raw": HERE / "data", "overrides": OVERRIDES[line["overrides"]]}
+        asked = request(tmp_path, source(learner), tasks_="all", protocol_=line["protocol"], **given)
+        trial = trials.job(asked, source(learner), tasks.get(line["task"]), 1).trial
         assert replace(trial, recipe=RAISED.get(learner, trial.recipe)).hash == line["trial"], line

@@ -16,12 +16,11 @@ from blurb.leaderboard.overview import beside_means, datasets, has_skill, overvi
 from blurb.leaderboard.ranking import in_parts, of_row
 from blurb.results import published
 from blurb.results.dataset_scores import DatasetScores
-from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.tasks import TYPES
 from tests.results import invented
 from tests.results.invented import ranked
-from tests.store.fakes import finish, row, trial
+from tests.store.fakes import stored, trial
 
 MINE = ranked(
     "biomedical-encoder-large-step-120000 quick@2 head=crf",
@@ -113,8 +112,7 @@ def test_a_note_of_many_rows_is_said_once_and_wraps_at_words(tmp_path: Path, mon
     store = Store(tmp_path / "runs")
     for step in range(1, 13):
         planned = trial(weights=str(step).ljust(64, "0"))
-        finish(store, f"checkpoint-{step}000", planned, 0.8)
-        rows.write(store, row(f"checkpoint-{step}000", planned))
+        stored(store, f"checkpoint-{step}000", planned, score=0.8)
     text = command(store.root, monkeypatch, terminal=False)
     assert text.count("a note") == 1
     (line,) = (line for line in text.splitlines() if "a note" in line)
@@ -130,13 +128,11 @@ def test_rows_of_ones_own_come_before_the_published_ones(tmp_path: Path) -> None
     """A row that has no mean stood below fourteen rows of others, and its figure below that."""
     store = Store(tmp_path / "runs")
     planned = trial(learner="external")
-    finish(store, "my-tagger", planned, 0.8)
-    rows.write(store, row("my-tagger", planned))
+    stored(store, "my-tagger", planned, score=0.8)
     typed = ["leaderboard", "show", "--output", str(store.root), "--no-intervals"]
     text = CliRunner().invoke(cli, typed, catch_exceptions=False).output
     assert text.index("my-tagger") < text.index("80.00") < text.index("BioLinkBERT-large") < text.index("BERT cased")
     assert text.index("my-tagger", text.index("rank row")) < text.index("BioLinkBERT-large")
-    finish(store, "mine", trial(), 0.7)
-    rows.write(store, row("mine", trial()))
+    stored(store, "mine", score=0.7)
     text = CliRunner().invoke(cli, [*typed, "--sort", "gad"], catch_exceptions=False).output
     assert max(text.index("mine"), text.index("my-tagger")) < text.index("BERT cased")

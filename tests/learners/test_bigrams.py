@@ -24,7 +24,7 @@ from blurb.learners.baselines.ngrams import Bigrams
 from blurb.learners.building import resolve
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
-from blurb.protocols import protocol
+from tests.planning.requests import request as requested
 
 TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
 
@@ -196,15 +196,9 @@ def test_a_label_that_no_example_has_is_not_given(data: Path) -> None:
 
 
 def request(data: Path, store: Path, **given: Any) -> trials.Request:
-    return trials.Request(
-        sources=[resolve(f"baseline:{given.pop('name', 'bigrams')}")],
-        tasks=tasks.all(),
-        data=data,
-        store=store,
-        protocol=protocol.load(given.pop("protocol", "standard")),
-        precision="bf16",
-        suite="demo",
-        **given,
+    model, chosen = f"baseline:{given.pop('name', 'bigrams')}", given.pop("protocol", "standard")
+    return requested(
+        store, model, tasks_="all", protocol_=chosen, data=data, precision="bf16", device="auto", suite="demo", **given
     )
 
 

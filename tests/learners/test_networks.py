@@ -29,6 +29,7 @@ from blurb.protocols import protocol
 from blurb.protocols.settings import in_groups
 from blurb.results.row import Origin, Row, RowIdentity
 from blurb.store.trial import short_weights
+from tests.planning.requests import request as requested
 
 TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
 BOTH = ("bilstm", "transformer")
@@ -177,16 +178,8 @@ def test_options_are_checked_before_anything_runs(
 
 
 def request(data: Path, store: Path, name: str, **given: Any) -> trials.Request:
-    return trials.Request(
-        sources=[resolve(f"baseline:{name}")],
-        tasks=tasks.all(),
-        data=data,
-        store=store,
-        protocol=protocol.load(given.pop("protocol", "quick")),
-        precision="bf16",
-        suite="demo",
-        **given,
-    )
+    chosen = {"tasks_": "all", "protocol_": given.pop("protocol", "quick"), "precision": "bf16", "device": "auto"}
+    return requested(store, f"baseline:{name}", data=data, suite="demo", **chosen, **given)
 
 
 def test_two_sizes_under_one_name_are_two_rows(data: Path, tmp_path: Path) -> None:

@@ -23,17 +23,17 @@ from blurb.data import read_split
 from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.worker import execute
 from blurb.formulations import bind
-from blurb.learners import building, of_protocol
+from blurb.learners import of_protocol
 from blurb.learners.frozen import encoder as frozen
 from blurb.learners.frozen import probe
 from blurb.learners.frozen.encoder import Frozen
 from blurb.learners.selection import folds
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
-from blurb.protocols import protocol
 from blurb.store.record import read_predictions
 from blurb.store.store import Store, read_json
 from blurb.training import linear
+from tests.planning.requests import request
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
 KINDS = ("ncbi-disease", "ebm-pico", "gad", "biosses", "hoc", "pubmedqa")
@@ -45,20 +45,8 @@ def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def planned(checkpoint: Path, store: Path, task: str, seeds: int | None = None, **overrides: Any) -> Job:
-    source = building.resolve(str(checkpoint))
-    request = trials.Request(
-        sources=[source],
-        tasks=[tasks.get(task)],
-        protocol=protocol.load("probe"),
-        data=DATA,
-        store=store,
-        precision="fp32",
-        device="cpu",
-        overrides=overrides,
-        raw=DATA,
-        seeds=seeds,
-    )
-    (job,) = trials.prepare(request).final
+    given = {"data": DATA, "raw": DATA, "overrides": overrides, "seeds": seeds}
+    (job,) = trials.prepare(request(store, checkpoint, tasks_=task, protocol_="probe", **given)).final
     return job
 
 
@@ -309,14 +297,5 @@ def test_of_documents_that_are_scored_documents_are_counted(
 
 
 def test_a_baseline_is_one_under_this_protocol_too(tmp_path: Path) -> None:
-    source = building.resolve("baseline:majority")
-    request = trials.Request(
-        sources=[source],
-        tasks=[tasks.get("gad")],
-        protocol=protocol.load("probe"),
-        data=DATA,
-        store=tmp_path,
-        precision="fp32",
-    )
-    (job,) = trials.prepare(request).final
+    (job,) = trials.prepare(request(tmp_path, "baseline:majority", protocol_="probe", data=DATA)).final
     assert (job.learner.name, job.trial.learner, job.configuration.note) == ("majority", "", "")

@@ -22,6 +22,7 @@ from blurb.protocols.protocol import complete
 from blurb.store.record import read_predictions
 from blurb.store.store import Store, read_json
 from blurb.training.loop import Trainer
+from tests.planning.requests import request
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
 
@@ -29,18 +30,8 @@ DATA = Path(__file__).parents[1] / "golden" / "data"
 def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[str, dict[str, Any]]:
     """Runs one and gives its hash and the facts of its provenance."""
     source = building.resolve(str(checkpoint))
-    request = trials.Request(
-        sources=[source],
-        tasks=[tasks.get(task)],
-        protocol=protocol.load("standard"),
-        data=DATA,
-        store=store,
-        precision="fp32",
-        device="cpu",
-        overrides={"epochs": 2, "batch_size": 4, **overrides},
-        raw=DATA,
-    )
-    job = trials.job(request, source, tasks.get(task), 1)
+    given = {"data": DATA, "raw": DATA, "overrides": {"epochs": 2, "batch_size": 4, **overrides}}
+    job = trials.job(request(store, source, tasks_=task, protocol_="standard", **given), source, tasks.get(task), 1)
     outcome = execute(job)
     assert outcome.status == "done", outcome.message
     return job.trial.hash, read_json(Store(store).path(source.name, task, job.trial.hash) / "provenance.json")["facts"]
@@ -138,17 +129,8 @@ def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
 
     def ids(seed: int, **overrides: int) -> tuple[str, list[str]]:
         short = {"epochs": 1, "max_train": 8, **overrides} if model == "encoder" else {"max_train": 8, **overrides}
-        request = trials.Request(
-            sources=[source],
-            tasks=[tasks.get("gad")],
-            protocol=protocol.load("standard"),
-            data=DATA,
-            store=tmp_path,
-            precision="fp32",
-            device="cpu",
-            overrides=short,
-        )
-        job = trials.job(request, source, tasks.get("gad"), seed)
+        asked = request(tmp_path, source, protocol_="standard", data=DATA, overrides=short)
+        job = trials.job(asked, source, tasks.get("gad"), seed)
         assert execute(job).status in ("done", "already done")
         return job.trial.hash, read_predictions(job.path / "predictions.parquet")["id"]
 

@@ -27,6 +27,7 @@ from blurb.protocols import protocol
 from blurb.store import row_trials as rows
 from blurb.store.store import Store, read_json, write_json
 from blurb.system import leases
+from tests.planning.requests import request as requested
 from tests.store import fakes
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
@@ -40,17 +41,7 @@ def request(store: Path, *sources: ModelSource, tasks_: str = "gad,ncbi-disease"
     """A request on the golden data; `mean` asks nothing of a tokenizer, so no checkpoint has to be there."""
     overrides = {"pooling": "mean", **changes.pop("overrides", {})}
     name = changes.pop("protocol", "smoke")
-    return trials.Request(
-        sources=sources,
-        tasks=tasks.select(tasks_),
-        protocol=protocol.load(name),
-        data=DATA,
-        store=store,
-        precision="fp32",
-        device="cpu",
-        overrides=overrides,
-        **changes,
-    )
+    return requested(store, *sources, tasks_=tasks_, protocol_=name, data=DATA, overrides=overrides, **changes)
 
 
 @dataclass

@@ -15,9 +15,8 @@ from blurb.cli import cli
 from blurb.leaderboard import ranking
 from blurb.planning.options import RunOptions
 from blurb.results import from_store
-from blurb.store import row_trials as rows
 from blurb.store.store import Store
-from tests.store.fakes import finish, row, trial
+from tests.store.fakes import stored, trial
 
 STEPS = [1000 * step for step in range(1, 13)]
 CHECKPOINTS = [f"checkpoint-{step}" for step in STEPS]
@@ -29,8 +28,7 @@ def store(tmp_path: Path) -> Path:
     store = Store(tmp_path / "runs")
     for model in random.Random(1).sample(CHECKPOINTS, len(CHECKPOINTS)):
         planned = trial(weights=model.ljust(64, "0"))
-        finish(store, model, planned, 0.8)
-        rows.write(store, row(model, planned))
+        stored(store, model, planned, score=0.8)
     return store.root
 
 

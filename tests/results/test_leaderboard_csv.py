@@ -18,11 +18,10 @@ from blurb.results import from_store, leaderboard_csv, published
 from blurb.results.references import of_table, resolve
 from blurb.results.row import Origin, Row
 from blurb.results.schema import SCHEMA
-from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.results import invented, tampered
 from tests.results.tampered import edited
-from tests.store.fakes import finish, row, trial
+from tests.store.fakes import stored, trial
 
 NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
 WHOLE = {name: [50.0 + place, 52.0 + place, 51.5 + place] for place, name in enumerate(NAMES)}
@@ -213,9 +212,7 @@ def test_whatever_comes_back_is_read_or_told(path: Path) -> None:
 def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     planned = [trial(seed=seed) for seed in (1, 2)]
-    for each in planned:
-        finish(store, "m", each, 0.5)
-    rows.write(store, row("m", *planned))
+    stored(store, "m", *planned)
     (mine,) = from_store.read(store)
     own = replace(mine.datasets["gad"], task="my-task")
     wide = replace(mine, datasets={**mine.datasets, "my-task": own, "score": own})

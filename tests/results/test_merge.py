@@ -16,7 +16,7 @@ from blurb.results.references import of_file
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Trial
-from tests.store.fakes import CONFIGURATION, finish, row, trial
+from tests.store.fakes import CONFIGURATION, finish, row, stored, trial
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -118,9 +118,7 @@ def test_the_golden_tables_come_out_as_they_were(tmp_path: Path) -> None:
 def test_a_long_table_has_the_name_of_the_wide_one(tmp_path: Path) -> None:
     """Two tables in one folder, of two stores: each with its own runs."""
     for model in ("a", "b"):
-        store = Store(tmp_path / f"runs-{model}")
-        finish(store, model, trial(), 0.5)
-        rows.write(store, row(model, trial()))
+        store = stored(tmp_path / f"runs-{model}", model)
         tables.rebuild(store, tmp_path / f"{model}.csv")
     for model in ("a", "b"):
         assert [one.model for one in of_file(tmp_path / f"{model}-results.csv")] == [model]
@@ -130,9 +128,7 @@ def test_a_long_table_has_the_name_of_the_wide_one(tmp_path: Path) -> None:
 def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
     leaderboard = tmp_path / "leaderboard.csv"
     for model in ("a", "b"):
-        store = Store(tmp_path / f"runs-{model}")
-        finish(store, model, trial(), 0.5)
-        rows.write(store, row(model, trial()))
+        stored(tmp_path / f"runs-{model}", model)
     tables.rebuild(Store(tmp_path / "runs-a"), leaderboard)
     before = leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()
     for known in (True, False):  # whose they are is noted beside them; without the note the trials say it
@@ -151,9 +147,7 @@ def test_two_models_of_the_same_trials_are_two(tmp_path: Path) -> None:
     """Trials are named without the model: a target with both is not written over by a file with one."""
     planned = trial()
     for model in ("m", "n"):
-        store = Store(tmp_path / model / "runs")
-        finish(store, model, planned, 0.5)
-        rows.write(store, row(model, planned))
+        store = stored(tmp_path / model / "runs", model, planned)
         tables.rebuild(store, tmp_path / model / "leaderboard.csv")
     files = [tmp_path / model / "results.csv" for model in ("m", "n")]
     merge.merge(files, tmp_path / "out")
@@ -174,9 +168,7 @@ def test_a_protocol_that_changed_under_its_name_makes_another_row(tmp_path: Path
 
 def test_the_runs_of_a_named_table_are_its_own(tmp_path: Path) -> None:
     for model, name in (("m", "leaderboard.csv"), ("n", "mine.csv")):
-        store = Store(tmp_path / f"runs-{model}")
-        finish(store, model, trial(), 0.5)
-        rows.write(store, row(model, trial()))
+        store = stored(tmp_path / f"runs-{model}", model)
         tables.rebuild(store, tmp_path / name)
     assert [one.model for one in of_file(tmp_path / "mine.csv")] == ["n"]
     (tmp_path / "mine-results.csv").unlink()
@@ -186,9 +178,7 @@ def test_the_runs_of_a_named_table_are_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["mine-results.csv", "mine.csv"])
 def test_a_table_of_the_other_kind_is_left_alone(name: str, tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    finish(store, "m", trial(), 0.5)
-    rows.write(store, row("m", trial()))
+    store = stored(tmp_path / "runs", "m")
     tables.rebuild(store, tmp_path / "mine.csv")
     if name == "mine.csv":  # a long table where the wide one would go
         shutil.copy(tmp_path / "mine-results.csv", tmp_path / "mine.csv")
@@ -197,9 +187,7 @@ def test_a_table_of_the_other_kind_is_left_alone(name: str, tmp_path: Path) -> N
 
 
 def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    finish(store, "m", trial(), 0.5)
-    rows.write(store, row("m", trial()))
+    store = stored(tmp_path / "runs", "m")
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     (tmp_path / table_owners.NOTE).unlink()
     with (tmp_path / "results.csv").open("ab") as file:
@@ -214,8 +202,7 @@ def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:
 def test_removed_trials_stop_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     for model in ("m", "n"):
-        finish(store, model, trial(), 0.5)
-        rows.write(store, row(model, trial()))
+        stored(store, model)
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     shutil.rmtree(tmp_path / "runs" / "m")
     assert [one.model for one in tables.rebuild(store, tmp_path / "leaderboard.csv")] == ["n"]

@@ -10,18 +10,14 @@ import pytest
 
 from blurb.messages.errors import DataError, StoreError
 from blurb.results import published, table_owners, tables
-from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.results.tampered import edited
-from tests.store.fakes import finish, row, trial
+from tests.store.fakes import finish, stored, trial
 
 
 def store_of(folder: Path, model: str) -> Store:
     """A store with one trial of a model."""
-    store = Store(folder)
-    finish(store, model, trial(), 0.5)
-    rows.write(store, row(model, trial()))
-    return store
+    return stored(folder, model)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from blurb.execution import worker
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
 from blurb.inputs import tokenized_split
-from blurb.store import rescore
+from blurb.store import rescore, row_trials
 from blurb.store.record import write_predictions
 from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store, write_json
@@ -108,3 +108,13 @@ def row(model: str, *trials: Trial, configuration: Configuration = CONFIGURATION
     families = {planned.task: planned.family for planned in trials}
     learner = trials[0].learner if trials else ""
     return RowTrials(model, "w" * 64, "t" * 64, 1, configuration, found, families, learner=learner)
+
+
+def stored(place: Store | Path, model: str, *trials: Trial, score: float = 0.5) -> Store:
+    """A store with a row of finished trials, of one on GAD if none is given."""
+    store = place if isinstance(place, Store) else Store(place)
+    planned = trials or (trial(),)
+    for each in planned:
+        finish(store, model, each, score)
+    row_trials.write(store, row(model, *planned))
+    return store

@@ -24,9 +24,10 @@ from blurb.learners import building
 from blurb.messages.errors import DataError, SettingsError
 from blurb.planning import trials
 from blurb.planning.request import typed_settings
-from blurb.protocols import protocol, settings
+from blurb.protocols import settings
 from blurb.store.record import read_predictions
 from blurb.store.trial import Trial
+from tests.planning.requests import request
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
 HEAD = '''"""A head of one's own."""
@@ -52,17 +53,8 @@ def trial(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Tr
 
     def found(task: str = "gad", **typed: object) -> Trial:
         overrides = typed_settings(typed)
-        request = trials.Request(
-            sources=[source],
-            tasks=[tasks.get(task)],
-            protocol=protocol.load("smoke"),
-            data=DATA,
-            store=tmp_path,
-            precision="fp32",
-            device="cpu",
-            overrides=overrides,
-        )
-        return trials.job(request, source, tasks.get(task), 1).trial
+        asked = request(tmp_path, source, tasks_=task, data=DATA, overrides=overrides)
+        return trials.job(asked, source, tasks.get(task), 1).trial
 
     return found
 
@@ -175,16 +167,8 @@ def test_versions_of_a_formulation_share_no_features(
 
     def scores(home: str, store: str, learner: str = learner) -> list[object]:
         monkeypatch.setenv("BLURB_HOME", str(tmp_path / home))
-        request = trials.Request(
-            sources=[source],
-            tasks=[tasks.get("hoc")],
-            protocol=protocol.load(learner),
-            data=DATA,
-            store=tmp_path / store,
-            precision="fp32",
-            device="cpu",
-        )
-        (job,) = trials.prepare(request).final
+        asked = request(tmp_path / store, source, tasks_="hoc", protocol_=learner, data=DATA)
+        (job,) = trials.prepare(asked).final
         assert execute(job).status == "done"
         return list(read_predictions(job.path / "predictions.parquet")["scores"])
 
@@ -207,16 +191,8 @@ def test_a_formulation_without_units_is_named(
     """By the trial and by the estimate, which divided by their number."""
     formulation("def units(self, examples):\n    return []\n")
     source = building.resolve(str(checkpoint("bert_uncased")))
-    request = trials.Request(
-        sources=[source],
-        tasks=[tasks.get("hoc")],
-        protocol=protocol.load("smoke"),
-        data=DATA,
-        store=tmp_path,
-        precision="fp32",
-        device="cpu",
-    )
-    planned = trials.prepare(request)
+    asked = request(tmp_path, source, tasks_="hoc", data=DATA)
+    planned = trials.prepare(asked)
     message = (
         r"units\(\) of .*theirs\.Mine returned nothing for hoc, train \(\d+ rows\); it must return at least one .*"
     )

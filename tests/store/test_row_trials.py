@@ -17,7 +17,7 @@ from blurb.messages.errors import BlurbError, DamageWarning
 from blurb.results import from_store
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
-from tests.store.fakes import CONFIGURATION, finish, row, trial
+from tests.store.fakes import CONFIGURATION, finish, row, stored, trial
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "store"
 
@@ -105,9 +105,7 @@ for _field, _value in (("overrides", None), ("protocol", 3), ("suite", None), ("
 
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_a_damaged_row_is_told_and_the_others_stand(kind: str, tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    finish(store, "m", trial(), 0.5)
-    rows.write(store, row("m", trial()))
+    store = stored(tmp_path, "m")
     bad = tmp_path / "m" / "rows" / f"{'0' * 12}.json"
     bad.write_bytes(DAMAGES[kind])
     with pytest.warns(DamageWarning, match=r"000000000000\.json") as told:
@@ -175,9 +173,7 @@ def test_a_damaged_trial_is_told_and_the_others_stand(tmp_path: Path) -> None:
 
 def test_what_is_no_row_is_never_read_as_one(tmp_path: Path) -> None:
     """A copy that somebody made, and the reason of a failure."""
-    store = Store(tmp_path)
-    finish(store, "m", trial(), 0.5)
-    rows.write(store, row("m", trial()))
+    store = stored(tmp_path, "m")
     shutil.copy(next((tmp_path / "m" / "rows").glob("*.json")), tmp_path / "m" / "rows" / "x.json")
     (tmp_path / "m" / "rows" / "0123456789abcdef.failed.json").write_text('{"message": "boom"}')
     assert len(from_store.read(store, lambda damage: pytest.fail(str(damage)))) == 1

@@ -13,7 +13,7 @@ from blurb.messages.errors import StoreError
 from blurb.store import row_trials as rows
 from blurb.store import schema
 from blurb.store.store import Store
-from tests.store.fakes import finish, row, trial
+from tests.store.fakes import finish, row, stored, trial
 
 
 def files(root: Path) -> set[str]:
@@ -24,9 +24,7 @@ def files(root: Path) -> set[str]:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A store with a finished row."""
-    store = Store(tmp_path / "runs")
-    finish(store, "m", trial(), 0.5)
-    rows.write(store, row("m", trial()))
+    store = stored(tmp_path / "runs", "m")
     return store.root
 
 
@@ -83,9 +81,7 @@ def test_two_versions_refuse_each_others_stores_before_any_lease(
         other.setattr(schema, "SCHEMA", 2)
         with pytest.raises(StoreError, match="no schema version of a store"):
             Store(root)
-        store = Store(newer)
-        finish(store, "m", trial(), 0.5)
-        rows.write(store, row("m", trial()))
+        stored(newer, "m")
     before = files(newer)
     refused = "newer: a store of schema version 2; this version of blurb reads 1; update blurb"
     with pytest.raises(StoreError, match=refused):
@@ -108,9 +104,7 @@ def test_a_marker_that_says_nothing_is_no_schema(content: str, root: Path) -> No
 
 @pytest.mark.parametrize("name", ["results.csv", "store.json", "org/leaderboard.CSV"])
 def test_no_model_has_the_folder_of_a_file(name: str, tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    finish(store, name, trial(), 0.5)
-    rows.write(store, row(name, trial()))
+    store = stored(tmp_path, name)
     assert [one.model for one in rows.read(store)] == [name]
     assert not any(
         path.is_dir() and path.suffix.lower() in (".csv", ".json") and "%" not in path.name

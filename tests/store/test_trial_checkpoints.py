@@ -26,13 +26,13 @@ from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.messages.errors import TrainingError
 from blurb.planning import trials
-from blurb.protocols import protocol
 from blurb.store import row_trials as rows
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import Store
 from blurb.store.trial_checkpoints import TrialCheckpoints
 from blurb.system.files import read_json, seal, write_json
 from blurb.training.loop import Trainer
+from tests.planning.requests import request
 from tests.store.fakes import row, trial
 
 SAME = ("predictions.parquet", "metrics.json", "history.csv", "spec.json")
@@ -58,19 +58,9 @@ def planned(suite: Path, encoder: ModelSource, tmp_path: Path) -> Planned:
     def made(
         store: str = "runs", task: str = "biosses", source: ModelSource = encoder, resume: bool = True, **settings: Any
     ) -> Job:
-        request = trials.Request(
-            sources=[source],
-            tasks=[tasks.get(task)],
-            protocol=protocol.load("smoke"),
-            data=suite,
-            store=tmp_path / store,
-            precision="fp32",
-            device="cpu",
-            suite="demo",
-            resume_trials=resume,
-            overrides={"epochs": 3, "max_eval": 16, "lr": 1e-3, **settings},
-        )
-        return trials.job(request, source, tasks.get(task), 1)
+        given = {"overrides": {"epochs": 3, "max_eval": 16, "lr": 1e-3, **settings}, "resume_trials": resume}
+        asked = request(tmp_path / store, source, tasks_=task, data=suite, suite="demo", **given)
+        return trials.job(asked, source, tasks.get(task), 1)
 
     return made
 

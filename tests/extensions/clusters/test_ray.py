@@ -11,17 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from blurb import tasks
-from blurb.corpora import demo
 from blurb.execution import engines
 from blurb.execution.engine import Launch
 from blurb.execution.job import TrialOutcome
 from blurb.extensions.clusters.ray import RayEngine
-from blurb.learners import building
 from blurb.planning import trials
-from blurb.protocols import protocol
 from blurb.results import tables
 from blurb.store.store import Store
+from tests.planning.requests import request
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.slow
@@ -36,19 +33,7 @@ def _cluster() -> Iterator[None]:
 
 
 def planned(store: Path, *names: str, chosen: str = "gad,biosses", seeds: int | None = None) -> trials.Planned:
-    return trials.prepare(
-        trials.Request(
-            sources=[building.resolve(name) for name in names],
-            tasks=tasks.select(chosen),
-            protocol=protocol.load("smoke"),
-            data=demo.prepare(),
-            store=store,
-            precision="fp32",
-            device="cpu",
-            suite="demo",
-            seeds=seeds,
-        )
-    )
+    return trials.prepare(request(store, *names, tasks_=chosen, suite="demo", seeds=seeds))
 
 
 def test_the_tables_are_those_of_one_process(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from blurb import tasks
 from blurb.cli import cli
-from blurb.corpora import demo
 from blurb.execution.engines import here
 from blurb.extensions.reports.html import collect, pairwise
 from blurb.extensions.reports.html.collect import read_ablations, title_of
@@ -25,7 +24,6 @@ from blurb.leaderboard import intervals
 from blurb.learners import building
 from blurb.messages.errors import DataError
 from blurb.planning import trials
-from blurb.protocols import protocol
 from blurb.results import comparison, from_store, predictions, published, tables
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.score import blurb_score, type_means
@@ -34,6 +32,7 @@ from blurb.statistics.welch import half_width, t_critical
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration
+from tests.planning.requests import request
 from tests.results import invented
 from tests.results.played import NAMES, play
 from tests.store import fakes
@@ -228,19 +227,9 @@ def test_the_command_asks_for_originals_where_they_are_needed(
 def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     """Provenance as the worker writes it: a fake would say what the page expects, whatever the worker does."""
     small = {"epochs": 1, "batch_size": 2, "max_train": 4, "max_eval": 2, "max_length": 16}
-    request = trials.Request(
-        sources=[building.resolve(str(checkpoint("bert_uncased")), name="real")],
-        tasks=[tasks.get("biosses")],
-        protocol=protocol.load("smoke"),
-        data=demo.prepare(),
-        store=tmp_path,
-        precision="fp32",
-        device="cpu",
-        overrides=small,
-        seeds=1,
-        suite="demo",
-    )
-    (outcome,) = trials.run([trials.prepare(request)], here(), lambda outcome: None, lambda job, news: None)
+    source = building.resolve(str(checkpoint("bert_uncased")), name="real")
+    asked = request(tmp_path, source, tasks_="biosses", overrides=small, seeds=1, suite="demo")
+    (outcome,) = trials.run([trials.prepare(asked)], here(), lambda outcome: None, lambda job, news: None)
     assert outcome.message == ""
     (row,) = from_store.read(Store(tmp_path))
     (part,) = of_row(row).datasets
@@ -333,8 +322,7 @@ def test_rows_of_ones_own_come_before_the_published_ones(tmp_path: Path) -> None
     """Predictions from elsewhere are a part of their own, which stood below eighteen rows of others."""
     store = Store(tmp_path / "runs")
     planned = fakes.trial(learner="external")
-    fakes.finish(store, "my-tagger", planned, 0.8)
-    rows.write(store, fakes.row("my-tagger", planned))
+    fakes.stored(store, "my-tagger", planned, score=0.8)
     first, second = collect(store.root).boards
     assert [entry.model for entry in first.entries] == ["my-tagger"]
     assert {entry.kind for entry in second.entries} == {"published"}

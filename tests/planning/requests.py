@@ -1,0 +1,24 @@
+"""What a run asks for, as the tests of trials need it: in fp32, on the processor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from blurb import tasks
+from blurb.checkpoints import ModelSource
+from blurb.corpora import demo
+from blurb.learners import building
+from blurb.planning import trials
+from blurb.protocols import protocol
+
+
+def request(
+    store: Path, *models: str | Path | ModelSource, tasks_: str = "gad", protocol_: str = "smoke", **more: Any
+) -> trials.Request:
+    """A request of models that are resolved already, or of their names, on the data of the demo suite."""
+    sources = [one if isinstance(one, ModelSource) else building.resolve(str(one)) for one in models]
+    given = {"data": demo.prepare(), "precision": "fp32", "device": "cpu", **more}
+    return trials.Request(
+        sources=sources, tasks=tasks.select(tasks_), protocol=protocol.load(protocol_), store=store, **given
+    )
