@@ -16,8 +16,8 @@ from blurb import tasks
 from blurb.checkpoints import ModelSource
 from blurb.learners import building
 from blurb.planning import trials
+from blurb.protocols.settings import parse_overrides
 from tests.golden import encoder
-from tests.golden.make import OVERRIDES
 from tests.planning.requests import request
 
 HERE = Path(__file__).parent
@@ -51,7 +51,8 @@ def test_every_trial_keeps_its_hash(
     lines = [line for line in LINES if (line["learner"], line["type"]) == (learner, kind)]
     assert lines
     for line in lines:
-        given = {"data": HERE / "data", "raw": HERE / "data", "overrides": OVERRIDES[line["overrides"]]}
+        overrides = parse_overrides(dict(pair.split("=", 1) for pair in line["overrides"].split()))
+        given = {"data": HERE / "data", "raw": HERE / "data", "overrides": overrides}
         asked = request(tmp_path, source(learner), tasks_="all", protocol_=line["protocol"], **given)
         trial = trials.job(asked, source(learner), tasks.get(line["task"]), 1).trial
         assert replace(trial, recipe=RAISED.get(learner, trial.recipe)).hash == line["trial"], line
