@@ -73,26 +73,3 @@ def test_the_demo_has_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.Monkey
     below = [name for name in row.records if row.values(name)[0] < (row.datasets[name].majority() or 0.0)]
     assert below == []
     assert row.score is not None
-
-
-@pytest.mark.costly
-def test_what_it_refuses_comes_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for arguments, message in (
-        (["--seeds", "3"], "3 seeds would give the same number 3 times"),
-        (["--set", "lr=1e-4"], "lr does not apply to a probe"),
-        (["--pooling", "mean"], "pooling does not apply to a probe"),
-        (["--head", "bilstm"], "the head must be linear or crf"),
-        (["--head", "crf"], "'crf' (--head) does not support chemprot"),
-    ):
-        result = blurb(*arguments)
-        assert result.exit_code != 0
-        assert message in f"{result.output} {result.exception}"
-    assert not list(tmp_path.glob("runs/*/*/*/DONE.json"))
-
-
-def test_a_dry_run_lists_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = blurb("--dry-run", "--tasks", "gad,ner", "--head", "linear")
-    assert result.exit_code == 0, result.output
-    assert "6 trials. Nothing was run or written." in result.output

@@ -54,20 +54,6 @@ def test_a_cut_archive_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_verify_believes_the_manifest_and_tells_what_changed(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert prepare("--raw", put(tmp_path / "raw", "gad"), "--out", out, "--tasks", "gad").exit_code == 0
-    (out / "GAD" / "dev.tsv").write_text("index\tsentence\tlabel\n0\t@GENE$ vor @DISEASE$\t1\n")
-    arguments = ["data", "verify", "--data", str(out), "--tasks", "gad"]
-    done, full = (CliRunner().invoke(cli, [*arguments, *more]) for more in ([], ["--full"]))
-    assert "dev.tsv: changed since `blurb data prepare` wrote it" in done.stderr
-    assert "changed" not in full.stderr
-    assert done.stdout == full.stdout
-    (out / "manifest.json").write_text("{")
-    done = CliRunner().invoke(cli, [*arguments[:-1], "gad,hoc", "--allow-missing"])
-    assert done.stderr.count("read in full") == 1  # told once, not for every dataset
-
-
 def test_the_table_of_the_guide_is_the_registrys() -> None:
     guide = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
     rows = [

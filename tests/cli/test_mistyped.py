@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli import SECTIONS, cli
 from blurb.learners import building
-from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError, UnknownName
+from blurb.messages.errors import BlurbError, ErrorGroup, UnknownName
 from blurb.planning import preflight, trials
 from blurb.planning.options import RunOptions
 from tests.store.fakes import stored, trial
@@ -42,12 +42,6 @@ def test_no_group_is_without_suggestions() -> None:
     for name, command in ((name, cli.get_command(None, name)) for name in cli.list_commands(None)):  # type: ignore[attr-defined, arg-type]
         if hasattr(command, "commands"):
             assert "Did you mean" in CliRunner().invoke(cli, [name, f"{next(iter(command.commands))}x"]).output, name
-
-
-def test_tasks_with_a_blank_between() -> None:
-    error = CliRunner().invoke(cli, [*RUN, "--dry-run", "--tasks", "biosses", "gad"]).exception
-    assert isinstance(error, SettingsError)
-    assert "MODEL 'gad' is a task; separate tasks by commas" in str(error)
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("learning_rate", "lr"), ("max_seq_length", "max_length")])
@@ -119,22 +113,6 @@ def test_what_works_now() -> None:
     shown = CliRunner().invoke(cli, ["heads", "show", "bilstm"]).output
     assert "hidden=" in shown
     assert "blurb/heads/bilstm.py:" in shown
-
-
-def test_a_model_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    import socket
-
-    from blurb.checkpoints.hub import _problems
-
-    def unreachable() -> None:
-        try:
-            raise socket.gaierror(-2, "Name or service not known")
-        except socket.gaierror as error:
-            raise RuntimeError("Got: ConnectError: [Errno -2] Name or service not known") from error
-
-    with pytest.raises(BlurbError) as caught, _problems("nosuch/model", "Downloading failed"):
-        unreachable()
-    assert str(caught.value) == "Downloading failed: Name or service not known; check the connection to the Hub."
 
 
 def test_every_command_stands_in_one_section_of_the_help_and_fits() -> None:

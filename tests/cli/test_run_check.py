@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,6 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError
-from blurb.store import row_trials as rows
-from blurb.store.store import Store
-from tests.store.fakes import finish, row, trial
 
 RUN = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
 
@@ -76,33 +72,3 @@ def test_across_needs_a_check_and_a_value_that_there_is(there: str) -> None:
 def test_a_baseline_may_be_checked_against_a_baseline(there: str) -> None:
     code, told = ended(*RUN, "--set", "max_eval=20", "--check", there)
     assert (code, "pass" in told.split()) == (0, True), told
-
-
-@pytest.mark.parametrize(
-    ("mine", "theirs", "told"),
-    [
-        ("encoder", "baseline", "name the row of another encoder as baseline, and set min_score in the rules"),
-        ("probe", "encoder", "name the row of another probe as baseline."),
-        ("baseline", "encoder", "name the row of another baseline as baseline."),
-    ],
-)
-def test_other_learners_are_exit_2_with_what_to_do(
-    mine: str, theirs: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    store = Store(Path("runs"))
-    for name, learner in (("mine", mine), ("theirs", theirs)):
-        planned = [
-            trial(
-                seed=seed,
-                learner="probe" if learner == "probe" else "",
-                weights="baseline:majority" if learner == "baseline" else "w" * 64,
-            )
-            for seed in (1, 2)
-        ]
-        for one in planned:
-            finish(store, name, one, 0.8)
-        rows.write(store, replace(row(name, *planned), learner=learner))
-    code, text = ended("check", "mine", "--baseline", "theirs")
-    assert (code, "different learners" in text) == (2, True)
-    assert told in text

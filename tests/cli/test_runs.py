@@ -147,7 +147,6 @@ def test_tables_of_another_store_are_left_alone_and_it_is_said(store: Store) -> 
     [
         (["show", "hole"], "Did you mean 'whole'"),
         (["rm", "nobody", "--yes"], "Available: part, whole"),
-        (["rename", "part", "new"], "Nothing was renamed, as trials are damaged"),
         (["--output", "nowhere"], "There is no store at nowhere"),
     ],
 )

@@ -128,8 +128,3 @@ def test_an_original_has_a_hash_of_its_own_and_the_verdict_of_its_dummified_form
     assert original.verdict == published.verdict == "identical"
     assert original.hash != published.hash
     assert len(original.splits["train"]) == 25_296
-
-
-def test_a_missing_folder_of_originals_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="check the path given with --raw"):
-        load_original(tasks.get("ddi"), tmp_path / "gone")

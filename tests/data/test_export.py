@@ -44,14 +44,6 @@ def test_gold_tags_in_conll_score_a_hundred_by_id(task: tasks.Task, exported: Pa
     assert (scored.score, scored.matched) == (100.0, "by id")
 
 
-def test_conll_is_for_tagged_words(tmp_path: Path) -> None:
-    asked = ["data", "export", "--suite", "demo", "--tasks", "gad,bc2gm", "--format", "conll", "--out", "x"]
-    code, _, err = command(asked, tmp_path)
-    assert code == 2
-    assert "CoNLL is for tagged words, which gad have not; export as jsonl." in err
-    assert not (tmp_path / "x").exists()
-
-
 @pytest.mark.parametrize("form", ["jsonl", "parquet", "conll"])
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_what_is_exported_is_read_back_as_gold(task: tasks.Task, form: str, exported: Path, tmp_path: Path) -> None:

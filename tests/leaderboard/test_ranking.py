@@ -16,8 +16,7 @@ from blurb.cli import cli
 from blurb.leaderboard import ranking, sources
 from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
-from blurb.planning import ablations
-from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
+from blurb.results import from_store, published, results_csv, tables
 from blurb.results import schema as cells
 from blurb.results.references import of_file
 from blurb.statistics.welch import half_width
@@ -226,32 +225,6 @@ def test_validate_reads_the_file_it_was_given(folder: Path, blurb: Callable[...,
         assert message in str(blurb("validate", "leaderboard.csv").exception)
     (tmp_path / "leaderboard.csv").write_text("".join([head, first, first]))
     assert "duplicate of line 2" in str(blurb("validate", "leaderboard.csv").exception)
-
-
-@pytest.mark.extensions
-@pytest.mark.parametrize("kind", ["results", "leaderboard", "external", "ablation"])
-def test_a_table_that_is_no_csv_is_told_with_its_line(folder: Path, tmp_path: Path, kind: str) -> None:
-    """A cell longer than the csv module reads, a stray carriage return, and bytes that are not valid UTF-8."""
-    from blurb.extensions.reports.html.collect import read_ablations
-
-    readers: dict[str, Callable[[Path], object]] = {
-        "results": results_csv.read_lines,
-        "leaderboard": leaderboard_csv.read_lines,
-        "external": published.read,
-        "ablation": lambda path: read_ablations(path.parent),
-    }
-    head = {"external": ",".join(published.COLUMNS), "ablation": ",".join(ablations.COLUMNS)}
-    first = head.get(kind) or (folder / f"{kind}.csv").read_text().splitlines()[0]
-    path = tmp_path / f"{kind}.csv"
-    for line, message in (
-        (b"x" * 200_000, "field larger"),
-        (b"a\rb,", "new-line character"),
-        (b"\xff", "is not UTF-8"),
-    ):
-        path.write_bytes(first.encode() + b"\n" + line + b"\n")
-        with pytest.raises(DataError, match=message) as caught:
-            readers[kind](path)
-        assert str(caught.value).startswith(f"{path}:2: ")
 
 
 def test_predictions_from_elsewhere_are_ranked_with_published_rows_where_somebody_asks(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 import sys
@@ -81,15 +80,6 @@ def test_it_is_shown_and_ranked_by_itself(place: Path) -> None:
     assert "knn" in shown
     text = done("leaderboard show --sort gad")
     assert "neighbours" in text
-
-
-def test_a_comparison_with_what_it_does_not_measure_has_no_verdict(place: Path) -> None:
-    text = done("compare KNN PROBE --format json")
-    line = json.loads(text)[0]
-    assert line["difference"] is not None
-    assert "a row of neighbours is not comparable with a probe" in line["reason"]
-    floor = json.loads(done("compare KNN FLOOR --format json"))[0]
-    assert (floor["paired"], floor["verdict"]) == (True, "higher")
 
 
 def test_a_check_is_of_its_like_alone(place: Path) -> None:

@@ -119,12 +119,6 @@ def test_aims_that_cannot_be(bad: dict[str, Any]) -> None:
         Aim(**bad)
 
 
-def test_rows_that_have_no_runs_by_their_nature() -> None:
-    probe = invented.named(invented.row("p", {"gad": [80.0]}), learner="probe")
-    with pytest.raises(SettingsError, match="has no runs to plan"):
-        plan_seeds([probe], Aim(1.0), "test")
-
-
 def test_runs_that_do_not_differ_and_differences_that_nobody_finds() -> None:
     lines = planned(Aim(0.01), {"gad": [80.0, 80.0], "ddi": DDI})
     assert (lines["gad"]["seeds"], lines["gad"]["reason"]) == (None, "its runs do not differ")

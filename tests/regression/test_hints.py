@@ -92,29 +92,6 @@ def test_a_table_says_that_it_has_no_examples(folder: Path) -> None:
         assert "blurb diff" not in result.output
 
 
-def test_every_form_has_the_hint(folder: Path) -> None:
-    head, *lines = (folder / "results.csv").read_text().splitlines()
-    place, seeds = head.split(",").index("value"), head.split(",").index("seed")
-    odd = []
-    for line in lines:
-        cells = line.split(",")
-        if "good" in line and ",gad," in line and ",f1," in line:
-            cells[place] = {"1": "10.0", "2": "85.0", "3": "60.0"}[cells[seeds]]
-        odd.append(",".join(cells))
-    (folder / "odd.csv").write_text("\n".join([head, *odd]) + "\n")
-    typed = ("check", "odd.csv:good", "--baseline", "results.csv:good", "--split", "test")
-    shown = blurb(*typed, "--summary", "s.md")
-    assert shown.exit_code == 0
-    assert "gad: passes with a drop of " in shown.output
-    assert "gad: passes with a drop of " in Path("s.md").read_text()
-    found = json.loads(blurb(*typed, "--format", "json").output)["findings"]
-    assert [bool(one["hint"]) for one in found if one["name"] == "gad"] == [True]
-    assert all(one["difference"] == round(one["difference"], 6) for one in found)
-    told = blurb("compare", "odd.csv:good", "results.csv:good").output
-    assert "points are not shown to be more than chance; with 3 / 3 runs" in " ".join(told.split())
-    assert "Each interval (95 %) is of its line alone; p is corrected over the datasets (Holm)." in told
-
-
 def test_intervals_end_where_the_metric_ends() -> None:
     wide = invented.row("m", {"gad": [5.0, 99.0], "biosses": [-90.0, 95.0], "hoc": [1.0, 100.0]})
     values = intervals.of_row(wide)

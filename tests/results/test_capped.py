@@ -60,21 +60,6 @@ def test_a_card_carries_the_note(form: str, folder: Path) -> None:
     assert NOTE in text
 
 
-@pytest.mark.extensions
-def test_it_has_no_star_on_the_page(folder: Path) -> None:
-    from blurb.extensions.reports.html import collect, render
-
-    for source in (collect(folder / "runs"), collect(folder / "none", [folder / "results.csv"])):
-        page = render(source)
-        (entry,) = (one for one in source.boards[0].entries if one.model == "tiny")
-        assert entry.row.capped
-        assert NOTE in " ".join(entry.notes)
-        printed = f"{entry.datasets['gad'].test.mean:.2f}"
-        assert f"<b>{printed}</b>" not in page
-        assert printed in page
-        assert "subset of examples" in page
-
-
 def test_it_is_compared_with_no_whole_row(folder: Path) -> None:
     sides = {each.model: each for each in from_store.read(Store(folder / "runs"))}
     files = {each.model: each for each in of_file(folder / "results.csv")}

@@ -9,9 +9,7 @@ import pytest
 
 from blurb.messages.errors import DataError
 from blurb.results import published, schema
-from blurb.store.trial import Configuration
 from blurb.table_files import FileLine
-from tests.results import invented
 
 COLUMNS = ("schema", *schema.KEY, "value")
 CELLS = {"suite": "blurb", "model": "m", "weights": "w", "precision": "fp32", "protocol": "quick", "value": "1"}
@@ -80,25 +78,6 @@ def test_anything_else_is_told_with_place_column_and_cell(text: str, path: Path)
     with pytest.raises(DataError) as caught:
         schema.number(text, "value", FileLine(path, 7))
     assert str(caught.value) == f"{path}:7: value must be a number (got {text[:20]!r})."
-
-
-@pytest.mark.parametrize(
-    "overrides",
-    [
-        {},
-        {"lr": "0.001"},
-        {"head": "bilstm, layers = 2", "lr": "1e-5"},
-        {"head": "mine.py:Head,a=1, b=2"},
-        {"pooling": "", "tagging": "io"},
-    ],
-)
-def test_overrides_come_back_from_their_cell(overrides: dict[str, str]) -> None:
-    made = Configuration("quick", "0" * 12, overrides, "bf16", "demo")
-    row = invented.named(invented.row("m", {"gad": [1.0]}), configuration=made, weights="w" * 64)
-    cells = schema.identity_columns(row)
-    assert tuple(cells) == schema.KEY
-    assert schema.configuration(cells) == made
-    assert cells["weights"] == "w" * 12
 
 
 def test_a_published_row_has_neither_configuration_nor_learner() -> None:

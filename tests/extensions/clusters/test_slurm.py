@@ -141,14 +141,6 @@ def test_a_site_that_refuses_is_quoted_and_what_it_took_is_known(site: Path) -> 
     assert json.loads((folder / sweep_parts.PARTS).read_text())["submitted"] == ["1"]
 
 
-def test_without_slurm_nothing_is_submitted(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    found = blurb(*RUN, "--engine", "slurm")
-    assert found.returncode == 2
-    assert "sbatch is not here" in found.stderr
-    assert "--print" in found.stderr
-
-
 def test_a_part_that_is_not_there(site: Path) -> None:
     assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
     (folder,) = sweeps.folders(Path("runs"))

@@ -13,11 +13,11 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import path_of, read_split
 from blurb.data.schema import texts
-from blurb.extensions.lab.pretraining import packing, request
+from blurb.extensions.lab.pretraining import packing
 from blurb.extensions.lab.pretraining.corpus import collect, mixed
 from blurb.extensions.lab.text import documents, held_out, train_texts
 from blurb.extensions.lab.text.documents import TextDocument
-from blurb.messages.errors import BlurbError, DataError, SettingsError
+from blurb.messages.errors import BlurbError, DataError
 
 ARTICLE = """<PubmedArticle><MedlineCitation><PMID Version="1">{}</PMID><Article><ArticleTitle>On <i>kalo</i> &amp; mi
 </ArticleTitle><Abstract><AbstractText Label="AIM">First part.</AbstractText><AbstractText>Second part.</AbstractText>
@@ -196,12 +196,6 @@ def test_the_smaller_of_two_corpora_is_repeated() -> None:
     assert sorted(mixed(large, small)) == sorted([*large, *small * 6])
     part = [f"{number}" for number in range(100)]
     assert len(mixed(part, ["x"] * 140)) == 280, "40 of the 100 a second time"
-
-
-@pytest.mark.parametrize("text", ["", "0", "twenty", "-5", "nan", "5x"])
-def test_no_number_of_words(text: str) -> None:
-    with pytest.raises(SettingsError, match="is no number of words"):
-        request.words(text)
 
 
 DECLARED = "<?xml version='1.0' encoding='{}'?><PubmedArticleSet/>"

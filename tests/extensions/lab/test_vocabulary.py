@@ -22,7 +22,7 @@ from blurb.extensions.lab.api.vocabulary import vocabulary
 from blurb.extensions.lab.vocabulary import count, report, terms, vocabulary_hash
 from blurb.inputs.tagging import spans
 from blurb.inputs.words import word_pieces
-from blurb.messages.errors import DataError, ModelError, SettingsError
+from blurb.messages.errors import DataError
 from tests.checkpoints import KINDS
 
 Builder = Callable[[str], Path]
@@ -146,20 +146,6 @@ def test_terms_of_ones_own_are_read_and_a_file_that_is_no_text_is_refused(checkp
             vocabulary([str(checkpoint("bert_uncased"))], terms=path)
     with pytest.raises(DataError, match="the file is missing"):
         terms.read(tmp_path / "nowhere.txt")
-
-
-def test_what_has_no_tokenizer_is_refused(checkpoint: Builder, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="a baseline has no tokenizer"):
-        vocabulary(["baseline:majority"])
-    with pytest.raises(SettingsError, match="add --data"):
-        vocabulary(["scratch:tiny"])
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelError, match="tokenizer"):
-        vocabulary([str(tmp_path / "empty")])
-    with pytest.raises(DataError, match="none of the data files exists"):
-        vocabulary([str(checkpoint("bert_uncased"))], tmp_path, "gad")
-    with pytest.raises(DataError, match="does not exist"):
-        vocabulary([str(checkpoint("bert_uncased"))], tmp_path / "nowhere")
 
 
 def test_a_pipe_is_no_file_of_terms(tmp_path: Path) -> None:

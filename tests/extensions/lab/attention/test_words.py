@@ -19,12 +19,6 @@ def test_words() -> None:
     assert words == ["Low-dose", "aspirin", "(", "75", "mg", ")", "lowered", "the", "patient's", "fever", "."]
 
 
-@pytest.mark.parametrize("text", ["", " \n\t"])
-def test_a_text_without_words_is_refused(text: str) -> None:
-    with pytest.raises(SettingsError, match=r"^the text has no words; give a sentence\.$"):
-        spans(text)
-
-
 @given(st.text())
 def test_every_sign_that_is_no_blank_is_in_a_word(text: str) -> None:
     if not text.strip():

@@ -221,18 +221,6 @@ def test_a_page_without_rows_or_with_one() -> None:
     assert not [one for one in alone.all("a") if one.attributes["href"] == "#b0-comparisons"]
 
 
-def test_two_suites_are_two_boards() -> None:
-    row = entry("demo row").row
-    demo = replace(entry("demo row"), row=invented.named(row, configuration=replace(row.configuration, suite="demo")))
-    page = reading.Page(render(Page("x", [board("blurb", [entry("a"), entry("b")]), board("demo", [demo])])))
-    assert [one.text.strip() for one in page.all("h2", class_="suite")] == [
-        "The BLURB datasets",
-        "The synthetic demo suite",
-    ]
-    ids = [one.attributes["id"] for one in page.elements if "id" in one.attributes]
-    assert len(ids) == len(set(ids))
-
-
 def luminance(colour: str) -> float:
     """Relative luminance by WCAG 2."""
     channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
