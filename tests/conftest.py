@@ -21,6 +21,8 @@ from blurb.data.schema import Example
 from blurb.tasks import Split
 
 ROOT = Path(__file__).parent.parent
+Builder = Callable[[str], Path]
+"""Gives the folder of a tiny checkpoint by its kind (see `tests/checkpoints`)."""
 hypothesis.settings.register_profile("ci", derandomize=True)
 hypothesis.settings.register_profile("nightly", max_examples=1_000, deadline=None)
 # CI judges a change, and must judge it twice alike; its nights and other machines look further with every run.
@@ -55,6 +57,13 @@ def _nothing_typed() -> Iterator[None]:
         registry.typed.clear()
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def test_data() -> Path:
     """The folder with `blurb/`, `substitute/` and `raw_data/`; the test is skipped where it is not."""
@@ -71,8 +80,8 @@ def real_data(test_data: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder of a tiny checkpoint by kind (see `tests/checkpoints`), built once a session."""
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Builder:
+    """Builds each kind once a session."""
     import torch
 
     from tests import checkpoints

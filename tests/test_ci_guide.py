@@ -50,16 +50,15 @@ def test_the_action_is_given_what_it_takes() -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("script", scripts(), ids=["workflow", "gitlab"])
 @pytest.mark.parametrize(("baseline", "code"), [("baseline:majority", 0), ("better", 1)])
-def test_the_steps_run(tmp_path: Path, script: str, baseline: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_steps_run(here: Path, script: str, baseline: str, code: int) -> None:
     data = demo.prepare()
     common = ["--data", str(data), "--tasks", "gad,hoc", "--protocol", "quick"]
     arguments = ["run", "baseline:majority", *common, "--output", "old", "--leaderboard", "baseline/leaderboard.csv"]
     assert CliRunner().invoke(cli, [*arguments, "--name", "old"], catch_exceptions=False).exit_code == 0
-    results = tmp_path / "baseline" / "results.csv"
+    results = here / "baseline" / "results.csv"
     if baseline == "better":
         results.write_text(re.sub(r",(f1|micro_f1),[0-9.]+,", r",\1,99.0,", results.read_text()))
-    (tmp_path / "blurb-check.toml").write_text("max_drop = 1.0\n")
+    (here / "blurb-check.toml").write_text("max_drop = 1.0\n")
     environment = {
         **os.environ,
         "MODEL": "baseline:majority",
@@ -69,20 +68,19 @@ def test_the_steps_run(tmp_path: Path, script: str, baseline: str, code: int, mo
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     done = subprocess.run(
-        ["bash", "-e", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        ["bash", "-e", "-c", script], cwd=here, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == code, done.stdout + done.stderr
-    assert (tmp_path / "blurb-junit.xml").exists()
+    assert (here / "blurb-junit.xml").exists()
 
 
 TYPED = re.findall(r"^    (blurb check .*)$", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 @pytest.fixture
-def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def rows(here: Path) -> Path:
     """A candidate that fell on GAD, its baseline, also as a table, and rows that do not meet them."""
-    monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / "runs")
+    store = Store(here / "runs")
     shares = {"gad": 0.9, "hoc": 0.9}
     play(store, "BASELINE", shares)
     play(store, "CANDIDATE", {**shares, "gad": 0.4})
@@ -94,17 +92,17 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     play(store, "bf16", shares, configuration=replace(CONFIGURATION, precision="bf16"))
     play(store, "seed", shares, (1,))
     play(store, "part", {"hoc": 0.9})
-    (tmp_path / "baseline").mkdir()
+    (here / "baseline").mkdir()
     quick = next(row for row in from_store.read(store) if row.model == "BASELINE")
     results_csv.write(
-        tmp_path / "baseline" / "results.csv",
+        here / "baseline" / "results.csv",
         [
             invented.named(
                 quick, configuration=replace(quick.configuration, protocol="standard", protocol_hash="1" * 64)
             )
         ],
     )
-    return tmp_path
+    return here
 
 
 def test_every_command_of_the_guide_exits_as_it_says(rows: Path) -> None:

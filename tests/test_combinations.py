@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +24,7 @@ from blurb.inputs.words import POOLINGS
 from blurb.learners import building
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
+from tests.conftest import Builder
 from tests.planning.requests import request
 
 AXES = {
@@ -101,9 +101,7 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def planned(
-    checkpoint: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str, Combination], Job]:
+def planned(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Combination], Job]:
     """The trial of one step that a combination asks for."""
     source, folder = building.resolve(str(checkpoint("bert_uncased"))), demo.prepare()
     store = tmp_path_factory.mktemp("runs")

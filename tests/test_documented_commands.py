@@ -66,8 +66,7 @@ def refused(line: str, but: tuple[type[click.UsageError], ...] = ()) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_command_line_is_understood(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_every_command_line_is_understood(page: Path, here: Path) -> None:
     wrong = [refused(line) for line in lines(page)]
     wrong += [refused(line, (click.MissingParameter, click.BadOptionUsage)) for line in inline(page)]
     assert [text for text in wrong if text] == []
@@ -110,9 +109,8 @@ WITH_BLOCKS = [page for page in PAGES if blocks(page)]
 
 
 @pytest.fixture
-def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def there(here: Path) -> Any:
     """A folder with the checkpoint, data, rows and baseline that the guides name, and the results of a run."""
-    monkeypatch.chdir(tmp_path)
     shutil.copytree(demo.prepare(), "data")
     shutil.copytree(scratch.build("scratch:tiny", Path("data")), "path/to/checkpoint")
     given = {"data": "data", "protocol": "smoke", "progress": False}

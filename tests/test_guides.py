@@ -108,8 +108,7 @@ def masked(text: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_the_first_hour_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_first_hour_prints_what_it_shows(here: Path) -> None:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "HF_HUB_OFFLINE": "1"}
     printed = ""

@@ -70,14 +70,13 @@ def test_encoded_names_are_reversible_and_never_a_plain_one(first: str, second: 
         os.fsdecode(b"bert-\xe9"),
     ],
 )
-def test_what_no_table_can_hold_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_no_table_can_hold_is_refused(name: str, here: Path) -> None:
     with pytest.raises(SettingsError, match="--name"):
         names.check(name, "the name of the model,")
     if "\x00" not in name and name.strip():
         result = CliRunner().invoke(cli, [*SMOKE, "--name", name])
         assert isinstance(result.exception, SettingsError), result.output
-        assert list(tmp_path.iterdir()) == []  # nothing was written
+        assert list(here.iterdir()) == []  # nothing was written
 
 
 def test_a_protocol_file_of_such_a_name_is_refused(tmp_path: Path) -> None:
@@ -89,12 +88,9 @@ def test_a_protocol_file_of_such_a_name_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a,b", 'a"b', "=cmd", "'x", "β-model", "a\u00a0b", "[/red]", "[bold]x[/]"])
-def test_every_name_that_is_taken_comes_back_from_the_tables(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_every_name_that_is_taken_comes_back_from_the_tables(name: str, here: Path) -> None:
     result = CliRunner().invoke(cli, [*SMOKE, "--name", name], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     for table in ("results.csv", "leaderboard.csv"):
-        assert [row.model for row in of_table(tmp_path / "runs" / table)] == [name]
+        assert [row.model for row in of_table(here / "runs" / table)] == [name]
     assert name in result.output

@@ -23,38 +23,36 @@ def blurb(*arguments: str) -> Result:
 
 
 @pytest.mark.costly
-def test_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_row_of_probes(here: Path) -> None:
     result = blurb("--tasks", "gad,biosses,pubmedqa")
     assert result.exit_code == 0, result.output
-    (row,) = from_store.read(Store(tmp_path / "runs"))
+    (row,) = from_store.read(Store(here / "runs"))
     assert (row.learner, set(row.records), row.data) == ("probe", {"gad", "biosses", "pubmedqa"}, "synthetic")
     assert all(row.values(name)[0] > (row.datasets[name].majority() or 0.0) for name in row.records)
     assert row.note == "probe of the frozen encoder: no ranking of encoders, no run variance"
-    lines = [line for _, line in read_lines(tmp_path / "runs" / "leaderboard.csv")]
+    lines = [line for _, line in read_lines(here / "runs" / "leaderboard.csv")]
     assert [(line["learner"], line["protocol"], line["score_sd"]) for line in lines] == [("probe", "probe", "")]
-    before = (tmp_path / "runs" / "results.csv").read_bytes()
+    before = (here / "runs" / "results.csv").read_bytes()
     assert blurb("--tasks", "gad,biosses,pubmedqa").stderr.count("already done") == 3
     assert CliRunner().invoke(cli, ["rescore", "--output", "runs"]).exit_code == 0
-    assert (tmp_path / "runs" / "results.csv").read_bytes() == before
+    assert (here / "runs" / "results.csv").read_bytes() == before
 
 
 @pytest.mark.costly
-def test_a_row_of_probes_that_all_failed_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_of_probes_that_all_failed_is_one(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What learned is known of what was planned; it was asked of finished trials alone."""
 
     def fit(*given: object) -> None:
         raise TrainingError("none of this")
 
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ProbeLearner, "fit", fit)
     result = CliRunner().invoke(cli, [RUN[0], "baseline:majority", *RUN[1:], "--tasks", "gad"])
     assert result.exit_code == 1
-    store = Store(tmp_path / "runs")
+    store = Store(here / "runs")
     assert {row.model: row.learner for row in rows.read(store)} == {"scratch:tiny": "probe", "baseline:majority": ""}
     assert [(row.model, row.learner) for row in from_store.read(store)] == [("baseline:majority", "baseline")]
     monkeypatch.undo()
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(here)
     assert blurb("--tasks", "gad").exit_code == 0
     assert [(row.model, row.learner) for row in from_store.read(store)] == [
         ("baseline:majority", "baseline"),
@@ -63,11 +61,10 @@ def test_a_row_of_probes_that_all_failed_is_one(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.slow
-def test_the_demo_has_a_row_of_probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_demo_has_a_row_of_probes(here: Path) -> None:
     result = blurb()
     assert result.exit_code == 0, result.output
-    (row,) = from_store.read(Store(tmp_path / "runs"))
+    (row,) = from_store.read(Store(here / "runs"))
     assert (row.learner, row.complete, row.data) == ("probe", True, "synthetic")
     assert row.spread is None  # one fit has no run variance
     below = [name for name in row.records if row.values(name)[0] < (row.datasets[name].majority() or 0.0)]

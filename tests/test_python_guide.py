@@ -5,12 +5,9 @@ from __future__ import annotations
 import doctest
 from pathlib import Path
 
-import pytest
-
 GUIDE = Path(__file__).parent.parent / "docs" / "python.md"
 
 
-def test_the_examples_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_examples_of_the_guide(here: Path) -> None:
     done = doctest.testfile(str(GUIDE), module_relative=False)
     assert (done.attempted > 10, done.failed) == (True, 0)

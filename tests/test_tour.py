@@ -11,10 +11,9 @@ from tests import tour
 
 
 @pytest.mark.costly
-def test_the_tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tour(here: Path) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    monkeypatch.chdir(tmp_path)
     cells = tour.cells("tour")
     names: dict[str, Any] = {}
     for cell in cells:

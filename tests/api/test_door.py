@@ -63,8 +63,7 @@ def calls() -> Iterator[tuple[str, str, Any]]:
 
 
 @pytest.mark.parametrize(("name", "parameter", "value"), calls())
-def test_a_wrong_value(name: str, parameter: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_wrong_value(name: str, parameter: str, value: Any, here: Path) -> None:
     function = getattr(blurb, name)
     given = {**FIRST[name], parameter: value}
     if name == "run" and parameter != "dry_run":
@@ -78,7 +77,7 @@ def test_a_wrong_value(name: str, parameter: str, value: Any, tmp_path: Path, mo
     else:
         with contextlib.suppress(BlurbError):
             function(**given)
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
 @pytest.mark.parametrize("function", [blurb.compare, blurb.check])

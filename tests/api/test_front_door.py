@@ -42,17 +42,14 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, blurb.Result
 
 
 @pytest.mark.costly
-def test_both_doors_lead_to_the_same_figures(
-    played: tuple[Path, blurb.Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_doors_lead_to_the_same_figures(played: tuple[Path, blurb.Results], here: Path) -> None:
     folder, results = played
-    monkeypatch.chdir(tmp_path)
     command = shlex.split(
         "run scratch:tiny baseline:majority --suite demo --protocol smoke --tasks gad,biosses --seeds 2"
     )
     assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
     for name in ("leaderboard.csv", "results.csv"):
-        assert (tmp_path / "runs" / name).read_bytes() == (folder / name).read_bytes()
+        assert (here / "runs" / name).read_bytes() == (folder / name).read_bytes()
     assert [row.model for row in results.rows] == ["baseline:majority", "scratch:tiny"]
     assert not results.failed
 

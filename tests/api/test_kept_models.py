@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,14 @@ from blurb.learners.finetuning import saved_models as finetuned
 from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
 from blurb.store.record import read_predictions
 from tests.checkpoints import KINDS
+from tests.conftest import Builder
 from tests.kept_models import FEW, fine_tuned, predicted, stored
 
 TYPES = ("ncbi-disease", "ebm-pico", "chemprot", "biosses", "hoc", "pubmedqa")
 
 
 @pytest.fixture(scope="module")
-def played(checkpoint: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> blurb.Results:
+def played(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> blurb.Results:
     """A trial of every task type, with its model."""
     return fine_tuned(checkpoint("bert_uncased"), ",".join(TYPES), tmp_path_factory.mktemp("kept"))
 
@@ -45,7 +45,7 @@ FAST = ("roberta", "modernbert")
 
 @pytest.mark.costly
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=[] if kind in FAST else pytest.mark.slow) for kind in KINDS])
-def test_taggers_of_every_architecture(kind: str, checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_taggers_of_every_architecture(kind: str, checkpoint: Builder, tmp_path: Path) -> None:
     """Kept as AutoModelForTokenClassification, transformers gives our scores; else our own format does."""
     import torch
     from transformers import AutoModelForTokenClassification, AutoTokenizer
@@ -79,16 +79,12 @@ def test_taggers_of_every_architecture(kind: str, checkpoint: Callable[[str], Pa
         ("biosses", {"reinit_layers": 1, "layer_decay": 0.9, "weight_decay": 0.01}),
     ],
 )
-def test_heads_and_inputs(
-    task: str, settings: dict[str, Any], checkpoint: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_heads_and_inputs(task: str, settings: dict[str, Any], checkpoint: Builder, tmp_path: Path) -> None:
     trial = fine_tuned(checkpoint("bert_uncased"), task, tmp_path, **settings).trial("m", task)
     assert predicted(blurb.load_model(trial)) == stored(trial)
 
 
-def test_rows_of_the_embedding_that_training_left_out_are_there(
-    played: blurb.Results, checkpoint: Callable[[str], Path]
-) -> None:
+def test_rows_of_the_embedding_that_training_left_out_are_there(played: blurb.Results, checkpoint: Builder) -> None:
     """Training changes the rows of the words it saw; the others are those of the checkpoint."""
     from transformers import AutoModel
 
@@ -188,7 +184,7 @@ def test_a_model_that_is_damaged_or_missing(played: blurb.Results, tmp_path: Pat
 
 
 @pytest.mark.costly
-def test_a_finished_trial_gets_its_model_later(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_finished_trial_gets_its_model_later(checkpoint: Builder, tmp_path: Path) -> None:
     folder = checkpoint("bert_uncased")
     results = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none")
     trial = results.trial("m", "biosses")
@@ -204,7 +200,7 @@ def test_a_finished_trial_gets_its_model_later(checkpoint: Callable[[str], Path]
 
 @pytest.mark.costly
 def test_in_another_environment_a_finished_trial_keeps_its_word(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = checkpoint("bert_uncased")
     trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial("m", "biosses")
@@ -223,7 +219,7 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
 
 @pytest.mark.costly
 def test_other_predictions_do_not_replace_the_stored_ones(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from blurb.store import record, store
 
@@ -241,7 +237,7 @@ def test_other_predictions_do_not_replace_the_stored_ones(
     assert predicted(blurb.load_model(trial)) == stored(trial)
 
 
-def test_what_trains_no_encoder_keeps_none(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_what_trains_no_encoder_keeps_none(checkpoint: Builder, tmp_path: Path) -> None:
     with pytest.raises(BlurbError, match="only baselines"):
         fine_tuned("baseline:majority", "biosses", tmp_path / "runs")
     with pytest.raises(BlurbError, match="probe"):

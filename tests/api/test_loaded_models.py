@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import blurb
 from blurb.checkpoints import staged_checkpoint
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError, SettingsError
+from tests.conftest import Builder
 
 FEW = {
     "suite": "demo",
@@ -32,7 +32,7 @@ def loaded(folder: Path, kind: str = "AutoModel", **options: Any) -> tuple[Any, 
 
 
 @pytest.mark.costly
-def test_a_loaded_model_scores_what_its_folder_does(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_loaded_model_scores_what_its_folder_does(checkpoint: Builder, tmp_path: Path) -> None:
     folder = checkpoint("bert_uncased")
     model, tokenizer = loaded(folder)
     model.train()
@@ -48,7 +48,7 @@ def test_a_loaded_model_scores_what_its_folder_does(checkpoint: Callable[[str], 
     assert all((after[0][name] == value).all() for name, value in before[0].items())
 
 
-def test_a_loaded_model_is_saved_once(checkpoint: Callable[[str], Path]) -> None:
+def test_a_loaded_model_is_saved_once(checkpoint: Builder) -> None:
     model, tokenizer = loaded(checkpoint("bert_uncased"))
     first = staged_checkpoint.of_loaded(model, tokenizer)
     made = (first / "model.safetensors").stat().st_mtime_ns
@@ -60,7 +60,7 @@ def test_a_loaded_model_is_saved_once(checkpoint: Callable[[str], Path]) -> None
     assert (staged_checkpoint.of_loaded(with_head, tokenizer) / "config.json").is_file()
 
 
-def test_half_precision_stays_what_it_is(checkpoint: Callable[[str], Path]) -> None:
+def test_half_precision_stays_what_it_is(checkpoint: Builder) -> None:
     import torch
     from safetensors import safe_open
 
@@ -71,7 +71,7 @@ def test_half_precision_stays_what_it_is(checkpoint: Callable[[str], Path]) -> N
         assert {file.get_tensor(name).dtype for name in names} == {torch.bfloat16}
 
 
-def test_models_that_cannot_be_used_are_named(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_models_that_cannot_be_used_are_named(checkpoint: Builder, tmp_path: Path) -> None:
     import torch
     from transformers import AutoConfig, AutoModel
 
@@ -95,7 +95,7 @@ def test_models_that_cannot_be_used_are_named(checkpoint: Callable[[str], Path],
     assert not (tmp_path / "runs").exists()
 
 
-def test_the_tokenizer_of_another_folder(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_the_tokenizer_of_another_folder(checkpoint: Builder, tmp_path: Path) -> None:
     """A checkpoint without its tokenizer, given that of its twin, is the twin."""
     twin = checkpoint("bert_uncased")
     bare = tmp_path / "bare"

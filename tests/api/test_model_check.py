@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,7 @@ from click.testing import CliRunner
 from blurb.api.model_check import TRIES, check_model
 from blurb.cli import cli
 from blurb.messages.errors import SettingsError
-
-Checkpoint = Callable[[str], Path]
+from tests.conftest import Builder
 
 
 @pytest.mark.parametrize(
@@ -26,9 +24,7 @@ Checkpoint = Callable[[str], Path]
         ("bertweet", ["no fast version", "Unknown tokens in", "are cut to 128 sub-tokens"]),
     ],
 )
-def test_every_kind_of_task_runs_and_what_is_odd_is_told(
-    kind: str, surprises: list[str], checkpoint: Checkpoint
-) -> None:
+def test_every_kind_of_task_runs_and_what_is_odd_is_told(kind: str, surprises: list[str], checkpoint: Builder) -> None:
     found = check_model(str(checkpoint(kind)))
     assert [one.error for one in found.tries] == [""] * len(TRIES)
     assert len(found.surprises) == len(surprises)
@@ -38,7 +34,7 @@ def test_every_kind_of_task_runs_and_what_is_odd_is_told(
     assert [one.settings for one in found.tries if one.task == "hoc"] == [pooling]
 
 
-def test_a_try_that_fails_is_told_with_its_reason(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_a_try_that_fails_is_told_with_its_reason(checkpoint: Builder, tmp_path: Path) -> None:
     """An encoder with one segment under a tokenizer with two, which loads, and fails on pairs."""
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "one-segment"))
     import torch

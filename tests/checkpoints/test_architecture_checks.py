@@ -23,8 +23,8 @@ from blurb.messages.errors import ModelError, SettingsError
 from blurb.protocols.protocol import complete
 from tests import checkpoints
 from tests.checkpoints.vocabularies import byte_level
+from tests.conftest import Builder
 
-Checkpoint = Callable[[str], Path]
 NO_TABLE = "has no table of token embeddings, .*choose an encoder of text"
 NO_TEXT = "is not a text-only model: .*choose an encoder of text"
 
@@ -37,7 +37,7 @@ NO_TEXT = "is not a text-only model: .*choose an encoder of text"
         ("funnel_base", r"FunnelBaseModel gives 5 vectors for 9 sub-tokens, .*choose a checkpoint that restores"),
     ],
 )
-def test_families_without_a_vector_for_each_sub_token(checkpoint: Checkpoint, kind: str, message: str) -> None:
+def test_families_without_a_vector_for_each_sub_token(checkpoint: Builder, kind: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         resolve(str(checkpoint(kind)))
 
@@ -63,14 +63,13 @@ def test_pictures_and_speech_lack_no_tokenizer(build: Callable[[Path], None], tm
     assert "is not a text-only model" in told[0]
 
 
-def test_the_command_says_it_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _vision(tmp_path / "vision")
-    monkeypatch.chdir(tmp_path)
-    before = sorted(tmp_path.rglob("*"))
+def test_the_command_says_it_and_writes_nothing(here: Path) -> None:
+    _vision(here / "vision")
+    before = sorted(here.rglob("*"))
     for arguments in (["run", "vision", "--suite", "demo", "--protocol", "smoke"], ["models", "check", "vision"]):
         with pytest.raises(ModelError, match=NO_TEXT):
             CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert sorted(tmp_path.rglob("*")) == before
+    assert sorted(here.rglob("*")) == before
 
 
 def _proteins(folder: Path) -> None:
@@ -97,7 +96,7 @@ def test_a_vocabulary_of_proteins_is_not_one_of_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"\xff\xfe\x00", b"\x80\x04\x95binary\x00", "[PAD]\n[UNK]\n[CLS]\nnaïve".encode("latin-1")]
 )
-def test_a_vocabulary_file_that_is_not_text(checkpoint: Checkpoint, content: bytes, tmp_path: Path) -> None:
+def test_a_vocabulary_file_that_is_not_text(checkpoint: Builder, content: bytes, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
     (folder / "tokenizer.json").unlink()
     (folder / "vocab.txt").write_bytes(content)

@@ -23,8 +23,7 @@ from blurb.cli import cli
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from tests import checkpoints
-
-Builder = Callable[[str], Path]
+from tests.conftest import Builder
 
 
 @pytest.fixture
@@ -182,15 +181,12 @@ def test_no_healthy_checkpoint_is_refused(checkpoint: Builder, kind: str) -> Non
     resolve(str(checkpoint(kind)))
 
 
-def test_the_command_ends_with_2_and_writes_nothing(
-    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_ends_with_2_and_writes_nothing(copy: Path, here: Path) -> None:
     _change(copy, "config.json", hidden_act=None)
-    before = sorted(tmp_path.rglob("*"))
+    before = sorted(here.rglob("*"))
     done = CliRunner().invoke(cli, ["run", str(copy), "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"])
     assert isinstance(done.exception, ModelError)  # `blurb.cli.main` prints these and exits with 2
-    assert sorted(tmp_path.rglob("*")) == before
+    assert sorted(here.rglob("*")) == before
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,18 +23,18 @@ from blurb.learners.building import resolve
 from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.messages.errors import ModelError
 from tests import checkpoints
+from tests.conftest import Builder
 
-Checkpoint = Callable[[str], Path]
 REFUSED = r"spoilt: the tokenizer lower-cases all text, but \d+ of the \d+ entries .* --casing cased to keep upper case"
 
 
 @pytest.fixture
-def healthy(checkpoint: Checkpoint) -> ModelSource:
+def healthy(checkpoint: Builder) -> ModelSource:
     return resolve(str(checkpoint("bert_cased")))
 
 
 @pytest.fixture(params=["tokenizer.json", "vocab.txt"])
-def spoilt(checkpoint: Checkpoint, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+def spoilt(checkpoint: Builder, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A cased checkpoint whose files lower-case, or that has, as BioBERT, a vocabulary and nothing else."""
     folder = Path(shutil.copytree(checkpoint("bert_cased"), tmp_path / "spoilt"))
     path = folder / "tokenizer_config.json"
@@ -85,7 +84,7 @@ def test_wherever_the_tokenizer_is_loaded_again_it_is_the_same(spoilt: Path, cas
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_a_healthy_checkpoint_needs_no_word_and_keeps_its_hash(checkpoint: Checkpoint, kind: str) -> None:
+def test_a_healthy_checkpoint_needs_no_word_and_keeps_its_hash(checkpoint: Builder, kind: str) -> None:
     folder = str(checkpoint(kind))
     source = resolve(folder)
     lower = kind == "bert_uncased"

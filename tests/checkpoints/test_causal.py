@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from blurb.learners.finetuning.encoder import check
 from blurb.messages.errors import SettingsError
 from blurb.protocols.protocol import complete
 from tests import checkpoints
+from tests.conftest import Builder
 
-Builder = Callable[[str], Path]
 DECODERS = ("gpt2", "llama", "qwen3", "bert", "bloom", "mamba")
 
 

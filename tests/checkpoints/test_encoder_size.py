@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,12 @@ from transformers import AutoConfig, AutoModel
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.encoder_size import EncoderSize
 from tests import checkpoints
+from tests.conftest import Builder
 
 
 @pytest.mark.parametrize(("kind", "tolerance"), [("bert_uncased", 0.05), ("roberta", 0.05), ("t5", 0.1)])
 @pytest.mark.parametrize("length", [8, 64])
-def test_operations_are_those_that_torch_counts(
-    kind: str, tolerance: float, length: int, checkpoint: Callable[[str], Path]
-) -> None:
+def test_operations_are_those_that_torch_counts(kind: str, tolerance: float, length: int, checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     if getattr(encoder, "pooler", None) is not None:
         encoder.pooler = None
@@ -34,7 +32,7 @@ def test_operations_are_those_that_torch_counts(
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "modernbert", "deberta", "t5"])
-def test_sizes_are_those_of_the_weights(kind: str, checkpoint: Callable[[str], Path]) -> None:
+def test_sizes_are_those_of_the_weights(kind: str, checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     shape = Checkpoint(checkpoint(kind)).size
     table = encoder.get_input_embeddings().weight
@@ -51,7 +49,7 @@ def test_time_grows_with_everything() -> None:
     assert shape.forward(1, 20) > 2 * shape.forward(1, 10)
 
 
-def test_the_width_is_that_of_the_vectors(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_the_width_is_that_of_the_vectors(checkpoint: Builder, tmp_path: Path) -> None:
     """EmbeddingGemma 2 projects its last vectors to a width that `hidden_size` does not say."""
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck"))
     sizes = checkpoints.SIZES | {"num_key_value_heads": 1, "head_dim": 16, "embedding_dim": 48}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,8 @@ from blurb.api.model_check import TRIES, check_model
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.encoder_size import capacity
 from tests import checkpoints
+from tests.conftest import Builder
 
-Builder = Callable[[str], Path]
 EAGER, SEGMENTS, NO_CLS = "attention is 'eager'", "leaves these out", "no classification token"
 SURPRISES: dict[str, tuple[str, ...]] = {
     "xlm_roberta": (),

@@ -18,8 +18,8 @@ from blurb.checkpoints import Checkpoint
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
 from tests import checkpoints
+from tests.conftest import Builder
 
-Builder = Callable[[str], Path]
 KINDS = [*checkpoints.KINDS, *checkpoints.FAMILIES]
 TEXTS = [
     "with 5 µg",

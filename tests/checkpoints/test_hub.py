@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,8 +18,8 @@ from safetensors.torch import load_file
 from blurb.checkpoints.hub import RECORD
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
+from tests.conftest import Builder
 
-Checkpoint = Callable[[str], Path]
 HEAD, TAGGED = "a" * 40, "b" * 40
 
 
@@ -57,7 +57,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
     return made
 
 
-def test_it_is_the_checkpoint_of_its_folder(hub: Hub, checkpoint: Checkpoint) -> None:
+def test_it_is_the_checkpoint_of_its_folder(hub: Hub, checkpoint: Builder) -> None:
     hub.add("org/model", checkpoint("bert_uncased"))
     online, here = resolve("org/model@v1"), resolve(str(checkpoint("bert_uncased")))
     assert (online.name, online.revision) == ("model", TAGGED)
@@ -66,14 +66,14 @@ def test_it_is_the_checkpoint_of_its_folder(hub: Hub, checkpoint: Checkpoint) ->
     assert not names & {"tf_model.h5", "pytorch_model.bin", "modeling.py"}  # no other weights, no code
 
 
-def test_pickled_weights_are_fetched_where_there_are_no_others(hub: Hub, checkpoint: Checkpoint) -> None:
+def test_pickled_weights_are_fetched_where_there_are_no_others(hub: Hub, checkpoint: Builder) -> None:
     source = hub.add("org/old", checkpoint("bert_uncased"))
     torch.save(load_file(source / "model.safetensors"), source / "pytorch_model.bin")
     (source / "model.safetensors").unlink()
     assert (Path(resolve("org/old").location) / "pytorch_model.bin").is_file()
 
 
-def test_what_presets_state_holds(hub: Hub, checkpoint: Checkpoint) -> None:
+def test_what_presets_state_holds(hub: Hub, checkpoint: Builder) -> None:
     """A cased vocabulary whose files would lower-case it, as BioBERT's."""
     source = hub.add("dmis-lab/biobert-base-cased-v1.1", checkpoint("bert_cased"))
     config = json.loads((source / "tokenizer_config.json").read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def test_what_presets_state_holds(hub: Hub, checkpoint: Checkpoint) -> None:
     assert resolve("biobert").tokenizer == resolve(str(checkpoint("bert_cased"))).tokenizer
 
 
-def test_a_folder_of_an_earlier_download_says_its_revision(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_a_folder_of_an_earlier_download_says_its_revision(checkpoint: Builder, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "kept"))
     record = {"repository": "org/model", "revision": TAGGED, "asked": "v1", "remote_code": False, "sizes": {}}
     (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ import torch
 
 from blurb.checkpoints import Checkpoint, loaded_encoder
 from blurb.learners.building import resolve
-
-Builder = Callable[[str], Path]
+from tests.conftest import Builder
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.encoder_size import capacity, enlarge
 from blurb.messages.errors import ModelError
 from tests import checkpoints
-
-Builder = Callable[[str], Path]
+from tests.conftest import Builder
 
 
 @pytest.fixture
@@ -159,7 +157,7 @@ def test_code_in_a_pickle_does_not_run(copy: Path, tmp_path: Path, monkeypatch: 
     assert not marker.exists()
 
 
-def test_a_t5_that_was_saved_without_its_decoder(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_t5_that_was_saved_without_its_decoder(checkpoint: Builder, tmp_path: Path) -> None:
     """T5EncoderModel.save_pretrained: its configuration names no decoder, and AutoModel would look for one."""
     from transformers import AutoTokenizer, T5EncoderModel
 
@@ -172,9 +170,7 @@ def test_a_t5_that_was_saved_without_its_decoder(checkpoint: Callable[[str], Pat
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_longt5_that_was_saved_with_and_without_its_decoder(
-    checkpoint: Callable[[str], Path], tmp_path: Path, whole: bool
-) -> None:
+def test_a_longt5_that_was_saved_with_and_without_its_decoder(checkpoint: Builder, tmp_path: Path, whole: bool) -> None:
     """LongT5 has no class of an encoder alone in AutoModelForTextEncoding: AutoModel looks for the decoder, too."""
     from transformers import AutoTokenizer, LongT5Config, LongT5EncoderModel, LongT5Model
 

@@ -20,6 +20,7 @@ from blurb.checkpoints import Checkpoint, resolve, unchanged
 from blurb.checkpoints import source as sources
 from blurb.checkpoints.loaded_encoder import _kept, encoder_of
 from tests import checkpoints
+from tests.conftest import Builder
 
 BLURB, TRANSFORMERS = (str(Path(package.__file__).parent) for package in (sys.modules["blurb"], transformers))
 BY_TRANSFORMERS = {
@@ -99,9 +100,7 @@ def test_a_real_encoder(minilm: Path, tmp_path: Path, opened: Callable[[Path], O
 
 
 @pytest.mark.parametrize("kind", ["roberta", "t5", "modernbert"])
-def test_other_families(
-    kind: str, checkpoint: Callable[[str], Path], tmp_path: Path, opened: Callable[[Path], Opens]
-) -> None:
+def test_other_families(kind: str, checkpoint: Builder, tmp_path: Path, opened: Callable[[Path], Opens]) -> None:
     folder = Path(shutil.copytree(checkpoint(kind), tmp_path / kind))
     opens = opened(folder)
     encoder_of(resolve(str(folder)))
@@ -112,7 +111,7 @@ def test_other_families(
 
 
 def test_a_worker_reads_anew_what_another_process_resolved(
-    checkpoint: Callable[[str], Path], tmp_path: Path, opened: Callable[[Path], Opens]
+    checkpoint: Builder, tmp_path: Path, opened: Callable[[Path], Opens]
 ) -> None:
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck"))
     source = resolve(str(folder))
@@ -125,7 +124,7 @@ def test_a_worker_reads_anew_what_another_process_resolved(
 
 
 def test_a_reference_that_is_resolved_again_is_read_again(
-    checkpoint: Callable[[str], Path], tmp_path: Path, opened: Callable[[Path], Opens]
+    checkpoint: Builder, tmp_path: Path, opened: Callable[[Path], Opens]
 ) -> None:
     """A pretraining may have gone on in the folder."""
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck"))
@@ -138,7 +137,7 @@ def test_a_reference_that_is_resolved_again_is_read_again(
 
 
 @pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])
-def test_the_configuration_is_the_one_that_transformers_reads(checkpoint: Callable[[str], Path], kind: str) -> None:
+def test_the_configuration_is_the_one_that_transformers_reads(checkpoint: Builder, kind: str) -> None:
     from transformers import AutoConfig
 
     folder = checkpoint(kind)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,7 @@ from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError, UnknownName
 from blurb.results import published
 from tests import checkpoints
-
-Builder = Callable[[str], Path]
+from tests.conftest import Builder
 
 
 @pytest.fixture
@@ -92,10 +90,9 @@ def test_a_folder_that_does_not_exist(reference: str) -> None:
         resolve(reference)
 
 
-def test_a_pattern_in_quotes_tells_what_it_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_pattern_in_quotes_tells_what_it_fits(here: Path) -> None:
     for name in ("checkpoint-1", "checkpoint-2"):
-        (tmp_path / "pretrain" / name).mkdir(parents=True)
+        (here / "pretrain" / name).mkdir(parents=True)
     fits = "pretrain/checkpoint-1, pretrain/checkpoint-2: remove the quotes"
     with pytest.raises(
         ModelError, match=rf"is no model folder 'pretrain/checkpoint-\*'; as a pattern it matches {fits}"
@@ -323,8 +320,7 @@ def test_safetensors_come_before_pickles(copy: Path) -> None:
     assert [path.name for path in Checkpoint(copy).weights.files] == ["pytorch_model.bin"]
 
 
-def test_a_link_to_nowhere_is_no_id_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_link_to_nowhere_is_no_id_of_the_hub(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("asked the Hub"))
     Path("org").mkdir()
     Path("org/model").symlink_to("nowhere")

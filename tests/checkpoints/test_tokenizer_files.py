@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ from blurb.checkpoints.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, 
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
-
-Builder = Callable[[str], Path]
+from tests.conftest import Builder
 
 
 def replace(letter: str, content: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace as other
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,13 @@ from blurb.planning.options import RunOptions
 from blurb.planning.preflight import checked
 from blurb.store.store import Store
 from tests.checkpoints import build
+from tests.conftest import Builder
 
 SMOKE: dict[str, Any] = {"suite": "demo", "protocol": "smoke", "tasks": "biosses", "device": "cpu", "progress": False}
 
 
 @pytest.fixture
-def moving(tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+def moving(tmp_path: Path, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkpoint to overwrite, and `other`, one of the same sizes."""
     import torch
     from safetensors.torch import load_file, save_file

@@ -16,8 +16,8 @@ from blurb.checkpoints import Checkpoint
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from tests import checkpoints
+from tests.conftest import Builder
 
-Builder = Callable[[str], Path]
 KINDS = [*checkpoints.KINDS, *checkpoints.FAMILIES]
 OLD = ("position_ids", "token_type_ids", "inv_freq", "rotary_emb.inv_freq", "attn.bias", "attn.masked_bias")
 """Buffers of older releases."""

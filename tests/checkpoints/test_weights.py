@@ -10,7 +10,6 @@ import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.weights import ORDER, check_header
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
+from tests.conftest import Builder
 
-Builder = Callable[[str], Path]
 INDEX = "model.safetensors.index.json"
 
 

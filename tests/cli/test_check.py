@@ -40,10 +40,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def blurb(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
+def blurb(folder: Path, monkeypatch: pytest.MonkeyPatch, here: Path) -> Callable[..., Result]:
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
     return lambda *arguments: CliRunner().invoke(cli, [*arguments, "--output", str(folder / "runs")])
 
 
@@ -92,17 +91,16 @@ def test_check_loads_no_torch(folder: Path) -> None:
 
 
 @pytest.mark.costly
-def test_run_checks_what_it_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_run_checks_what_it_ran(here: Path) -> None:
     common = ["run", "--suite", "demo", "--tasks", "gad,hoc", "--protocol", "smoke"]
     assert CliRunner().invoke(cli, [*common, "baseline:majority", "--name", "old"]).exit_code == 0
     result = CliRunner().invoke(cli, [*common, "baseline:constant", "--name", "new", "--check", "olt"])
     assert "Did you mean 'old'" in str(result.exception)
-    assert not list((tmp_path / "runs").glob("new*"))
-    (tmp_path / "blurb-check.toml").write_text("max_drop = 1.0\n")
+    assert not list((here / "runs").glob("new*"))
+    (here / "blurb-check.toml").write_text("max_drop = 1.0\n")
     result = CliRunner().invoke(cli, [*common, "baseline:constant", "--name", "new", "--check", "old"])
     assert (result.exit_code, result.output.splitlines()[-1]) == (0, "pass")
-    (tmp_path / "blurb-check.toml").write_text("[datasets.gad]\nmin_score = 99.0\n")
+    (here / "blurb-check.toml").write_text("[datasets.gad]\nmin_score = 99.0\n")
     result = CliRunner().invoke(cli, [*common, "baseline:constant", "--name", "new", "--check", "old"])
     assert result.exit_code == 1
 
@@ -161,14 +159,11 @@ def test_what_a_table_says_of_one_dataset_counts(
     assert (result.exit_code, reason in result.output) == (2, True)
 
 
-def test_a_row_is_found_beside_its_checkpoint_and_rows_of_one_name_are_told_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / "runs")
+def test_a_row_is_found_beside_its_checkpoint_and_rows_of_one_name_are_told_apart(here: Path) -> None:
+    store = Store(here / "runs")
     play(store, "new", {"gad": 0.8})
-    (tmp_path / "new").mkdir()
-    (tmp_path / "new" / "config.json").write_text("{}")
+    (here / "new").mkdir()
+    (here / "new" / "config.json").write_text("{}")
     assert CliRunner().invoke(cli, ["check", "new", "--baseline", "new"]).exit_code == 0
     play(store, "new", {"gad": 0.8}, weights="x" * 64, row_weights="x" * 64)
     error = str(CliRunner().invoke(cli, ["check", "new", "--baseline", "new"]).exception)

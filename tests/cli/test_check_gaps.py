@@ -30,10 +30,9 @@ NAMES = ("ncbi-disease", "gad", "biosses")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def store(here: Path) -> Store:
     """A baseline and a candidate as good, three datasets and seeds each."""
-    monkeypatch.chdir(tmp_path)
-    found = Store(tmp_path / "runs")
+    found = Store(here / "runs")
     for name in ("good", "cand"):
         play(found, name, dict.fromkeys(NAMES, 0.8))
     return found

@@ -43,13 +43,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def check(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Printed]:
+def check(folder: Path, monkeypatch: pytest.MonkeyPatch, here: Path) -> Callable[..., Printed]:
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
 
     def checked(typed: str) -> Printed:
-        return Printed(*in_process.blurb(["check", *typed.split(), "--output", str(folder / "runs")], tmp_path))
+        return Printed(*in_process.blurb(["check", *typed.split(), "--output", str(folder / "runs")], here))
 
     return checked
 

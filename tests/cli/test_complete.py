@@ -28,10 +28,9 @@ def complete(line: str, typed: str = "") -> list[str]:
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def store(here: Path) -> Path:
     """A store with a model of one row and a model of two."""
-    monkeypatch.chdir(tmp_path)
-    found = Store(tmp_path / "mine")
+    found = Store(here / "mine")
     for model in ("my-bert", "other"):
         stored(found, model)
     rows.write(found, row("other", trial(), configuration=replace(CONFIGURATION, protocol="standard", overrides={})))

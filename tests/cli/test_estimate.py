@@ -26,9 +26,8 @@ SMOKE = [*COMMON, "--protocol", "smoke"]
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+def asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """A step takes a minute, and a pass nothing; the calibrations that were asked for."""
-    monkeypatch.chdir(tmp_path)
     found: list[tuple[object, ...]] = []
 
     def made_up(*given: object) -> object:
@@ -122,13 +121,10 @@ def test_a_budget_is_for_times_that_are_predicted(asked: list[tuple[object, ...]
 
 
 @pytest.mark.costly
-def test_an_encoder_that_cannot_be_timed_is_no_reason_not_to_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_encoder_that_cannot_be_timed_is_no_reason_not_to_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*given: object) -> object:
         raise RuntimeError("shapes cannot be multiplied")
 
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(calibration, "rates_of", broken)
     result = run(*SMOKE, "--tasks", "gad")
     assert result.exit_code == 0

@@ -142,8 +142,7 @@ def test_a_reader_that_went_away_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_what_nobody_foresaw_is_2_with_its_traceback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_nobody_foresaw_is_2_with_its_traceback(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     monkeypatch.setattr(tables, "check", lambda *_: 1 / 0)
     for more in ([], ["--check", "base"]):
         result = CliRunner().invoke(cli, ["run", "baseline:majority", "--suite", "demo", *more])
@@ -153,10 +152,9 @@ def test_what_nobody_foresaw_is_2_with_its_traceback(monkeypatch: pytest.MonkeyP
 
 
 @pytest.fixture
-def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def damaged(here: Path) -> Path:
     """Two whole rows, and one trial of a third that was cut."""
-    monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / "runs")
+    store = Store(here / "runs")
     for model in ("a", "b", "c"):
         planned = [trial(seed=seed, weights=f"{model:w<64}") for seed in (1, 2)]
         paths = [finish(store, model, each, 0.5 + each.seed / 100) for each in planned]
@@ -164,7 +162,7 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (paths[0] / "predictions.parquet").unlink()
     (paths[0] / "predictions.parquet").write_bytes(b"cut")
     os.utime(paths[0], (1, 1))  # another time than when it was finished, however fast this machine is
-    return tmp_path
+    return here
 
 
 @pytest.mark.extensions

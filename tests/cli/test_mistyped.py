@@ -96,16 +96,13 @@ ORIGINAL = "MTL/data/gad.zip"
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_answers_name_what_was_meant(
-    typed: list[str], answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "raw" / ORIGINAL).parent.mkdir(parents=True)
-    (tmp_path / "raw" / ORIGINAL).touch()
+def test_answers_name_what_was_meant(typed: list[str], answer: str, here: Path) -> None:
+    (here / "raw" / ORIGINAL).parent.mkdir(parents=True)
+    (here / "raw" / ORIGINAL).touch()
     result = CliRunner().invoke(cli, typed, prog_name="blurb")
     assert result.exit_code != 0
     assert answer in (str(result.exception) if isinstance(result.exception, BlurbError) else result.output)
-    assert [path.name for path in tmp_path.iterdir()] == ["raw"]
+    assert [path.name for path in here.iterdir()] == ["raw"]
 
 
 def test_what_works_now() -> None:
@@ -143,10 +140,7 @@ ALL_AT_ONCE: list[tuple[list[str], list[str]]] = [
 
 @pytest.mark.extensions
 @pytest.mark.parametrize(("typed", "told"), ALL_AT_ONCE, ids=lambda value: " ".join(value))
-def test_all_that_is_mistyped_is_told_at_once(
-    typed: list[str], told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_all_that_is_mistyped_is_told_at_once(typed: list[str], told: list[str], here: Path) -> None:
     stored(Path("runs"), "checkpoint", trial("gad"), score=0.8)
     error = CliRunner().invoke(cli, typed).exception
     assert isinstance(error, ErrorGroup)
@@ -161,11 +155,8 @@ def test_all_that_is_mistyped_is_told_at_once(
 
 
 @pytest.mark.parametrize("letters", [str.upper, str.title, lambda name: name.replace("-", "_")])
-def test_names_are_those_without_case_and_signs(
-    letters: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_are_those_without_case_and_signs(letters: Callable[[str], str], here: Path) -> None:
     """The oracle is the trials of the plain names: task, type, protocol, head, pooling and settings of words."""
-    monkeypatch.chdir(tmp_path)
 
     def planned(spell: Callable[[str], str], tasks: str, **named: str) -> list[str]:
         given = {option: spell(value) for option, value in named.items()}
@@ -188,8 +179,7 @@ def test_names_of_a_show_command_and_of_python() -> None:
     assert CliRunner().invoke(cli, ["tasks", "show", "NCBI_disease"], catch_exceptions=False).exit_code == 0
 
 
-def test_a_file_of_that_name_is_proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_file_of_that_name_is_proposed(here: Path) -> None:
     for name in ("my-doc", "mine"):
         Path(f"{name}.toml").touch()
     for typed in (["--tasks", "my-doc"], ["--protocol", "mine"]):

@@ -19,12 +19,11 @@ WORDS = "Kalo\tB\nmi\tI\ntra\tO\n\nnex\tO\nVor\tB\n\n"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(tmp_path)
+def folder(here: Path) -> Iterator[Path]:
     known = dict(tasks._files)
     for split in tasks.SPLITS:
-        (tmp_path / f"{split}.tsv").write_text(WORDS)
-    yield tmp_path
+        (here / f"{split}.tsv").write_text(WORDS)
+    yield here
     tasks._files.clear()
     tasks._files.update(known)
 

@@ -129,12 +129,11 @@ def test_rescore_repairs_metrics_without_training(finished: Path, tmp_path: Path
 
 
 @pytest.mark.costly
-def test_the_demo_suite_has_every_relation_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_suite_has_every_relation_input(here: Path) -> None:
     from click.testing import CliRunner
 
     from blurb.cli import cli
 
-    monkeypatch.chdir(tmp_path)
     common = ["run", "scratch:tiny", *SMOKE, "--device", "cpu", "--precision", "fp32"]
     trials = set()
     for strategy in STRATEGIES:
@@ -144,7 +143,7 @@ def test_the_demo_suite_has_every_relation_input(tmp_path: Path, monkeypatch: py
     assert len(trials) == 2 * len(STRATEGIES)
     arguments = [*common, "--tasks", "ddi", "--relation-input", "typed-markers", "--pooling", "entity-start"]
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
-    assert len(done(tmp_path)) == 1
+    assert len(done(here)) == 1
 
 
 def test_the_search_of_the_paper_is_listed(tmp_path: Path) -> None:
@@ -259,20 +258,17 @@ def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path
         (["scratch:tiny", "--suite", "demo", "--precision", "fp16", "--device", "cpu"], "fp16 needs a GPU"),
     ],
 )
-def test_bad_requests_are_refused_before_anything_is_written(
-    tmp_path: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_requests_are_refused_before_anything_is_written(here: Path, arguments: list[str], message: str) -> None:
     from click.testing import CliRunner
 
     from blurb.cli import cli
     from blurb.messages.errors import BlurbError
 
-    monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, ["run", *arguments])
     assert result.exit_code != 0
     assert isinstance(result.exception, BlurbError), result.output
     assert message in str(result.exception)
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -317,17 +313,14 @@ def test_bad_requests_are_refused_before_anything_is_written(
         (["--tasks", "gad", "--set", "pooling=3"], "--set: pooling must be a text (got 3)."),
     ],
 )
-def test_what_does_not_go_together_says_where_it_comes_from(
-    tmp_path: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_does_not_go_together_says_where_it_comes_from(here: Path, arguments: list[str], message: str) -> None:
     from click.testing import CliRunner
 
     from blurb.cli import cli
     from blurb.messages.errors import SettingsError
 
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text('[all]\npooling = "mention"\n')
-    (tmp_path / "searched.toml").write_text('[search]\npooling = ["mention"]\n')
+    (here / "mine.toml").write_text('[all]\npooling = "mention"\n')
+    (here / "searched.toml").write_text('[search]\npooling = ["mention"]\n')
     result = CliRunner().invoke(cli, ["run", "scratch:tiny", "--name", "tiny", "--suite", "demo", *arguments])
     assert isinstance(result.exception, SettingsError), result.output
     assert message in re.sub(r"@[0-9a-f]{8}\b", "@HASH", str(result.exception))

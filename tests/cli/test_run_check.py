@@ -23,9 +23,8 @@ def ended(*arguments: str) -> tuple[int, str]:
 
 
 @pytest.fixture
-def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def there(here: Path) -> str:
     """The name of a row that was made with another setting."""
-    monkeypatch.chdir(tmp_path)
     Path("blurb-check.toml").write_text("max_drop = 50.0\n", encoding="utf-8")
     made = blurb.run(
         "baseline:majority", "gad", suite="demo", protocol="smoke", max_eval=20, output="first", progress=False

@@ -23,9 +23,8 @@ from tests.store.fakes import finish, row, stored, trial
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def store(here: Path) -> Store:
     """A store with a finished row, and one that has a trial of each state; the tables of it beside."""
-    monkeypatch.chdir(tmp_path)
     found = stored(Path("runs"), "whole", trial("gad", 1))
     finish(found, "part", trial("gad", 1), 0.75)
     finish(found, "part", trial("gad", 2), 0.5)
@@ -117,9 +116,8 @@ def test_a_renaming_that_was_killed_before_the_tables_is_ended_by_the_same_comma
     assert sorted(models()) == ["mine", "part"]
 
 
-def test_one_of_several_rows_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_several_rows_of_a_model(here: Path) -> None:
     """Oracle: the scores of all rows before."""
-    monkeypatch.chdir(tmp_path)
     shutil.copytree(Path(__file__).parents[1] / "golden" / "store", "runs")
     before = {row.name: row.means() for row in from_store.read(Store(Path("runs")))}
     first, second = "golden-encoder smoke max_length=32", "other-encoder quick batch_size=16 epochs=40 lr=0.01"

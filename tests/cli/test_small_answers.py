@@ -25,8 +25,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("typed", "answer"), ANSWERS)
-def test_an_answer(typed: list[str], answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_an_answer(typed: list[str], answer: str, here: Path) -> None:
     Path("doc.tsv").touch()
     Path("row").mkdir()
     Path("row/row.json").write_text("{}")
@@ -49,8 +48,7 @@ def test_letters_of_numbers_of_words_have_no_case(text: str) -> None:
     assert request.words(text) == 60_000
 
 
-def test_scores_show_themselves_in_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_scores_show_themselves_in_a_line(here: Path) -> None:
     gold = blurb.load_dataset("gad", suite="demo")["test"]
     scores = blurb.score("gad", {row["id"]: "1" for row in gold}, suite="demo")
     assert repr(scores) == f"<Scores: gad {scores['gad'].score:.2f}>"

@@ -42,9 +42,8 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(planned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    shutil.copytree(planned, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
+def store(planned: Path, here: Path) -> Store:
+    shutil.copytree(planned, here, dirs_exist_ok=True)
     return Store(Path("runs"))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.execution import sweeps
+from tests.conftest import Builder
 
 pytestmark = pytest.mark.extensions  # a sweep that nobody runs is planned by an engine of clusters
 
@@ -32,12 +32,11 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.fixture
-def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def begun(here: Path) -> Path:
     """A store with a sweep that nobody has run: two trials a task of two models."""
-    monkeypatch.chdir(tmp_path)
     asked = shlex.split("baseline:majority baseline:constant --suite demo --tasks gad,biosses --precision fp32")
     assert run("run", *asked, "--engine", "slurm,trials=2", "--print").exit_code == 0
-    return tmp_path / "runs"
+    return here / "runs"
 
 
 def test_a_worker_does_what_is_left_and_the_sweep_ends(begun: Path) -> None:
@@ -88,30 +87,24 @@ def test_after_some_failures_a_machine_is_left(tmp_path: Path, begun: Path) -> N
     assert sweeps.folders(begun) == [folder]
 
 
-def test_a_machine_without_the_device_runs_nothing(
-    tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_machine_without_the_device_runs_nothing(here: Path, checkpoint: Builder) -> None:
     asked = ("--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--precision", "fp32", "--engine", "slurm")
     assert run("run", str(checkpoint("bert_cased")), *asked, "--print").exit_code == 0
     found = run("worker", "--device", "cuda:7")
     assert "Nothing was run: --device cuda:7 is not available" in str(found.exception)
-    assert list((tmp_path / "runs").rglob("*.failed.json")) == []
+    assert list((here / "runs").rglob("*.failed.json")) == []
 
 
 def test_a_part_needs_its_sweep(begun: Path) -> None:
     assert "add --sweep" in str(run("worker", "--part", "0").exception)
 
 
-def test_what_failed_is_left_for_the_next(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_failed_is_left_for_the_next(checkpoint: Builder, here: Path) -> None:
     Path("fails.py").write_text(FAILING)
     asked = [str(checkpoint("bert_uncased")), "--suite", "demo", "--tasks", "gad", "--protocol", "smoke"]
     found = run("run", *asked, "--head", "./fails.py:Fails", "--device", "cpu", "--precision", "fp32")
     assert found.exit_code == 1
-    assert len(sweeps.folders(tmp_path / "runs")) == 1
+    assert len(sweeps.folders(here / "runs")) == 1
     again = run("worker")
     assert again.exit_code == 1
     assert "1 trial that failed before: blurb retry." in again.output

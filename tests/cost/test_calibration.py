@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +15,7 @@ from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.cost import calibration
 from blurb.cost.throughput import Rates
 from blurb.learners import building
+from tests.conftest import Builder
 
 SHAPE = EncoderSize(body=1_000, table=0, vocabulary=1, layers=2, hidden=16, most=512)
 
@@ -92,7 +92,7 @@ def test_seconds_that_fall_with_the_batch_are_no_rates_below_nothing(monkeypatch
 
 
 def test_no_input_is_longer_than_the_encoder_s(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
     source = building.resolve(str(checkpoint("bert_uncased")))
@@ -112,7 +112,7 @@ def test_no_input_is_longer_than_the_encoder_s(
     assert torch.get_num_threads() == before
 
 
-def test_inputs_have_ids_of_the_vocabulary_and_no_padding(checkpoint: Callable[[str], Path]) -> None:
+def test_inputs_have_ids_of_the_vocabulary_and_no_padding(checkpoint: Builder) -> None:
     source = building.resolve(str(checkpoint("bert_uncased")))
     calibrator = calibration.Calibrator(source, "cpu", "fp32")
     features = calibrator.features(3, 20)
@@ -124,7 +124,7 @@ def test_inputs_have_ids_of_the_vocabulary_and_no_padding(checkpoint: Callable[[
 
 @pytest.mark.costly
 def test_it_is_measured_once_and_what_is_missing_is_added(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
     source = building.resolve(str(checkpoint("bert_uncased")))
@@ -153,7 +153,7 @@ def test_it_is_measured_once_and_what_is_missing_is_added(
 @pytest.mark.costly
 @pytest.mark.parametrize("kind", ["roberta", "modernbert", "deberta", "t5", "bertweet"])
 def test_any_architecture_can_be_measured(
-    kind: str, checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
     source = building.resolve(str(checkpoint(kind)))
@@ -163,7 +163,7 @@ def test_any_architecture_can_be_measured(
     assert found.kept[max(lengths)] > found.kept[32] > 0
 
 
-def test_the_bytes_of_a_backward_pass_are_those_of_its_tensors(checkpoint: Callable[[str], Path]) -> None:
+def test_the_bytes_of_a_backward_pass_are_those_of_its_tensors(checkpoint: Builder) -> None:
     """The oracle: every linear layer keeps its input, so there are at least those of the layers of this encoder."""
     calibrator = calibration.Calibrator(building.resolve(str(checkpoint("bert_uncased"))), "cpu", "fp32")
     hidden, inner, layers, length = 32, 64, 2, 40

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.planning import trials
+from tests.conftest import Builder
 from tests.cost.settings import lengths, request
 
 
@@ -24,11 +24,7 @@ from tests.cost.settings import lengths, request
     [("bc2gm", {}), ("hoc", {"document_unit": "abstract"}), ("ddi", {}), ("biosses", {"max_length": 24})],
 )
 def test_a_sample_is_near_and_what_is_kept_is_exact(
-    task: str,
-    overrides: dict[str, object],
-    checkpoint: Callable[[str], Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    task: str, overrides: dict[str, object], checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(inputs, "SAMPLE", 64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from blurb.execution.worker import execute
 from blurb.learners import building, kinds
 from blurb.planning import trials
 from blurb.training import batches, loop
+from tests.conftest import Builder
 from tests.cost.settings import profile, rates, request
 
 CONSTANTS = ("UNIT", "WORD", "SETUP")
@@ -35,7 +35,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def source(checkpoint: Callable[[str], Path]) -> ModelSource:
+def source(checkpoint: Builder) -> ModelSource:
     return building.resolve(str(checkpoint("bert_uncased")), name="m")
 
 

@@ -30,8 +30,7 @@ def test_tables_ask_no_trial_for_its_hash_more_than_once(tmp_path: Path, monkeyp
     assert (tmp_path / "results.csv").read_text().count("\n") == 1 + 8 * 4
 
 
-def test_no_garbage_is_collected_for_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_no_garbage_is_collected_for_what_is_done(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad,biosses"]
     collected = []
     collect = gc.collect

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from blurb.checkpoints.encoder_size import EncoderSize
 from blurb.cost import throughput
 from blurb.cost.throughput import Rates
+from tests.conftest import Builder
 
 SHAPE = EncoderSize(body=50, table=0, vocabulary=1, layers=1, hidden=4, most=512)
 
@@ -50,7 +50,7 @@ def test_a_cache_that_cannot_be_written_stops_nothing(tmp_path: Path, monkeypatc
     assert throughput.read("x", SHAPE) is None
 
 
-def test_a_measurement_is_for_one_machine_and_kind_of_encoder(checkpoint: Callable[[str], Path]) -> None:
+def test_a_measurement_is_for_one_machine_and_kind_of_encoder(checkpoint: Builder) -> None:
     folder = str(checkpoint("bert_uncased"))
     common = (folder, SHAPE, "cpu", "fp32", 1)
     assert throughput.key(*common) == throughput.key(*common)

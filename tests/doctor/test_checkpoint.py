@@ -13,10 +13,11 @@ from safetensors.torch import load_file, save_file
 
 from blurb.checkpoints import architecture_checks, loading
 from blurb.doctor import examine
+from tests.conftest import Builder
 
 
 @pytest.fixture
-def copy(checkpoint: Callable[[str], Path], tmp_path: Path) -> Path:
+def copy(checkpoint: Builder, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
 
 
@@ -26,7 +27,7 @@ def change(folder: Path, name: str, **values: object) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "deberta"])
-def test_nothing_is_wrong_with_a_whole_one(checkpoint: Callable[[str], Path], kind: str) -> None:
+def test_nothing_is_wrong_with_a_whole_one(checkpoint: Builder, kind: str) -> None:
     report = examine(checkpoint(kind))
     assert (report.kind, report.problems) == ("checkpoint", [])
     assert report.facts["parameters"] > 1_000

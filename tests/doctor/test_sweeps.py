@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,12 +18,13 @@ from blurb.execution.job import Job
 from blurb.planning import trials
 from blurb.store import plugins
 from blurb.store.store import Store
+from tests.conftest import Builder
 from tests.planning.requests import request
 from tests.store.fakes import finish
 
 
 @pytest.fixture
-def jobs(checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+def jobs(checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     """Trials of an encoder and a baseline, with files of their own; no encoder may be run."""
     monkeypatch.delattr(calibration, "rates_of")
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))

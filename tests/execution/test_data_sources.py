@@ -43,10 +43,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
 
 
 @pytest.mark.costly
-def test_a_command_reads_every_corpus_once(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Counter[tuple[str, str]]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_command_reads_every_corpus_once(folder: Path, here: Path, reads: Counter[tuple[str, str]]) -> None:
     command = shlex.split(
         f"run baseline:majority baseline:constant --data {folder} --protocol smoke --tasks gad,biosses,hoc"
     )

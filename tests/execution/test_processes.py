@@ -69,7 +69,7 @@ def test_the_job_of_slurm(strange: Path) -> None:
 
 
 @pytest.mark.extensions
-def test_ray_starts_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_ray_starts_elsewhere(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     """Ray gives its workers the working folder of the moment when it is connected, before all others."""
     from blurb.extensions.clusters import ray
 
@@ -80,11 +80,10 @@ def test_ray_starts_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
     fake = types.SimpleNamespace(is_initialized=lambda: False, init=init, shutdown=lambda: None)
     monkeypatch.setitem(sys.modules, "ray", fake)
-    monkeypatch.chdir(tmp_path)
     with ray._cluster(""):
         pass
     assert seen == [(os.sep, "1")]
-    assert Path.cwd() == tmp_path
+    assert Path.cwd() == here
     assert SAFE not in os.environ
 
 
@@ -94,14 +93,13 @@ def _both() -> Iterator[None]:
         yield
 
 
-def test_all_is_as_before_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_all_is_as_before_afterwards(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     for value in (None, "", "1"):
         monkeypatch.delenv(SAFE, raising=False) if value is None else monkeypatch.setenv(SAFE, value)
         with pytest.raises(ZeroDivisionError), _both():
             raise ZeroDivisionError
         assert os.environ.get(SAFE) == value
-        assert Path.cwd() == tmp_path
+        assert Path.cwd() == here
 
 
 @pytest.mark.extensions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from blurb.execution.job_queue import Reporter, TrialProgress
 from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.planning import trials
+from tests.conftest import Builder
 from tests.cost.settings import request
 
 
@@ -33,7 +33,7 @@ def test_steps_are_told_seldom_and_epochs_at_once(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.costly
-def test_a_trial_tells_its_steps_and_what_its_history_has(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_trial_tells_its_steps_and_what_its_history_has(checkpoint: Builder, tmp_path: Path) -> None:
     source = building.resolve(str(checkpoint("bert_uncased")), name="m")
     (job,) = trials.prepare(request(source, "gad", tmp_path, epochs=2)).final
     told: list[TrialProgress] = []

@@ -62,8 +62,7 @@ def test_its_name_is_the_hash_of_all_that_it_says_but_predictions(tmp_path: Path
     assert {line["predicted"] for line in content["jobs"]} == {2.5}
 
 
-def test_paths_are_absolute_and_plug_ins_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_paths_are_absolute_and_plug_ins_known(here: Path) -> None:
     (job, *_) = planned(Path("runs"))
     job = replace(
         job,
@@ -72,9 +71,9 @@ def test_paths_are_absolute_and_plug_ins_known(tmp_path: Path, monkeypatch: pyte
         store=Path("runs"),
     )
     (read,) = sweeps.read(sweeps.write(Path("runs"), [job])[0].absolute(), allow=())
-    assert read.plugins == {"head": {"x": tmp_path / "heads" / "x.py"}}
-    assert read.data == DataSource(str(tmp_path / "mine" / "task.toml"), tmp_path / "mine")
-    assert read.store == tmp_path / "runs"
+    assert read.plugins == {"head": {"x": here / "heads" / "x.py"}}
+    assert read.data == DataSource(str(here / "mine" / "task.toml"), here / "mine")
+    assert read.store == here / "runs"
 
 
 def test_the_same_trials_are_the_same_sweep_which_never_changes(tmp_path: Path) -> None:

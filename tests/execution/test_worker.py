@@ -40,6 +40,7 @@ from blurb.store.record import read_predictions
 from blurb.store.store import FILES, Store, read_json
 from blurb.system import leases
 from blurb.system.lease_records import LeaseRecord
+from tests.conftest import Builder
 from tests.planning.requests import request
 
 MAJORITY = building.resolve("baseline:majority")
@@ -150,9 +151,7 @@ def test_a_drawn_part_is_of_the_right_size_and_the_same_for_one_seed(job: Callab
 
 
 @pytest.mark.costly
-def test_an_encoder_repeats_its_trial_to_the_byte(
-    job: Callable[..., Job], checkpoint: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_an_encoder_repeats_its_trial_to_the_byte(job: Callable[..., Job], checkpoint: Builder, tmp_path: Path) -> None:
     """Where and when it ran is in the provenance and the log, and in no other file."""
     source = building.resolve(str(checkpoint("bert_uncased")), name="tiny")
     small = {"max_train": 16, "max_eval": 8, "epochs": 2, "batch_size": 8, "lr": 0.02}

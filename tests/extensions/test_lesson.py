@@ -238,15 +238,14 @@ def test_the_solution_is_the_built_in_attention(tmp_path: Path) -> None:
 
 
 @pytest.mark.costly
-def test_the_exercise_as_a_student_hands_it_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_exercise_as_a_student_hands_it_in(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("my_pooling.py").write_text(code_of("lesson-solution")[0], encoding="utf-8")
     pattern, call, check = code_of("lesson-right-text-real")
     Path("pattern.py").write_text(pattern, encoding="utf-8")
     import blurb
 
     names: dict[str, Any] = {"blurb": blurb, "torch": torch}
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(here)
     exec(check, names)
     assert names["same"]
     exec(call, names)
@@ -261,10 +260,9 @@ def test_the_exercise_as_a_student_hands_it_in(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.slow
-def test_the_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lesson(here: Path) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     outputs = {
         cell["id"]: tour.outputs_of(tour.text(cell), names, number)

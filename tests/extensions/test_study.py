@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import itertools
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,7 @@ from benchmarks.study.derive import ENCODERS, last_anew, lowest, make, noise
 from blurb.checkpoints import Checkpoint
 from blurb.learners import building
 from blurb.protocols import protocol as protocol_
-
-Builder = Callable[[str], Path]
+from tests.conftest import Builder
 
 
 @pytest.mark.parametrize("share", [0.2, 0.8])

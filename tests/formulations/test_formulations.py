@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,13 @@ from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import UnknownName
 from blurb.protocols.settings import DEFAULTS
+from tests.conftest import Builder
 
 NONE = Features(ids=Ragged.of([]), example_index=np.zeros(0, dtype=np.int64))
 
 
 @pytest.fixture(scope="module")
-def tokenizer(checkpoint: Callable[[str], Path]) -> Tokenizer:
+def tokenizer(checkpoint: Builder) -> Tokenizer:
     return Checkpoint(checkpoint("bert_uncased")).tokenizer
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from blurb.store.record import LOSS, read_predictions
 from blurb.store.rescore import figures
 from blurb.store.store import Store
 from blurb.training.batches import collate
+from tests.conftest import Builder
 from tests.learners.test_encoder import _fit
 
 NONE = Features(ids=Ragged.of([]), example_index=np.zeros(0, dtype=np.int64))
@@ -97,9 +97,7 @@ def test_a_certain_mistake_is_finite_and_as_scikit_learn_counts_it() -> None:
         ("biosses", "linear"),
     ],
 )
-def test_of_a_network_they_are_the_loss_that_is_trained(
-    task: str, head: str, checkpoint: Callable[[str], Path]
-) -> None:
+def test_of_a_network_they_are_the_loss_that_is_trained(task: str, head: str, checkpoint: Builder) -> None:
     learner, units, _ = _fit(checkpoint("bert_uncased"), task, head=head)
     learner.known = None
     losses = learner.predict(units).losses
@@ -112,7 +110,7 @@ def test_of_a_network_they_are_the_loss_that_is_trained(
 
 
 @pytest.mark.parametrize("head", ["crf", "bilstm-crf"])
-def test_a_chain_has_none(head: str, checkpoint: Callable[[str], Path]) -> None:
+def test_a_chain_has_none(head: str, checkpoint: Builder) -> None:
     learner, units, _ = _fit(checkpoint("bert_uncased"), "bc2gm", head=head)
     answers, scores, losses = learner.predict(units)
     assert losses is None

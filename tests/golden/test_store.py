@@ -23,15 +23,14 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     """The golden files as a user has them, in the working folder."""
     for name in ("store", "data"):
-        shutil.copytree(HERE / name, tmp_path / name)
+        shutil.copytree(HERE / name, here / name)
     for name in ("results.csv", "leaderboard.csv", "external.csv", "worded.toml"):
-        shutil.copy(HERE / name, tmp_path / name)
-    encoder.build(tmp_path / "golden-encoder")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+        shutil.copy(HERE / name, here / name)
+    encoder.build(here / "golden-encoder")
+    return here
 
 
 def run(tasks: str, *more: str, model: str = "golden-encoder") -> list[str]:

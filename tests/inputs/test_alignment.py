@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +13,8 @@ from blurb.checkpoints import Checkpoint
 from blurb.inputs.tokenizer import Subtokens, Tokenizer
 from blurb.inputs.words import encode_words, word_pieces
 from tests import checkpoints
+from tests.conftest import Builder
 
-Builder = Callable[[str], Path]
 FAST = [kind for kind in (*checkpoints.KINDS, *checkpoints.FAMILIES) if kind != "bertweet"]
 WORDS = [*checkpoints.words(), *checkpoints.odd_words()]
 

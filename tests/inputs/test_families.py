@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 from transformers import AutoTokenizer
@@ -13,8 +12,8 @@ from blurb.inputs.texts import encode_relations
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.inputs.words import encode_words, word_pieces
 from tests import checkpoints
+from tests.conftest import Builder
 
-Builder = Callable[[str], Path]
 LOWERED = ("bert_uncased", "albert", "electra", "distilbert", "mpnet", "nomic_bert", "funnel")
 BYTE_LEVEL = ("roberta", "modernbert", "deberta_v1", "longformer", "eurobert")
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,12 +13,13 @@ from blurb.inputs.features import Features
 from blurb.inputs.texts import around, encode_pairs, encode_relations, encode_texts
 from blurb.inputs.tokenizer import Tokenizer
 from tests import checkpoints
+from tests.conftest import Builder
 
 KINDS = ("bert_uncased", "roberta", "t5", "bertweet")
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def tokenizer(request: pytest.FixtureRequest, checkpoint: Callable[[str], Path]) -> Tokenizer:
+def tokenizer(request: pytest.FixtureRequest, checkpoint: Builder) -> Tokenizer:
     return Checkpoint(checkpoint(request.param)).tokenizer
 
 
@@ -149,7 +148,7 @@ def test_both_entities_survive_wherever_they_are(data: st.DataObject, size: int,
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "modernbert", "deberta"])
-def test_pairs_are_cut_as_a_fast_tokenizer_cuts_the_longest_first(checkpoint: Callable[[str], Path], kind: str) -> None:
+def test_pairs_are_cut_as_a_fast_tokenizer_cuts_the_longest_first(checkpoint: Builder, kind: str) -> None:
     """Oracle: the truncation of `tokenizers`, at every length that leaves room for a sub-token."""
     tokenizer = Checkpoint(checkpoint(kind)).tokenizer
     special_tokens, rng = tokenizer.special_tokens, random.Random(5)
@@ -196,7 +195,7 @@ def test_entities_far_apart_get_a_half_each() -> None:
     assert around([(20, 22), (80, 82)], 100, 20) == [range(16, 26), range(76, 86)]
 
 
-def test_an_entity_that_the_tokenizer_drops_does_not_stop_anything(checkpoint: Callable[[str], Path]) -> None:
+def test_an_entity_that_the_tokenizer_drops_does_not_stop_anything(checkpoint: Builder) -> None:
     tokenizer = Checkpoint(checkpoint("bert_uncased")).tokenizer
     text = "kalo " * 40 + "\u200b" + " @DRUG$"
     tail = text.index("@DRUG$")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ from blurb.checkpoints import Checkpoint
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
 from tests import checkpoints
+from tests.conftest import Builder
 
-Builder = Callable[[str], Path]
 TEXTS = ("", "kalo", "tra nex @DRUG$ vorpil .", "naïve β 😀", " ".join(checkpoints.odd_words()))
 
 

@@ -38,8 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def blurb(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    monkeypatch.chdir(tmp_path)
+def blurb(folder: Path, here: Path) -> Callable[..., Result]:
     return lambda *arguments: CliRunner().invoke(cli, ["leaderboard", *arguments])
 
 

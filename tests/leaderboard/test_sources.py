@@ -18,13 +18,12 @@ TABLE = ROOT / "docs" / "results" / "minilm" / "quick" / "results.csv"
 
 
 @pytest.fixture
-def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+def two(here: Path) -> tuple[Path, Path]:
     """The same three seeds of GAD in two files."""
-    monkeypatch.chdir(tmp_path)
     head, *lines = TABLE.read_text().splitlines()
     kept = [line for line in lines if ",gad," in line and "all-MiniLM" in line and ",test,f1," in line]
     assert len(kept) == 3
-    paths = tmp_path / "x.csv", tmp_path / "y.csv"
+    paths = here / "x.csv", here / "y.csv"
     for path in paths:
         path.write_text("\n".join([head, *kept]) + "\n")
     return paths

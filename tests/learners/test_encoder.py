@@ -6,7 +6,6 @@ import dataclasses
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,8 @@ from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols.protocol import complete
 from blurb.protocols.settings import Settings
 from tests import checkpoints
+from tests.conftest import Builder
 
-Builder = Callable[[str], Path]
 TEXTS = checkpoints.texts(seed=11, size=12)
 IDLE = re.compile("_global|mask_emb|seg_embed|r_s_bias")
 """Weights for what is not used: Longformer's global attention, XLNet's masks, segments where the tokenizer has none."""

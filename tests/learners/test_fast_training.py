@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ from blurb.checkpoints import Checkpoint
 from blurb.training.dropout import CpuDropout, set_dropout, use_cpu_dropout
 from blurb.training.embedding import UsedRows, train_used_rows
 from tests import checkpoints
+from tests.conftest import Builder
 
-Builder = Callable[[str], Path]
 TEXTS = ("kalo mi tra nex vorpil " * 6, "kalo dun", "mi")
 
 

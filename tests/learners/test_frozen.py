@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +18,7 @@ from blurb.learners import building
 from blurb.learners.frozen.encoder import LAYERS, Frozen, fingerprint, middle
 from blurb.messages.errors import ModelError
 from blurb.training.network import Network
+from tests.conftest import Builder
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
 
@@ -59,7 +59,7 @@ def alone(frozen: Frozen, features: Features, row: int) -> list[torch.Tensor]:
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "t5"])
 @pytest.mark.parametrize("task", ["hoc", "gad", "pubmedqa"])
-def test_vectors_are_those_of_each_input_alone(kind: str, task: str, checkpoint: Callable[[str], Path]) -> None:
+def test_vectors_are_those_of_each_input_alone(kind: str, task: str, checkpoint: Builder) -> None:
     features, found, frozen = read(checkpoint(kind), task)
     for row in range(len(features)):
         for layer, hidden in enumerate(alone(frozen, features, row)):
@@ -73,7 +73,7 @@ def test_vectors_are_those_of_each_input_alone(kind: str, task: str, checkpoint:
 
 
 @pytest.mark.parametrize("word_pooling", ["first", "mean", "last"])
-def test_words_stand_in_the_order_of_the_text(word_pooling: str, checkpoint: Callable[[str], Path]) -> None:
+def test_words_stand_in_the_order_of_the_text(word_pooling: str, checkpoint: Builder) -> None:
     features, found, frozen = read(checkpoint("bert_uncased"), "bc5-chem", word_pooling)
     assert features.word_ids is not None
     assert features.word_starts is not None
@@ -94,7 +94,7 @@ def test_words_stand_in_the_order_of_the_text(word_pooling: str, checkpoint: Cal
     assert order == sorted(order)
 
 
-def test_they_are_what_fine_tuning_starts_from(checkpoint: Callable[[str], Path]) -> None:
+def test_they_are_what_fine_tuning_starts_from(checkpoint: Builder) -> None:
     """The same numbers as the network of the fine-tuning path gives its head."""
     from blurb.heads import heads
     from blurb.heads._base import Problem
@@ -110,7 +110,7 @@ def test_they_are_what_fine_tuning_starts_from(checkpoint: Callable[[str], Path]
     assert found[0] == pytest.approx(expected.numpy(), abs=4e-3, rel=2e-3)
 
 
-def test_layers_of_other_lengths_are_named(checkpoint: Callable[[str], Path]) -> None:
+def test_layers_of_other_lengths_are_named(checkpoint: Builder) -> None:
     """As in a funnel, whose inner layers are shorter than its input."""
     features, into, frozen = read(checkpoint("bert_uncased"), "gad")
     inner = frozen.encoder
@@ -125,7 +125,7 @@ def test_layers_of_other_lengths_are_named(checkpoint: Callable[[str], Path]) ->
         frozen.fill(features, ("first",), into)
 
 
-def test_an_encoder_without_hidden_states_is_named(checkpoint: Callable[[str], Path]) -> None:
+def test_an_encoder_without_hidden_states_is_named(checkpoint: Builder) -> None:
     features, into, frozen = read(checkpoint("bert_uncased"), "gad")
     inner = frozen.encoder
 
@@ -138,7 +138,7 @@ def test_an_encoder_without_hidden_states_is_named(checkpoint: Callable[[str], P
         frozen.fill(features, ("first", "mean", "head", "tail"), into)
 
 
-def test_a_hash_of_all_that_is_read(checkpoint: Callable[[str], Path]) -> None:
+def test_a_hash_of_all_that_is_read(checkpoint: Builder) -> None:
     chem, _, _ = read(checkpoint("bert_uncased"), "bc5-chem")
     again, _, _ = read(checkpoint("bert_uncased"), "bc5-chem")
     assert fingerprint(chem) == fingerprint(again)

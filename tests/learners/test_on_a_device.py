@@ -4,7 +4,7 @@ the CPU, fails here without a GPU. Oracle: the device itself, and a look at the 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,10 @@ from blurb.protocols import protocol
 from blurb.training.batches import Batch, collate
 from blurb.training.network import Network, use_masks_without_waiting
 from tests import checkpoints
+from tests.conftest import Builder
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
 TASKS = {"tokens": "ncbi-disease", "single": "gad", "multi": "hoc", "regression": "biosses"}
-Checkpoint = Callable[[str], Path]
 
 
 CHAIN = (False, False, True, False)
@@ -104,7 +104,7 @@ def _step(network: Network, batch: Batch) -> tuple[torch.Tensor, tuple[torch.Ten
     [pytest.param(*one, id=" ".join([one[0], one[1], *map(str, one[2].values())])) for one in _combinations()],
 )
 def test_a_step_waits_for_nothing_and_stays_where_it_is(
-    checkpoint: Checkpoint, kind: str, task: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, kind: str, task: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network, batch = _network(checkpoint("bert_uncased"), task, settings)
     loss, (best, scores) = _step(network, batch)
@@ -122,7 +122,7 @@ def test_a_step_waits_for_nothing_and_stays_where_it_is(
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_every_architecture(checkpoint: Checkpoint, kind: str) -> None:
+def test_every_architecture(checkpoint: Builder, kind: str) -> None:
     network, batch = _network(checkpoint(kind), "ncbi-disease", {})
     meta = torch.device("meta")
     use_masks_without_waiting(network)

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from blurb.planning import trials
 from blurb.store.record import read_predictions
 from blurb.store.store import Store, read_json
 from blurb.training import linear
+from tests.conftest import Builder
 from tests.planning.requests import request
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
@@ -67,7 +68,7 @@ def facts(job: Job) -> dict[str, Any]:
 
 @pytest.mark.costly
 @pytest.mark.parametrize("task", KINDS)
-def test_every_kind_of_task_has_one(task: str, checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_every_kind_of_task_has_one(task: str, checkpoint: Builder, tmp_path: Path) -> None:
     job = planned(checkpoint("bert_uncased"), tmp_path, task)
     done(job)
     with (job.path / "history.csv").open() as file:
@@ -83,7 +84,7 @@ def test_every_kind_of_task_has_one(task: str, checkpoint: Callable[[str], Path]
 
 @pytest.mark.costly
 def test_its_predictions_are_those_of_scikit_learn(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linear, "NEAR", 1e-12)
     for task in ("gad", "biosses"):
@@ -132,7 +133,7 @@ def test_its_predictions_are_those_of_scikit_learn(
 
 @pytest.mark.costly
 def test_cached_vectors_give_the_same_trial(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = planned(checkpoint("bert_uncased"), tmp_path / "runs", "ncbi-disease")
     done(job)
@@ -155,7 +156,7 @@ def test_cached_vectors_give_the_same_trial(
 
 @pytest.mark.costly
 def test_a_full_disk_costs_time_and_says_so(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from blurb.learners.frozen import vectors
 
@@ -172,9 +173,7 @@ def test_a_full_disk_costs_time_and_says_so(
 
 
 @pytest.mark.costly
-def test_a_trial_that_was_stopped_goes_on(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trial_that_was_stopped_goes_on(checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = planned(checkpoint("bert_uncased"), tmp_path, "gad")
     fill, calls = Frozen.fill, []
 
@@ -192,7 +191,7 @@ def test_a_trial_that_was_stopped_goes_on(
     assert len(calls) == 4  # train was read once: it is in the cache; then dev, and test
 
 
-def test_what_identifies_it(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_what_identifies_it(checkpoint: Builder, tmp_path: Path) -> None:
     folder = checkpoint("bert_uncased")
     gad = planned(folder, tmp_path, "gad").trial
     assert (gad.learner, gad.kind.name, gad.seed) == ("probe", "probe", 1)
@@ -210,7 +209,7 @@ def test_what_identifies_it(checkpoint: Callable[[str], Path], tmp_path: Path) -
     assert "learner" not in replace(gad, learner="").content  # as of every trial before there were probes
 
 
-def test_seeds_and_settings_of_fine_tuning_are_refused(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_seeds_and_settings_of_fine_tuning_are_refused(checkpoint: Builder, tmp_path: Path) -> None:
     folder = checkpoint("bert_uncased")
     assert planned(folder, tmp_path, "gad", seeds=1).trial.seed == 1
     with pytest.raises(SettingsError, match="deterministic: 3 seeds would give the same number 3 times"):
@@ -246,7 +245,7 @@ def test_a_protocol_of_ones_own(text: str, message: str, tmp_path: Path) -> None
 
 
 @pytest.mark.costly
-def test_a_chain_above_it(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_chain_above_it(checkpoint: Builder, tmp_path: Path) -> None:
     plain = planned(checkpoint("bert_uncased"), tmp_path, "ncbi-disease")
     chained = planned(checkpoint("bert_uncased"), tmp_path, "ncbi-disease", head="crf")
     done(plain)
@@ -269,9 +268,7 @@ def test_units_of_a_document_are_in_one_fold() -> None:
     assert folds([{"doc_id": "a"}] * 3) is None
 
 
-def test_many_dev_units_choose_instead(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_dev_units_choose_instead(checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = planned(checkpoint("bert_uncased"), tmp_path, "gad")
     monkeypatch.setattr(probe, "FEW", 5)
     done(job)
@@ -284,7 +281,7 @@ def test_many_dev_units_choose_instead(
 
 @pytest.mark.costly
 def test_of_documents_that_are_scored_documents_are_counted(
-    checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = read_split(tasks.get("hoc"), DATA, "dev")
     documents = len({row["doc_id"] for row in rows})

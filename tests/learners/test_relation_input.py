@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from blurb.learners.base import Subset
 from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol
+from tests.conftest import Builder
 
 ROWS = [
     {
@@ -49,7 +49,7 @@ def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("pooling", [name for name in poolings.names() if not poolings.get(name).needs_pair])
-def test_one_step(pooling: str, strategy: str, checkpoint: Callable[[str], Path]) -> None:
+def test_one_step(pooling: str, strategy: str, checkpoint: Builder) -> None:
     if poolings.get(pooling).needs_markers and strategy not in MARKERS:
         with pytest.raises(SettingsError, match=r"no markers.*Possible values: attention, .*cls"):
             fit(checkpoint("bert_uncased"), pooling, strategy)
@@ -58,7 +58,7 @@ def test_one_step(pooling: str, strategy: str, checkpoint: Callable[[str], Path]
 
 
 @pytest.mark.parametrize("kind", ["bert_cased", "roberta", "deberta", "modernbert"])
-def test_markers_are_tokens_of_their_own_in_every_vocabulary(kind: str, checkpoint: Callable[[str], Path]) -> None:
+def test_markers_are_tokens_of_their_own_in_every_vocabulary(kind: str, checkpoint: Builder) -> None:
     learner = fit(checkpoint(kind), "entity-start", "typed-markers")
     ids = learner.tokenizer.inner.convert_tokens_to_ids(["[CHEMICAL]", "[GENE]"])
     features = learner.formulation.features(ROWS, learner.tokenizer, 64)

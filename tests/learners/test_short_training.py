@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from blurb.protocols.protocol import complete
 from blurb.store.record import read_predictions
 from blurb.store.store import Store, read_json
 from blurb.training.loop import Trainer
+from tests.conftest import Builder
 from tests.planning.requests import request
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
@@ -48,9 +48,7 @@ def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[s
         ("pubmedqa", "cls"),
     ],
 )
-def test_every_kind_of_task_starts_from_a_fit(
-    task: str, pooling: str, checkpoint: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_every_kind_of_task_starts_from_a_fit(task: str, pooling: str, checkpoint: Builder, tmp_path: Path) -> None:
     settings = {"head_init": "linear", "head_lr": 1e-3, "pooling": pooling, "max_updates": 4, "dev_sample": 3}
     hash_, facts = trial(checkpoint("bert_uncased"), tmp_path, task, **settings)
     assert facts["head_start"]["rows"] >= 12
@@ -59,7 +57,7 @@ def test_every_kind_of_task_starts_from_a_fit(
     assert trial(checkpoint("bert_uncased"), tmp_path, task, **plain)[0] != hash_
 
 
-def test_a_linear_start_needs_the_linear_head(checkpoint: Callable[[str], Path]) -> None:
+def test_a_linear_start_needs_the_linear_head(checkpoint: Builder) -> None:
     source, task = building.resolve(str(checkpoint("bert_uncased"))), tasks.get("gad")
     for head in ("bilstm", "bilstm,hidden=32"):
         with pytest.raises(SettingsError, match="head_init 'linear' supports only the head 'linear', not 'bilstm"):
@@ -70,7 +68,7 @@ def test_a_linear_start_needs_the_linear_head(checkpoint: Callable[[str], Path])
     ("select", "sample", "passes"), [("best", 0, 3), ("last", 0, 1), ("best", 3, 3), ("last", 3, 1)]
 )
 def test_dev_is_not_predicted_again(
-    checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, select: str, sample: int, passes: int
+    checkpoint: Builder, monkeypatch: pytest.MonkeyPatch, select: str, sample: int, passes: int
 ) -> None:
     """What the chosen weights said of dev is what they say. Oracle: the same weights, asked again."""
     calls = []
@@ -123,7 +121,7 @@ def test_a_sample_of_dev() -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("model", ["encoder", "baseline"])
 def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
-    checkpoint: Callable[[str], Path], tmp_path: Path, model: str
+    checkpoint: Builder, tmp_path: Path, model: str
 ) -> None:
     source = building.resolve("baseline:majority" if model == "baseline" else str(checkpoint("bert_uncased")))
 

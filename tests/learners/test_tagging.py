@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -17,10 +14,11 @@ from blurb.learners.building import resolve
 from blurb.learners.finetuning.encoder import EncoderLearner
 from blurb.protocols.protocol import complete
 from tests import checkpoints
+from tests.conftest import Builder
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Callable[[str], Path], scheme: str) -> None:
+def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Builder, scheme: str) -> None:
     rows = []
     for number, text in enumerate(checkpoints.texts(seed=11, size=12)):
         tokens = text.split(" ")

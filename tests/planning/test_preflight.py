@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 import blurb
 from blurb.cost import calibration
 from blurb.messages.errors import BlurbError, DataError, ErrorGroup, ModelError, SettingsError, UnknownName
+from tests.conftest import Builder
 from tests.cost.settings import rates
 
 DEMO: dict[str, Any] = {
@@ -39,7 +40,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def broken(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Path]:
+def broken(checkpoint: Builder, tmp_path: Path) -> Callable[..., Path]:
     """Makes a copy of a checkpoint under a name, and breaks it."""
 
     def make(name: str, *breaks: Callable[[Path], None], kind: str = "bert_uncased") -> Path:
@@ -174,7 +175,7 @@ def test_what_is_typed_wrongly_is_told_without_torch_and_with_what_files_show(
 
 
 def test_every_model_is_looked_at_and_what_does_not_go_together_is_in_the_list(
-    broken: Callable[..., Path], checkpoint: Callable[[str], Path]
+    broken: Callable[..., Path], checkpoint: Builder
 ) -> None:
     models = [
         broken("cut", cut),
@@ -221,7 +222,7 @@ def test_settings_of_a_model_that_is_not_known_are_no_second_fault() -> None:
     assert "size" in str(error)
 
 
-def test_tasks_that_are_refused_for_one_reason_are_one_line(checkpoint: Callable[[str], Path]) -> None:
+def test_tasks_that_are_refused_for_one_reason_are_one_line(checkpoint: Builder) -> None:
     model = str(checkpoint("bert_uncased"))
     markers, entities = map(str, refused(model=model, tasks="hoc,pubmedqa,bioasq,gad", pooling="entity-start"))
     assert "does not work on gad with bert_uncased: its inputs have no markers" in markers
@@ -238,9 +239,7 @@ def _without_raw() -> Path:
     return demo.prepare()
 
 
-def test_data_that_cannot_be_read_is_told_once_for_all_models(
-    checkpoint: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_data_that_cannot_be_read_is_told_once_for_all_models(checkpoint: Builder, tmp_path: Path) -> None:
     data = Path(shutil.copytree(_without_raw(), tmp_path / "data"))
     for name in ("GAD/dev.tsv", "BIOSSES/test.tsv"):
         (data / name).write_text("not what is expected\n")
@@ -254,7 +253,7 @@ def test_data_that_cannot_be_read_is_told_once_for_all_models(
 
 
 def test_a_budget_says_what_no_rung_can_do_beside_what_else_is_wrong(
-    broken: Callable[..., Path], checkpoint: Callable[[str], Path]
+    broken: Callable[..., Path], checkpoint: Builder
 ) -> None:
     told = refused(
         model=[broken("cut", cut), checkpoint("bert_uncased")],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +20,7 @@ from blurb.execution import engines
 from blurb.execution.engine import Launch
 from blurb.planning import trials
 from blurb.planning.quick_checks import warnings_of
+from tests.conftest import Builder
 from tests.cost.settings import rates
 from tests.planning.test_trials import CONSTANT, FIRST, MAJORITY, request
 
@@ -45,10 +45,9 @@ def warnings(found: Estimate, engine: str = "local") -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def machine(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     """16 GB of memory, and no site to ask."""
 
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(resources.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
     from blurb.extensions.clusters import _slurm_limits
 
@@ -136,7 +135,7 @@ def test_data_that_is_not_blurbs_is_named_once(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("dry", [True, False])
 def test_the_command_says_them_before_it_trains(
-    dry: bool, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    dry: bool, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
     monkeypatch.setattr(resources.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take

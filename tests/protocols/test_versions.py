@@ -137,10 +137,7 @@ def test_sketch_is_quick_with_a_quarter_of_its_updates(task: tasks.Task) -> None
     assert changed == ({"max_eval": (0, 2000)} if task.name in LARGE else {})
 
 
-def test_a_rate_of_small_encoders_is_hashed_in_ones_own_file_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_rate_of_small_encoders_is_hashed_in_ones_own_file_alone(here: Path) -> None:
     sizes = "[lr_by_size]\nmillions = 60\nbelow = 1e-4\nfrom = 5e-5\n[small]\nmillions = 10\nlr = "
     hashes = set()
     for rate in ("1e-3", "5e-3"):

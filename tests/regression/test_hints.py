@@ -59,14 +59,13 @@ def test_small_drops_rises_and_judged_ones_have_no_hint() -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     """`good`, `bad`, and `odd`, of which one run of three is far off."""
-    monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / "my runs")
+    store = Store(here / "my runs")
     play(store, "good", {"gad": 0.9, "biosses": 0.9})
     play(store, "bad", {"gad": 0.4, "biosses": 0.9})
-    tables.rebuild(store, tmp_path / "leaderboard.csv")
-    return tmp_path
+    tables.rebuild(store, here / "leaderboard.csv")
+    return here
 
 
 def blurb(*arguments: str) -> Result:

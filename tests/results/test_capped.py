@@ -22,14 +22,13 @@ NOTE = "at most 64 training examples; at most 64 dev and test examples"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     """A row of 64 units that is better than any, and a whole one."""
-    monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / "runs")
+    store = Store(here / "runs")
     play(store, "tiny", {"gad": 1.0}, configuration=replace(CONFIGURATION, protocol="smoke"), settings=CAPPED)
     play(store, "whole", {"gad": 0.5}, configuration=replace(CONFIGURATION, protocol="standard"))
-    rebuild(store, tmp_path / "leaderboard.csv")
-    return tmp_path
+    rebuild(store, here / "leaderboard.csv")
+    return here
 
 
 def test_it_is_never_ranked(folder: Path) -> None:

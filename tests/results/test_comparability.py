@@ -121,9 +121,8 @@ def test_one_encoder_under_two_protocols_is_no_regression() -> None:
     assert "runs of one encoder" not in told
 
 
-def test_tables_of_means_say_what_was_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_means_say_what_was_scored(here: Path) -> None:
     """The audit's pair of leaderboard.csv files alone: 2,000 test examples beside all, which was exit 0."""
-    monkeypatch.chdir(tmp_path)
     for name in ("quick", "sketch"):
         Path(name).mkdir()
         text = (RESULTS / "minilm" / name / "leaderboard.csv").read_text()

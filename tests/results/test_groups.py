@@ -137,10 +137,9 @@ def test_the_name_of_a_protocol_of_papers_is_no_place_among_them() -> None:
     assert {ranks(named(other, "mine"))["mine"][1] for other in (smoke, capped, shortened)} == {"paper"}
 
 
-def test_other_data_is_said_and_ranked_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_data_is_said_and_ranked_apart(here: Path) -> None:
     """GAD with its labels turned round stood as one of "1-3" among rows on the real one, without a word."""
-    monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / "runs")
+    store = Store(here / "runs")
     standard = replace(played.CONFIGURATION, protocol="standard", protocol_hash=protocol.load("standard").hash)
     for name in ("a", "b"):
         played.play(store, name, {"gad": 0.8, "hoc": 0.8}, configuration=standard)
@@ -201,11 +200,8 @@ def test_a_row_with_fewer_seeds_than_planned_has_no_rank() -> None:
 
 @pytest.mark.extensions
 @pytest.mark.parametrize("form", ["markdown", "latex"])
-def test_bold_is_within_a_protocol_and_the_caption_says_so(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / "runs")
+def test_bold_is_within_a_protocol_and_the_caption_says_so(form: str, here: Path) -> None:
+    store = Store(here / "runs")
     quick = played.CONFIGURATION
     sketch = replace(quick, protocol="sketch", protocol_hash="2" * 64)
     for name, share, made in (("a", 0.5, quick), ("b", 0.6, quick), ("c", 0.9, sketch), ("d", 0.95, sketch)):

@@ -37,16 +37,15 @@ def probe(store: Store, name: str, shares: dict[str, float]) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     """Two probes that are far apart, one like the first, and a fine-tuned row of the same model."""
-    monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / "runs")
+    store = Store(here / "runs")
     probe(store, "good", {"gad": 0.9, "ddi": 0.9})
     probe(store, "bad", {"gad": 0.4, "ddi": 0.4})
     probe(store, "alike", {"gad": 0.9, "ddi": 0.9})
     play(store, "tuned", {"gad": 0.8, "ddi": 0.8})
-    rebuild(store, tmp_path / "leaderboard.csv")
-    return tmp_path
+    rebuild(store, here / "leaderboard.csv")
+    return here
 
 
 def sides(folder: Path) -> dict[str, Row]:

@@ -7,14 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from blurb.corpora import demo
 from tests.cli.in_process import blurb
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Builder
 
 PAGE = ROOT / "docs" / "score.md"
 
@@ -39,7 +38,7 @@ def ran(folder: Path, name: str, task: str, *arguments: str) -> float:
 
 
 @pytest.mark.slow
-def test_a_trainer(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_trainer(checkpoint: Builder, tmp_path: Path) -> None:
     score = ran(tmp_path, "trainer.py", "gad", str(checkpoint("bert_uncased")))
     code, out, _ = blurb(["leaderboard", "show", "--datasets", "--format", "csv"], tmp_path)
     assert code == 0

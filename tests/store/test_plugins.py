@@ -27,6 +27,7 @@ from blurb.planning.request import typed_settings
 from blurb.protocols import settings
 from blurb.store.record import read_predictions
 from blurb.store.trial import Trial
+from tests.conftest import Builder
 from tests.planning.requests import request
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
@@ -48,7 +49,7 @@ class MyHead(Linear):
 
 
 @pytest.fixture
-def trial(checkpoint: Callable[[str], Path], tmp_path: Path) -> Callable[..., Trial]:
+def trial(checkpoint: Builder, tmp_path: Path) -> Callable[..., Trial]:
     source = building.resolve(str(checkpoint("bert_uncased")))
 
     def found(task: str = "gad", **typed: object) -> Trial:
@@ -158,7 +159,7 @@ READS = """def {name}(self, units, tokenizer, max_length):
 def test_versions_of_a_formulation_share_no_features(
     learner: str,
     formulation: Callable[[str], None],
-    checkpoint: Callable[[str], Path],
+    checkpoint: Builder,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -186,7 +187,7 @@ def test_versions_of_a_formulation_share_no_features(
 
 
 def test_a_formulation_without_units_is_named(
-    formulation: Callable[[str], None], checkpoint: Callable[[str], Path], tmp_path: Path
+    formulation: Callable[[str], None], checkpoint: Builder, tmp_path: Path
 ) -> None:
     """By the trial and by the estimate, which divided by their number."""
     formulation("def units(self, examples):\n    return []\n")
@@ -226,7 +227,7 @@ def test_a_module_that_is_not_installed_says_how_to_name_its_file(trial: Callabl
 
 
 @pytest.mark.costly
-def test_workers_load_it_and_an_edit_runs_again(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_workers_load_it_and_an_edit_runs_again(tmp_path: Path, checkpoint: Builder) -> None:
     (tmp_path / "heads").mkdir()
     file = tmp_path / "heads" / "my_head.py"
     file.write_text(HEAD)

@@ -32,6 +32,7 @@ from blurb.store.store import Store
 from blurb.store.trial_checkpoints import TrialCheckpoints
 from blurb.system.files import read_json, seal, write_json
 from blurb.training.loop import Trainer
+from tests.conftest import Builder
 from tests.planning.requests import request
 from tests.store.fakes import row, trial
 
@@ -47,7 +48,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def encoder(checkpoint: Callable[[str], Path]) -> ModelSource:
+def encoder(checkpoint: Builder) -> ModelSource:
     return building.resolve(str(checkpoint("bert_uncased")))
 
 

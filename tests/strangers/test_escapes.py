@@ -21,9 +21,8 @@ BAD = "\x1b\x07\x9b\u202e"
 
 
 @pytest.fixture
-def table(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def table(made: Path, here: Path) -> Path:
     """A results.csv in which a stranger's model has such a name."""
-    monkeypatch.chdir(tmp_path)
     text = (made / "results.csv").read_text(encoding="utf-8")
     Path("results.csv").write_text(text.replace("baseline:majority", NAME), encoding="utf-8")
     Path("ours.csv").write_text(text, encoding="utf-8")
@@ -77,9 +76,8 @@ def test_an_error_and_a_table_on_a_terminal(
     assert not {"\x1b]", "\x1b[31m", "\x07", "\x9b", "\u202e"} & set(re.findall(r"\x1b.(?:31m)?|\W", stream.getvalue()))
 
 
-def test_a_reason_of_a_failure_is_shown_so(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reason_of_a_failure_is_shown_so(made: Path, here: Path) -> None:
     """A store says why a trial failed, and who runs another."""
-    monkeypatch.chdir(tmp_path)
     shutil.copytree(made / "runs", "runs")
     (trial,) = Path("runs").glob("baseline-majority/gad/*/")
     shutil.rmtree(trial)

@@ -119,9 +119,8 @@ def test_remote_code_needs_a_person(place: str, model: Path, evil: Evil) -> None
         assert evil.has_run()
 
 
-def test_a_head_of_ones_own_is_typed(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(HEAD, encoding="utf-8")
+def test_a_head_of_ones_own_is_typed(trained: Path, here: Path) -> None:
+    (here / "mine.py").write_text(HEAD, encoding="utf-8")
     without = run("predict", str(trained), "--text", "a\tb")
     assert "There is no head called 'mine.py:Mine'" in str(without.exception)
     assert "Give its code with --head ./mine.py:Mine" in str(without.exception)

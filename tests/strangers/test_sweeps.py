@@ -25,6 +25,7 @@ from blurb.learners.kinds import majority
 from blurb.messages.errors import StoreError
 from blurb.store.row_contents import failure_of
 from blurb.system import cache
+from tests.conftest import Builder
 from tests.strangers.evil import Evil
 
 pytestmark = pytest.mark.extensions  # a sweep that nobody runs is planned by an engine of clusters
@@ -95,10 +96,7 @@ def _remote(content: dict[str, Any]) -> None:
 @pytest.mark.extensions
 @pytest.mark.parametrize("change", [_plugin, _module, _task, _file, _data, _remote], ids=lambda one: one.__name__)
 def test_a_sweep_of_a_stranger_runs_nothing(
-    change: Callable[[dict[str, Any]], None],
-    evil: Evil,
-    checkpoint: Callable[[str], Path],
-    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[dict[str, Any]], None], evil: Evil, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By worker, a part of it, retry, doctor, status and a task of Ray."""
     from blurb.extensions.clusters.ray import run_one
@@ -121,7 +119,7 @@ def test_a_sweep_of_a_stranger_runs_nothing(
 
 
 @pytest.mark.costly
-def test_trials_of_a_sweep_of_ones_own_name_no_code(evil: Evil, checkpoint: Callable[[str], Path]) -> None:
+def test_trials_of_a_sweep_of_ones_own_name_no_code(evil: Evil, checkpoint: Builder) -> None:
     """Whoever writes to the store may alter the trials of a sweep that may run: names are all that they have."""
     folder = plan(str(checkpoint("bert_uncased")))
     alter(folder, _head)
@@ -132,9 +130,8 @@ def test_trials_of_a_sweep_of_ones_own_name_no_code(evil: Evil, checkpoint: Call
 
 @pytest.mark.costly
 def test_who_planned_it_is_not_asked_and_others_once(
-    tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    here: Path, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(HEAD, encoding="utf-8")
     folder = plan(str(checkpoint("bert_uncased")), "--seeds", "3", "--head", "./mine.py:Mine")
     heads.typed.clear()
@@ -153,7 +150,7 @@ def test_who_planned_it_is_not_asked_and_others_once(
     assert run("leaderboard", "show").exit_code == 0
 
 
-def test_code_that_changed_since_it_was_allowed_does_not_run(evil: Evil, checkpoint: Callable[[str], Path]) -> None:
+def test_code_that_changed_since_it_was_allowed_does_not_run(evil: Evil, checkpoint: Builder) -> None:
     Path("mine.py").write_text(HEAD, encoding="utf-8")
     plan(str(checkpoint("bert_uncased")), "--head", "./mine.py:Mine")
     heads.typed.clear()
@@ -165,7 +162,7 @@ def test_code_that_changed_since_it_was_allowed_does_not_run(evil: Evil, checkpo
 
 @pytest.mark.parametrize("reference", ["sub/strange.Tokens", "{place}--strange.Tokens", "./sub--strange.Tokens"])
 def test_code_of_a_checkpoint_that_no_hash_has_does_not_run(
-    reference: str, evil: Evil, checkpoint: Callable[[str], Path], tmp_path: Path
+    reference: str, evil: Evil, checkpoint: Builder, tmp_path: Path
 ) -> None:
     """A person trusted the checkpoint; its hash has the Python files of its folder, and no others."""
     model = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck")
@@ -184,9 +181,8 @@ def test_code_of_a_checkpoint_that_no_hash_has_does_not_run(
     assert not evil.has_run()
 
 
-def test_a_sweep_that_stays_in_its_store_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_that_stays_in_its_store_asks_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Baselines on data in the store: there is nothing to trust."""
-    monkeypatch.chdir(tmp_path)
     folder = plan("baseline:majority")
     data, demo = Path("runs/data").absolute(), sweeps.read(folder)[0].data.folder
     data.symlink_to(demo, target_is_directory=True)
@@ -204,27 +200,26 @@ def test_a_sweep_that_stays_in_its_store_asks_nothing(tmp_path: Path, monkeypatc
     "task", ["../../../victim/x", "/VICTIM/x", "..", ".", "", "gad/../..", "biosses", "GAD", "a\nb"]
 )
 def test_a_trial_is_put_nowhere_but_under_the_task_of_its_data(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str
+    here: Path, monkeypatch: pytest.MonkeyPatch, task: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     folder = plan("baseline:majority")
-    shutil.copytree(cache.home() / "demo", tmp_path / "runs" / "data", symlinks=False, dirs_exist_ok=True)
-    data = next(path.parent for path in (tmp_path / "runs" / "data").rglob("GAD") if path.is_dir())
+    shutil.copytree(cache.home() / "demo", here / "runs" / "data", symlinks=False, dirs_exist_ok=True)
+    data = next(path.parent for path in (here / "runs" / "data").rglob("GAD") if path.is_dir())
 
     def change(content: dict[str, Any]) -> None:
         content["data"][0]["folder"] = str(data)
-        content["jobs"][0]["trial"]["task"] = task.replace("/VICTIM", str(tmp_path / "victim"))
+        content["jobs"][0]["trial"]["task"] = task.replace("/VICTIM", str(here / "victim"))
 
     alter(folder, change)
     stranger(monkeypatch)
-    before = {path for path in tmp_path.rglob("*") if "other-home" not in path.parts}
+    before = {path for path in here.rglob("*") if "other-home" not in path.parts}
     with pytest.raises(StoreError):
         sweeps.read(folder, allow=())
     run("worker")
     run("worker", "--sweep", str(folder))
-    after = {path for path in tmp_path.rglob("*") if "other-home" not in path.parts}
+    after = {path for path in here.rglob("*") if "other-home" not in path.parts}
     assert not {path for path in after - before if path.suffix in (".json", ".parquet") and ".sweeps" not in path.parts}
-    assert not (tmp_path / "victim").exists()
+    assert not (here / "victim").exists()
 
 
 def _in_store(folder: Path, model: Path | None = None) -> None:
@@ -236,7 +231,7 @@ def _in_store(folder: Path, model: Path | None = None) -> None:
         alter(folder, lambda content: content["source"][0].update(location=str(copy)))
 
 
-def from_elsewhere(checkpoint: Callable[[str], Path], here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def from_elsewhere(checkpoint: Builder, here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a sweep of somebody else, with its checkpoint in the store, where nothing is asked for."""
     monkeypatch.chdir(here)
     model = checkpoint("bert_uncased")
@@ -266,7 +261,7 @@ ODD: list[tuple[str, dict[str, Any]]] = [
 
 
 def test_what_no_command_has_written_is_no_sweep(
-    tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kind that nobody knows was neither asked for nor compared with its hash, and ran."""
     folder = from_elsewhere(checkpoint, tmp_path, monkeypatch)
@@ -286,7 +281,7 @@ def test_what_no_command_has_written_is_no_sweep(
 
 @pytest.mark.parametrize("what", ["weights", "data", "by a folder"])
 def test_links_in_the_store_that_lead_out_are_asked_for(
-    what: str, tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    what: str, tmp_path: Path, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = from_elsewhere(checkpoint, tmp_path, monkeypatch)
     assert sweeps.read(folder, allow=())
@@ -308,10 +303,9 @@ def test_links_in_the_store_that_lead_out_are_asked_for(
 
 
 def test_a_trial_of_before_an_update_that_gives_other_results_does_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would be counted as one of the old recipe."""
-    monkeypatch.chdir(tmp_path)
     plan("baseline:majority")
     monkeypatch.setattr(majority, "LEARNER", dataclasses.replace(majority.LEARNER, recipe=2))
     assert "planned with recipe 1 of its learner, but this version of blurb has 2" in run("worker").output
@@ -320,10 +314,9 @@ def test_a_trial_of_before_an_update_that_gives_other_results_does_not_run(
 
 @pytest.mark.parametrize("what", ["another user", "nobody"])
 def test_a_note_of_somebody_else_allows_nothing(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: Callable[[str], Path]
+    what: str, here: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: Builder
 ) -> None:
     """In a cache that several users share, only files of this user count."""
-    monkeypatch.chdir(tmp_path)
     folder = plan(str(checkpoint("bert_uncased")))
     if what == "another user":
         monkeypatch.setattr(os, "getuid", lambda: 12_345)
@@ -335,7 +328,7 @@ def test_a_note_of_somebody_else_allows_nothing(
 
 
 @pytest.mark.costly
-def test_workers_of_a_command_load_what_it_was_given(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_workers_of_a_command_load_what_it_was_given(tmp_path: Path, checkpoint: Builder) -> None:
     """`--jobs 2`: processes of its own, and a table afterwards, in a home where nothing was allowed before."""
     (tmp_path / "mine.py").write_text(HEAD, encoding="utf-8")
     run = "--suite demo --tasks gad,biosses --protocol smoke --head ./mine.py:Mine --jobs 2 --device cpu"

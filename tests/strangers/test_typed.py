@@ -35,16 +35,15 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with a head, a pooling and a task of one's own."""
-    monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(HEAD, encoding="utf-8")
     Path("pool.py").write_text(POOLING, encoding="utf-8")
     Path("my.toml").write_text(TASK, encoding="utf-8")
     lines = [json.dumps({"text": f"word{n % 2} and more", "labels": ["a" if n % 2 else "b"]}) for n in range(8)]
     Path("train.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     monkeypatch.setattr(tasks, "_files", {})
-    return tmp_path
+    return here
 
 
 @pytest.mark.costly

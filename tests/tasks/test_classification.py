@@ -22,9 +22,8 @@ LABELS = ("bad", "good", "so so")
 
 
 @pytest.fixture(autouse=True)
-def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def corpus(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tasks, "_files", {})
-    monkeypatch.chdir(tmp_path)
     draw = random.Random(0)
     for split, size in SPLITS.items():
         rows = []
@@ -38,8 +37,8 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                     "doc_id": f"{split}{place // 3}",
                 }
             )
-        (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return tmp_path
+        (here / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return here
 
 
 def new(folder: Path, name: str = "notes", more: str = "") -> None:

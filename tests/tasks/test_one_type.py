@@ -7,7 +7,7 @@ import ast
 import csv
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from blurb.registry import Registry
 from blurb.store.record import read_predictions
 from blurb.store.store import Store
 from blurb.tasks import types
+from tests.conftest import Builder
 
 TYPE = '''
 """Claims and the evidence for or against them."""
@@ -80,10 +81,10 @@ METRIC = Metric(mean_recall, main="mean_recall", hub="recall", counts=counts, sc
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The two files in the folders of types and metrics, and registries that have not looked there yet."""
     for module, owner, name, text in ((types, types, "claims", TYPE), (functions, metrics, "mean_recall", METRIC)):
-        home = tmp_path / name
+        home = here / name
         home.mkdir()
         (home / f"{name}.py").write_text(text, encoding="utf-8")
         monkeypatch.setattr(module, "__path__", [*module.__path__, str(home)])
@@ -91,15 +92,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         fresh = Registry[object](known.kind, known.package, known.attribute, known.group, known.separator)
         monkeypatch.setattr(owner, "_registry", fresh)
     monkeypatch.setattr(tasks, "_files", {})
-    monkeypatch.chdir(tmp_path)
     draw = random.Random(0)
     for split, size in (("train", 24), ("dev", 12), ("test", 40)):
         lines = [
             f"kalo {draw.choice('ab')} mi\ttra {draw.choice('xy')}\t{draw.choice(['holds', 'fails'])}"
             for _ in range(size)
         ]
-        (tmp_path / f"{split}.tsv").write_text("\n".join(["claim\tevidence\tlabel", *lines]) + "\n", encoding="utf-8")
-    yield tmp_path
+        (here / f"{split}.tsv").write_text("\n".join(["claim\tevidence\tlabel", *lines]) + "\n", encoding="utf-8")
+    yield here
     for module_name in ("blurb.tasks.types.claims", "blurb.metrics.functions.mean_recall"):
         sys.modules.pop(module_name, None)
 
@@ -111,7 +111,7 @@ def run(*arguments: str) -> str:
 
 
 @pytest.mark.costly
-def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Builder) -> None:
     files = [part for split in tasks.SPLITS for part in (f"--{split}", f"{split}.tsv")]
     run("tasks", "new", "claims-of-mine", "--type", "claims", *files)
     assert 'labels = ["fails", "holds"]  # classes' in (folder / "claims-of-mine.toml").read_text(encoding="utf-8")

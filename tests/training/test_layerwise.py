@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -19,6 +16,7 @@ from blurb.training.embedding import train_used_rows
 from blurb.training.layerwise import apply, layers
 from blurb.training.optimizer import adamw
 from tests import checkpoints
+from tests.conftest import Builder
 
 SHARED = "albert"  # one layer, gone through several times
 KINDS = (
@@ -29,7 +27,6 @@ KINDS = (
     "t5",
     *(family for family in checkpoints.FAMILIES if family != SHARED),
 )
-Builder = Callable[[str], Path]
 
 
 def weights(module: torch.nn.Module) -> torch.Tensor:

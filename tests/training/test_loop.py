@@ -346,10 +346,7 @@ def test_what_is_no_device_is_told_with_blurb_s_own_list(device: str) -> None:
         choose_device(device)
 
 
-def test_a_device_that_is_not_there_is_told_with_a_model_that_is_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_device_that_is_not_there_is_told_with_a_model_that_is_not_there(here: Path) -> None:
     for command in (["run"], ["ablate", "--axis", "head"]):
         plan = [*command, "./nowhere", "--suite", "demo", "--tasks", "gad", "--device", "cuda:97"]
         error = CliRunner().invoke(cli, plan).exception

@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,6 +26,7 @@ from blurb.extensions.clusters import _slurm_script
 from blurb.extensions.clusters._slurm_script import SlurmError
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.store.row_contents import failure_of
+from tests.conftest import Builder
 
 SBATCH = """#!{python}
 import json, os, subprocess, sys
@@ -151,9 +151,7 @@ def test_a_part_that_is_not_there(site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
-    site: Path, checkpoint: Callable[[str], Path]
-) -> None:
+def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(site: Path, checkpoint: Builder) -> None:
     arguments = shlex.split(
         f"run {checkpoint('bert_uncased')} --suite demo --tasks gad --protocol smoke --precision fp32 "
         "--set epochs=40 --device cpu"
@@ -241,9 +239,8 @@ def test_a_path_that_a_script_cannot_have_is_refused(name: str) -> None:
         _slurm_script.check_path(Path(name))
 
 
-def test_slurm_reads_the_path_of_the_logs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slurm_reads_the_path_of_the_logs_as_it_is(here: Path) -> None:
     """What ends a word for Slurm is escaped, and a % is none of its patterns."""
-    monkeypatch.chdir(tmp_path)
     store = Path("a %A_%j 'b' \"c\" #d $(touch ran) `touch ran` ;e größe")
     command = ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", "--precision", "fp32"]
     done = CliRunner().invoke(cli, [*command, "--output", str(store), "--engine", "slurm", "--print"])
@@ -257,14 +254,11 @@ def test_slurm_reads_the_path_of_the_logs_as_it_is(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("name", ["new\ntouch ran\n#", "back\\slash"])
-def test_the_command_refuses_it_before_anything_is_written(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_refuses_it_before_anything_is_written(name: str, here: Path) -> None:
     command = ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", "--precision", "fp32"]
     done = CliRunner().invoke(cli, [*command, "--output", name, "--engine", "slurm", "--print"])
     assert isinstance(done.exception, SlurmError)
-    assert not list(tmp_path.rglob("slurm.sh"))
+    assert not list(here.rglob("slurm.sh"))
 
 
 def test_an_error_of_squeue_is_no_empty_answer(site: Path) -> None:

@@ -75,8 +75,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_the_front_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_front_door(here: Path) -> None:
     for call, told in (
         (lambda: blurb.pretrain("encoder", "missing.txt"), "missing.txt"),
         (lambda: blurb.pretrain("encoder", "train"), "train"),
@@ -86,4 +85,4 @@ def test_the_front_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         with pytest.raises(BlurbError, match=told):
             call()
     assert "masking" not in repr(blurb.study("masking", run=False).rows)
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,8 +23,7 @@ from blurb.inputs.tagging import spans
 from blurb.inputs.words import word_pieces
 from blurb.messages.errors import DataError
 from tests.checkpoints import KINDS
-
-Builder = Callable[[str], Path]
+from tests.conftest import Builder
 
 
 @pytest.fixture(scope="module")

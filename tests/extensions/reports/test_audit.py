@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenized_split import TokenizedSplit
 from blurb.learners.building import resolve
 from blurb.messages.errors import DataError
+from tests.conftest import Builder
 from tests.data import samples
 
 LONG = "kalo mi tra nex vor pil"
@@ -266,7 +267,7 @@ def test_entities_that_share_or_lack_a_sub_token() -> None:
     assert found("O O O O B") == []
 
 
-def test_a_word_that_a_real_kind_of_tokenizer_drops(checkpoint: Callable[[str], Path]) -> None:
+def test_a_word_that_a_real_kind_of_tokenizer_drops(checkpoint: Builder) -> None:
     read = reader(resolve(str(checkpoint("bert_uncased"))))
     rows = [sentence("a", "kalo \u200b\u200d mi", "O B O"), sentence("b", "kalo mi", "B O")]
     task = tasks.get("bc2gm")
@@ -275,7 +276,7 @@ def test_a_word_that_a_real_kind_of_tokenizer_drops(checkpoint: Callable[[str], 
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "t5"])
-def test_pairs_that_a_limit_takes_apart(checkpoint: Callable[[str], Path], kind: str) -> None:
+def test_pairs_that_a_limit_takes_apart(checkpoint: Builder, kind: str) -> None:
     read = reader(resolve(str(checkpoint(kind))))
     task = tasks.get("ddi")
 

@@ -99,52 +99,48 @@ def run(tmp_path: Path, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.costly
-def test_text_only_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_text_only_where_it_is_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("gad", "ncbi-disease", "pubmedqa"):
         arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", name]
         assert CliRunner().invoke(cli, arguments).exit_code == 0
     folder = demo.prepare()
     common = ("baseline:constant", "--task", "gad", "--limit", "1000")
-    mistake = next(csv.DictReader(run(tmp_path, *common, "--format", "csv")[1].splitlines()))["id"]
+    mistake = next(csv.DictReader(run(here, *common, "--format", "csv")[1].splitlines()))["id"]
     texts = {row["id"]: row["text"] for row in read_split(tasks.get("gad"), folder, "test")}
     word = max(texts[mistake].split(), key=len)
-    assert word not in run(tmp_path, *common)[1]
-    assert word not in run(tmp_path, *common, "--data", str(folder))[1]  # a pipe
-    assert "The text is left out" in run(tmp_path, *common, "--data", str(folder))[1]
-    assert word in run(tmp_path, *common, "--data", str(folder), "--with-text")[1]
-    plain = run(tmp_path, *common, "--data", str(folder), "--format", "csv")[1]
+    assert word not in run(here, *common)[1]
+    assert word not in run(here, *common, "--data", str(folder))[1]  # a pipe
+    assert "The text is left out" in run(here, *common, "--data", str(folder))[1]
+    assert word in run(here, *common, "--data", str(folder), "--with-text")[1]
+    plain = run(here, *common, "--data", str(folder), "--format", "csv")[1]
     assert "text" not in plain.splitlines()[0]
     assert word not in plain
-    assert "text" in run(tmp_path, *common, "--data", str(folder), "--format", "csv", "--with-text")[1].splitlines()[0]
-    assert "reads the text from the data; add --data" in run(tmp_path, *common, "--with-text")[1]
+    assert "text" in run(here, *common, "--data", str(folder), "--format", "csv", "--with-text")[1].splitlines()[0]
+    assert "reads the text from the data; add --data" in run(here, *common, "--with-text")[1]
     with monkeypatch.context() as patch:
         patch.setattr(_texts, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
-        assert word in run(tmp_path, *common, "--data", str(folder))[1]
-        assert word not in run(tmp_path, *common, "--data", str(folder), "--format", "csv")[1]
-    seen = run(tmp_path, "baseline:constant", "--task", "ncbi-disease", "--data", str(folder))[1]
+        assert word in run(here, *common, "--data", str(folder))[1]
+        assert word not in run(here, *common, "--data", str(folder), "--format", "csv")[1]
+    seen = run(here, "baseline:constant", "--task", "ncbi-disease", "--data", str(folder))[1]
     assert "seen in train" in seen
     assert (
         "questions by their first word"
-        in run(tmp_path, "baseline:constant", "--task", "pubmedqa", "--data", str(folder))[1]
+        in run(here, "baseline:constant", "--task", "pubmedqa", "--data", str(folder))[1]
     )
 
 
 @pytest.mark.costly
 @pytest.mark.parametrize("inputs", ["original", "dummies"])
-def test_a_trial_shows_the_originals_if_it_ran_on_them(
-    inputs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_trial_shows_the_originals_if_it_ran_on_them(inputs: str, here: Path) -> None:
     arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", "chemprot"]
     done = CliRunner().invoke(cli, [*arguments, *(["--relation-input", "original"] if inputs == "original" else [])])
     assert done.exit_code == 0, done.output
     folder = str(demo.prepare())  # holds both
     common = ("baseline:constant", "--task", "chemprot", "--limit", "1000", "--with-text")
-    output = run(tmp_path, *common, "--data", folder, "--raw", folder)[1]
+    output = run(here, *common, "--data", folder, "--raw", folder)[1]
     assert "other data" not in output
     assert ("@CHEMICAL$" in output) == (inputs == "dummies")
-    data, raw = (run(tmp_path, *common, option, folder)[1] for option in ("--data", "--raw"))
+    data, raw = (run(here, *common, option, folder)[1] for option in ("--data", "--raw"))
     right, other = (raw, data) if inputs == "original" else (data, raw)
     assert "used other data" not in right
     assert "used other data" in other
@@ -153,25 +149,21 @@ def test_a_trial_shows_the_originals_if_it_ran_on_them(
     assert ("used the original releases, add --raw" in data) == (inputs == "original")
 
 
-def test_data_that_are_neither_and_no_originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_data_that_are_neither_and_no_originals(here: Path) -> None:
     arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", "chemprot,gad"]
     assert CliRunner().invoke(cli, arguments).exit_code == 0
-    demo.write(tmp_path / "other")
-    path = tmp_path / "other" / tasks.get("chemprot").files["dev"]
+    demo.write(here / "other")
+    path = here / "other" / tasks.get("chemprot").files["dev"]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
-    common = ("baseline:constant", "--data", str(tmp_path / "other"), "--raw", str(tmp_path / "other"))
-    output = run(tmp_path, *common, "--task", "chemprot", "--with-text")[1]
+    common = ("baseline:constant", "--data", str(here / "other"), "--raw", str(here / "other"))
+    output = run(here, *common, "--task", "chemprot", "--with-text")[1]
     assert "used other data" in output
     assert "@CHEMICAL$" in output  # the layout's, of which there is no better
-    assert (
-        "gad has no originals to read" in run(tmp_path, "baseline:constant", "--task", "gad", "--raw", str(tmp_path))[1]
-    )
+    assert "gad has no originals to read" in run(here, "baseline:constant", "--task", "gad", "--raw", str(here))[1]
 
 
-def test_a_task_file_that_is_not_at_hand_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "my-qa.toml"
+def test_a_task_file_that_is_not_at_hand_any_more(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = here / "my-qa.toml"
     path.write_text(
         'name = "my-qa"\ntype = "qa"\nlabels = ["yes", "no"]\nformat = { kind = "jsonl" }\n'
         'files = { train = "train.jsonl", dev = "train.jsonl", test = "train.jsonl" }\n'
@@ -180,13 +172,13 @@ def test_a_task_file_that_is_not_at_hand_any_more(tmp_path: Path, monkeypatch: p
         {"id": str(n), "question": "is kalo mi ?", "context": "tra .", "label": "no" if n % 3 else "yes"}
         for n in range(9)
     ]
-    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (here / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = ["run", "baseline:majority", "--tasks", str(path), "--protocol", "smoke"]
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0, done.output
     name = tasks.load(str(path)).name
-    assert f"baseline:majority: {name}, seed 1, test" in run(tmp_path, "baseline:majority", "--task", str(path))[1]
+    assert f"baseline:majority: {name}, seed 1, test" in run(here, "baseline:majority", "--task", str(path))[1]
     monkeypatch.setattr(tasks, "_files", {})  # as in another process, which did not read the file
-    assert f"baseline:majority: {name}, seed 1, test" in run(tmp_path, "baseline:majority", "--task", name)[1]
-    output = run(tmp_path, "baseline:majority", "--task", f"{name}x")[1]
+    assert f"baseline:majority: {name}, seed 1, test" in run(here, "baseline:majority", "--task", name)[1]
+    output = run(here, "baseline:majority", "--task", f"{name}x")[1]
     assert f"Did you mean '{name}'" in output

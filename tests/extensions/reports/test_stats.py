@@ -30,6 +30,7 @@ from blurb.extensions.reports.stats import QUANTILES, adjacent, io_ceiling, labe
 from blurb.formulations._base import majority_score
 from blurb.learners.building import resolve
 from blurb.tasks import SPLITS, Split
+from tests.conftest import Builder
 
 Rows = Callable[[str, Split], list[Example]]
 EXPECTED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "statistics.json").read_text(encoding="utf-8"))
@@ -105,7 +106,7 @@ def test_without_train_there_is_no_majority_and_without_a_model_no_sub_token() -
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "t5"])
-def test_what_is_over_the_limit_is_what_training_says(checkpoint: Callable[[str], Path], kind: str) -> None:
+def test_what_is_over_the_limit_is_what_training_says(checkpoint: Builder, kind: str) -> None:
     """The whole split at the limit, as the learner asks for it; here only what is too long is made again."""
     folder, suite = str(checkpoint(kind)), demo.prepare()
     read, tokenizer = reader(resolve(folder)), Checkpoint(Path(folder)).tokenizer

@@ -79,12 +79,11 @@ def _values(series: Series) -> list[tuple[int, float]]:
 
 
 def test_checkpoints_that_are_rotated_away_keep_their_scores(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With `save_total_limit`; a relative name that is gone was looked up on the Hub."""
-    shutil.copytree(run, tmp_path / "mine")
+    shutil.copytree(run, here / "mine")
     monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("asked the Hub"))
-    monkeypatch.chdir(tmp_path)
     series = []
 
     def seen(so_far: Series, *_: object) -> None:
@@ -105,14 +104,13 @@ def test_checkpoints_that_are_rotated_away_keep_their_scores(
 
 
 def test_a_folder_that_goes_while_it_is_scored_is_not_looked_up_on_the_hub(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(run / "checkpoint-10", tmp_path / "org" / "model")
-    monkeypatch.chdir(tmp_path)
+    shutil.copytree(run / "checkpoint-10", here / "org" / "model")
     monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("asked the Hub"))
     (named,) = RunOptions(model="org/model").named_models
     shutil.rmtree("org")
-    with pytest.raises(ModelError, match=f"model folder {tmp_path}/org/model does not exist"):
+    with pytest.raises(ModelError, match=f"model folder {here}/org/model does not exist"):
         resolve(str(named.model))
 
 

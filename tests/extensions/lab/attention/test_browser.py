@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,14 @@ import pytest
 
 from blurb.extensions.lab.attention import Attention, attention
 from tests.browser import on_a_phone
+from tests.conftest import Builder
 
 TEXT = "Aspirin lowered the fever </script><script>document.title='owned'</script> of two patients with gastric reflux."
 WORD = "reflux"
 
 
 @pytest.fixture(scope="module")
-def result(checkpoint: Callable[[str], Path]) -> Attention:
+def result(checkpoint: Builder) -> Attention:
     """Two encoders, of which the second has no queries and keys by themselves."""
     models = [checkpoint("bert_uncased"), checkpoint("deberta")]
     return attention(models, TEXT, entity="gastric reflux", word=WORD, head="2.1")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,10 @@ from blurb.extensions.lab.attention import Attention, ModelWeights, attention
 from blurb.extensions.lab.attention.page import MOST_WORDS, STEPS, data, render
 from blurb.extensions.lab.attention.projections import Projections
 from blurb.messages.errors import DataError, SettingsError
+from tests.conftest import Builder
 
 TEXT = "Aspirin lowered the fever, but two patients who took it developed gastric reflux."
 HOSTILE = "</script><script>document.title='owned'</script><!--<img src=x onerror=alert(1)>"
-Checkpoint = Callable[[str], Path]
 
 
 def drawn(layers: int, heads: int, words: int, size: int = 64) -> Attention:
@@ -46,14 +45,14 @@ def content(page: str) -> dict[str, Any]:
     return read
 
 
-def test_weights_are_read_back_from_the_page(checkpoint: Checkpoint) -> None:
+def test_weights_are_read_back_from_the_page(checkpoint: Builder) -> None:
     result = attention(checkpoint("bert_uncased"), TEXT)
     (model,) = content(render(result))["models"]
     stored = np.frombuffer(base64.b64decode(model["weights"]), dtype=np.uint8).reshape(result.models[0].matrix.shape)
     np.testing.assert_allclose((stored / STEPS) ** 2, result.models[0].matrix, atol=0.004)
 
 
-def test_scores_are_read_back_from_the_page(checkpoint: Checkpoint) -> None:
+def test_scores_are_read_back_from_the_page(checkpoint: Builder) -> None:
     result = attention(checkpoint("bert_uncased"), TEXT, word="reflux")
     projections = result.models[0].projections
     assert isinstance(projections, Projections)
@@ -73,7 +72,7 @@ def test_the_page_of_a_sentence_is_below_a_megabyte() -> None:
     assert "keys" in data(drawn(12, 12, 8))["models"][0]["scores"]
 
 
-def test_words_are_inert(checkpoint: Checkpoint) -> None:
+def test_words_are_inert(checkpoint: Builder) -> None:
     page = render(attention(checkpoint("bert_uncased"), f"Fever {HOSTILE}", entity="Fever"))
     assert HOSTILE not in page
     assert page.count("</script>") == 2  # of the data, and of the script
@@ -81,7 +80,7 @@ def test_words_are_inert(checkpoint: Checkpoint) -> None:
     assert "<!--" not in page
 
 
-def test_a_page_asks_for_nothing(checkpoint: Checkpoint) -> None:
+def test_a_page_asks_for_nothing(checkpoint: Builder) -> None:
     page = render(attention(checkpoint("bert_uncased"), TEXT))
     policy = "default-src 'none'"
     assert policy in page
@@ -89,7 +88,7 @@ def test_a_page_asks_for_nothing(checkpoint: Checkpoint) -> None:
     assert re.findall(r"<(?:link|img|iframe)[^>]*>", page) == ['<link rel="icon" href="data:,">']
 
 
-def test_a_notebook_shows_the_page(checkpoint: Checkpoint) -> None:
+def test_a_notebook_shows_the_page(checkpoint: Builder) -> None:
     shown = attention(checkpoint("bert_uncased"), TEXT)._repr_html_()
     assert shown.startswith('<iframe srcdoc="&lt;!doctype html')
     assert 'sandbox="allow-scripts"' in shown
@@ -121,7 +120,7 @@ def test_pictures(tmp_path: Path) -> None:
         result.plot(tmp_path / "file" / "a.png")
 
 
-def test_the_command(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_the_command(checkpoint: Builder, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
     models = [str(checkpoint(kind)) for kind in ("bert_uncased", "deberta")]
     files = ["--out", str(tmp_path / "a.html"), "--plot", str(tmp_path / "a.png")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from blurb.corpora import demo
 from blurb.extensions.lab.attention import attention
 from blurb.extensions.lab.attention.projections import NOT_ALONE, NOT_APART, Projections
 from blurb.messages.errors import DataError, ModelError, SettingsError, UnknownName
+from tests.conftest import Builder
 
 TEXT = "Aspirin lowered the fever, but two patients (both old) had gastric reflux."
 WORDS = [*"Aspirin lowered the fever , but two patients ( both old ) had gastric reflux .".split(" ")]  # noqa: SIM905
@@ -29,7 +29,6 @@ OTHER = {
     "eurobert": NOT_ALONE,
     "xlnet": NOT_APART,
 }
-Checkpoint = Callable[[str], Path]
 
 
 def of_transformers(folder: Path) -> tuple[np.ndarray, list[tuple[int, int]]]:
@@ -47,7 +46,7 @@ def of_transformers(folder: Path) -> tuple[np.ndarray, list[tuple[int, int]]]:
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "distilbert", "electra", "modernbert", "deberta"])
-def test_weights_are_those_of_transformers(kind: str, checkpoint: Checkpoint) -> None:
+def test_weights_are_those_of_transformers(kind: str, checkpoint: Builder) -> None:
     """Oracle: `output_attentions` of the model by itself, its sub-tokens joined here by loops over the characters."""
     expected, places = of_transformers(checkpoint(kind))
     result = attention(checkpoint(kind), TEXT)
@@ -70,7 +69,7 @@ def test_weights_are_those_of_transformers(kind: str, checkpoint: Checkpoint) ->
     np.testing.assert_allclose(model.special_mass.sum(-1), np.stack(mass, -1), atol=1e-5)
 
 
-def test_weights_are_the_softmax_of_scaled_products(checkpoint: Checkpoint) -> None:
+def test_weights_are_the_softmax_of_scaled_products(checkpoint: Builder) -> None:
     """Oracle: queries and keys of the first layer computed by hand from the embeddings of a tiny BERT."""
     from transformers import AutoModel, AutoTokenizer
 
@@ -96,7 +95,7 @@ def test_weights_are_the_softmax_of_scaled_products(checkpoint: Checkpoint) -> N
 
 
 @pytest.mark.parametrize("kind", [*PLAIN, *OTHER, "bertweet"])
-def test_rows_sum_to_1_with_the_special_tokens(kind: str, checkpoint: Checkpoint) -> None:
+def test_rows_sum_to_1_with_the_special_tokens(kind: str, checkpoint: Builder) -> None:
     model = attention(checkpoint(kind), TEXT).models[0]
     np.testing.assert_allclose(model.matrix.sum(-1), 1, atol=1e-5)
     np.testing.assert_allclose(model.weights.sum(-1) + model.special_mass.sum(-1), 1, atol=1e-5)
@@ -104,36 +103,36 @@ def test_rows_sum_to_1_with_the_special_tokens(kind: str, checkpoint: Checkpoint
 
 
 @pytest.mark.parametrize("kind", PLAIN)
-def test_encoders_with_plain_queries_and_keys(kind: str, checkpoint: Checkpoint) -> None:
+def test_encoders_with_plain_queries_and_keys(kind: str, checkpoint: Builder) -> None:
     assert isinstance(attention(checkpoint(kind), TEXT).models[0].projections, Projections)
 
 
 @pytest.mark.parametrize(("kind", "why"), OTHER.items())
-def test_others_say_why_there_are_no_scores(kind: str, why: str, checkpoint: Checkpoint) -> None:
+def test_others_say_why_there_are_no_scores(kind: str, why: str, checkpoint: Builder) -> None:
     assert attention(checkpoint(kind), TEXT).models[0].projections == why
 
 
 @pytest.mark.parametrize("kind", ["longformer", "big_bird", "funnel"])
-def test_attention_that_is_not_over_all_words_is_refused(kind: str, checkpoint: Checkpoint) -> None:
+def test_attention_that_is_not_over_all_words_is_refused(kind: str, checkpoint: Builder) -> None:
     with pytest.raises(ModelError, match="not those of every sub-token over all others"):
         attention(checkpoint(kind), TEXT)
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "bertweet", "deberta"])
 @pytest.mark.parametrize("text", ["\ufeffword here", "\u200bword here", "\u0301word here", "\ufeff \u200b word here"])
-def test_a_text_whose_first_character_is_dropped_has_numbers(text: str, kind: str, checkpoint: Checkpoint) -> None:
+def test_a_text_whose_first_character_is_dropped_has_numbers(text: str, kind: str, checkpoint: Builder) -> None:
     result = attention(checkpoint(kind), text)
     (model,) = result.models
     assert model.matrix.sum(-1) == pytest.approx(np.ones(model.matrix.shape[:-1]), abs=1e-5)
     assert result.places[0][0] == next(place for place, sign in enumerate(text) if not sign.isspace())
 
 
-def test_it_says_that_attention_was_switched(checkpoint: Checkpoint) -> None:
+def test_it_says_that_attention_was_switched(checkpoint: Builder) -> None:
     assert "'eager'" in attention(checkpoint("bert_uncased"), TEXT).notes[0]
     assert attention(checkpoint("deberta"), TEXT).notes == ()  # DeBERTa has no other
 
 
-def test_what_one_tokenizer_cannot_keep_apart_is_one_word_for_both(checkpoint: Checkpoint) -> None:
+def test_what_one_tokenizer_cannot_keep_apart_is_one_word_for_both(checkpoint: Builder) -> None:
     """BERTweet's tokenizer gives no places within a word and the sign behind it."""
     alone = attention(checkpoint("bert_uncased"), TEXT)
     both = attention([checkpoint("bert_uncased"), checkpoint("bertweet")], TEXT)
@@ -145,7 +144,7 @@ def test_what_one_tokenizer_cannot_keep_apart_is_one_word_for_both(checkpoint: C
     np.testing.assert_allclose(both.weights[:, :, 0, last], apart, atol=1e-5)
 
 
-def test_a_table_has_every_weight(checkpoint: Checkpoint) -> None:
+def test_a_table_has_every_weight(checkpoint: Builder) -> None:
     result = attention(checkpoint("bert_uncased"), TEXT)
     table = result.to_pandas()
     model = result.models[0]
@@ -154,7 +153,7 @@ def test_a_table_has_every_weight(checkpoint: Checkpoint) -> None:
     assert line["weight"].tolist() == [result.weights[1, 0, WORDS.index("gastric"), WORDS.index("fever")]]
 
 
-def test_the_head_that_looks_least_at_special_tokens_is_shown_first(checkpoint: Checkpoint) -> None:
+def test_the_head_that_looks_least_at_special_tokens_is_shown_first(checkpoint: Builder) -> None:
     result = attention(checkpoint("bert_uncased"), TEXT)
     assert result.models[0].mean_special[result.head] == result.models[0].mean_special.min()
     assert attention(checkpoint("bert_uncased"), TEXT, head="2.1").head == (1, 0)
@@ -172,7 +171,7 @@ def test_the_head_that_looks_least_at_special_tokens_is_shown_first(checkpoint: 
         ({"head": "first"}, r"a head is written LAYER.HEAD, as 5.3 \(got 'first'\)"),
     ],
 )
-def test_bad_input(options: dict[str, str], message: str, checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_bad_input(options: dict[str, str], message: str, checkpoint: Builder, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=message):
         attention(checkpoint("distilbert"), **{"text": TEXT, "output": tmp_path / "a.html", **options})
     assert list(tmp_path.iterdir()) == []
@@ -188,7 +187,7 @@ def test_a_bare_baseline_is_refused() -> None:
         attention("baseline:bilstm", TEXT)
 
 
-def test_a_model_without_attention_is_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_a_model_without_attention_is_refused(checkpoint: Builder, tmp_path: Path) -> None:
     """FNet mixes the words by Fourier transforms."""
     import shutil
 
@@ -202,7 +201,7 @@ def test_a_model_without_attention_is_refused(checkpoint: Checkpoint, tmp_path: 
         attention(folder, TEXT)
 
 
-def test_a_page_that_cannot_be_written_leaves_nothing(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_leaves_nothing(checkpoint: Builder, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="cannot be written"):
         attention(checkpoint("distilbert"), TEXT, output=tmp_path / "file" / "a.html")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.data.schema import texts
 from blurb.tasks import SPLITS, select
+from tests.conftest import Builder
 from tests.data import samples
 
 
@@ -49,9 +49,7 @@ def test_a_leak_that_was_put_in_is_found_in_every_format(tmp_path: Path) -> None
 
 
 @pytest.mark.costly
-def test_the_whole_suite_with_a_model_and_originals_without_its_text(
-    checkpoint: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_the_whole_suite_with_a_model_and_originals_without_its_text(checkpoint: Builder, tmp_path: Path) -> None:
     folder = demo.prepare()
     out = tmp_path / "all.json"
     arguments = ("--data", folder, "--raw", folder, "--model", checkpoint("bert_uncased"), "--out", out)

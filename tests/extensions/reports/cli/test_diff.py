@@ -40,9 +40,8 @@ def test_text_only_where_it_is_asked_for(name: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.costly
-def test_a_trial_that_is_run_again_gives_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_is_run_again_gives_the_same_answers(here: Path) -> None:
     """As docs/long-runs.md says to check one; a network, as nothing else here depends on its seed."""
-    monkeypatch.chdir(tmp_path)
     model = "baseline:bilstm,hidden=8,width=8"
     asked = ("run", model, "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--seeds", "1")
     for more in ((), ("--output", "again", "--leaderboard", "again/leaderboard.csv")):

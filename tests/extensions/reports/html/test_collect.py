@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import shlex
 import statistics
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from blurb.statistics.welch import half_width, t_critical
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration
+from tests.conftest import Builder
 from tests.planning.requests import request
 from tests.results import invented
 from tests.results.played import NAMES, play
@@ -224,7 +224,7 @@ def test_the_command_asks_for_originals_where_they_are_needed(
 
 
 @pytest.mark.costly
-def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
+def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Builder, tmp_path: Path) -> None:
     """Provenance as the worker writes it: a fake would say what the page expects, whatever the worker does."""
     small = {"epochs": 1, "batch_size": 2, "max_train": 4, "max_eval": 2, "max_length": 16}
     source = building.resolve(str(checkpoint("bert_uncased")), name="real")

@@ -16,12 +16,13 @@ import pytest
 import torch
 
 from blurb.messages.errors import BlurbError
+from tests.conftest import Builder
 
 Train = Callable[..., Any]
 
 
 @pytest.fixture
-def train(tmp_path: Path, checkpoint: Callable[[str], Path]) -> Train:
+def train(tmp_path: Path, checkpoint: Builder) -> Train:
     """Trains a tiny encoder for six steps, and saves it every two."""
     from transformers import AutoModelForMaskedLM, AutoTokenizer, Trainer, TrainingArguments
 
@@ -214,7 +215,7 @@ def test_only_so_many_checkpoints_wait(tmp_path: Path, caplog: pytest.LogCapture
 
 
 @pytest.mark.costly
-def test_the_scoring_process_ends_with_its_training(tmp_path: Path, checkpoint: Callable[[str], Path]) -> None:
+def test_the_scoring_process_ends_with_its_training(tmp_path: Path, checkpoint: Builder) -> None:
     """Killed, a training left a process that took memory and cores of the next one."""
     script = (
         "import time; from types import SimpleNamespace; from pathlib import Path\n"
