@@ -18,6 +18,7 @@ from blurb.protocols import protocol
 from blurb.results.references import of_table
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
+from tests.cli.in_process import ran
 from tests.store.fakes import stored, trial
 
 SMOKE = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
@@ -89,8 +90,7 @@ def test_a_protocol_file_of_such_a_name_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a,b", 'a"b', "=cmd", "'x", "β-model", "a\u00a0b", "[/red]", "[bold]x[/]"])
 def test_every_name_that_is_taken_comes_back_from_the_tables(name: str, here: Path) -> None:
-    result = CliRunner().invoke(cli, [*SMOKE, "--name", name], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    result = ran([*SMOKE, "--name", name])
     for table in ("results.csv", "leaderboard.csv"):
         assert [row.model for row in of_table(here / "runs" / table)] == [name]
     assert name in result.output

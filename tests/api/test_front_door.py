@@ -56,7 +56,6 @@ def test_both_doors_lead_to_the_same_figures(played: tuple[Path, blurb.Results],
 
 def test_every_option_of_the_command_is_a_keyword() -> None:
     command = cli.get_command(None, "run")  # type: ignore[arg-type]
-    assert command is not None
     defaults = command.make_context("run", ["a model"]).params
     del defaults["form"]  # what is printed, which Python returns
     keywords = inspect.signature(blurb.run).parameters

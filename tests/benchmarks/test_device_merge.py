@@ -32,8 +32,7 @@ def put(back: Path, content: dict[str, Any], name: str = "device.json") -> None:
 
 
 def stored(root: Path, card: str = "nvidia-h100") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / "docs" / "results" / "device" / f"{card}.json").read_text("utf-8"))
-    return found
+    return json.loads((root / "docs" / "results" / "device" / f"{card}.json").read_text("utf-8"))
 
 
 def performance(root: Path) -> str:

@@ -45,8 +45,7 @@ class Played:
         return runner.run(list(parts.PARTS), self.bundle, self.back, small, False)
 
     def found(self, name: str) -> dict[str, Any]:
-        part: dict[str, Any] = read(self.back / FILE)["parts"][name]
-        return part
+        return read(self.back / FILE)["parts"][name]
 
 
 @pytest.fixture
@@ -285,7 +284,6 @@ def test_a_part_ends_with_the_process_that_started_it() -> None:
     started = f"import subprocess, sys; subprocess.Popen([sys.executable, '-uc', {part!r}], start_new_session=True)"
     whole = f"{started}; import time; time.sleep(60)"
     process = subprocess.Popen([sys.executable, "-c", whole], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
     assert process.stdout.readline() == "on\n"
     process.kill()
     begun = time.monotonic()

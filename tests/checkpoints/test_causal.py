@@ -55,7 +55,6 @@ def _sees_nothing(folder: Path) -> bool:
     encoder = Checkpoint(folder).load_encoder()[0].eval()
     vectors = encoder.get_input_embeddings()(torch.arange(5, 13)[None]).detach().requires_grad_()
     encoder(inputs_embeds=vectors, attention_mask=torch.ones(1, 8)).last_hidden_state[0, 0].square().sum().backward()
-    assert vectors.grad is not None
     return not bool(vectors.grad[0, 1:].any())
 
 

@@ -14,8 +14,7 @@ from tests.checkpoints.texts import texts
 def trained(tokenizer: Tokenizer, trainer: Any) -> dict[str, Any]:
     """The `model` part of a tokenizer.json after training: vocabulary, merges or scores."""
     tokenizer.train_from_iterator(texts(), trainer)
-    found: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
-    return found
+    return json.loads(tokenizer.to_str())["model"]
 
 
 def wordpiece(special: Sequence[str], lowercase: bool, unknown: str = "[UNK]") -> dict[str, int]:

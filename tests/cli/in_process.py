@@ -9,6 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 from blurb.cli import _exit, cli
 from blurb.system import signals
@@ -24,3 +25,17 @@ def blurb(arguments: Sequence[str], folder: Path) -> tuple[int, str, str]:
         patch.setattr(signals, "on_first", lambda *_: None)
         code = _exit.run(cli)
     return code, out.getvalue(), err.getvalue()
+
+
+def done(arguments: Sequence[str], folder: Path) -> str:
+    """Prints of a command that must succeed."""
+    code, out, err = blurb(arguments, folder)
+    assert code == 0, err
+    return out
+
+
+def ran(arguments: Sequence[str]) -> Result:
+    """What a command that must succeed printed, as click's runner has it."""
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result

@@ -15,6 +15,7 @@ from blurb.corpora import demo
 from blurb.execution.job import TrialOutcome
 from blurb.messages.errors import BlurbError
 from blurb.terminal.progress import Display
+from tests.cli.in_process import ran
 
 
 def ablate(axis: str, folder: Path, *arguments: str) -> Result:
@@ -72,15 +73,13 @@ def test_the_numbers_are_those_of_plain_runs(tmp_path: Path) -> None:
 def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) -> None:
     places = ["--output", str(tmp_path / "runs"), "--out", str(tmp_path / "tables"), "--device", "cpu"]
     demo_suite = ["ablate", "scratch:tiny", "--suite", "demo", *places]
-    dry = CliRunner().invoke(cli, [*demo_suite, "--axis", "relation", "--dry-run"])
-    assert dry.exit_code == 0, dry.output
+    dry = ran([*demo_suite, "--axis", "relation", "--dry-run"])
     assert "14 trials" in dry.stdout
     given = CliRunner().invoke(cli, [*demo_suite, "--axis", "head", "--data", str(tmp_path)])
     assert "remove --data" in str(given.exception)
     assert list(tmp_path.iterdir()) == []
     arguments = ["--axis", "pooling", "--tasks", "ddi", "--set", "epochs=1", "--set", "max_train=64"]
-    result = CliRunner().invoke(cli, [*demo_suite, *arguments])
-    assert result.exit_code == 0, result.output
+    ran([*demo_suite, *arguments])
     with (tmp_path / "tables" / "pooling.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert [(line["data"], line["seeds"], line["published"]) for line in lines] == [("synthetic", "1", "")] * 3

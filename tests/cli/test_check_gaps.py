@@ -189,7 +189,6 @@ def test_a_pipe_that_nobody_reads_is_no_regression(store: Store) -> None:
     """As with `set -o pipefail` and `| head -1`."""
     command = [sys.executable, "-m", "blurb", "check", "cand", "--baseline", "good"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout is not None
         process.stdout.close()
         assert process.wait(120) == 141
 

@@ -128,7 +128,6 @@ def test_a_signal_to_one_worker_costs_one_trial(tmp_path: Path, start: Start) ->
     wait(lambda: bool(list(tmp_path.glob("here/runs/*/*/.*.new/log.txt"))), command)
     (log, *_) = tmp_path.glob("here/runs/*/*/.*.new/log.txt")
     holder = leases.read(log.parent.with_name(f"{log.parent.name[:17]}.lease"))
-    assert holder is not None
     os.kill(holder.pid, signal.SIGTERM)
     assert command.ended(300) == 1, command.text
     assert command.text.count("The worker process died") == 2  # in its line, and at the end

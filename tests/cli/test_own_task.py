@@ -14,6 +14,7 @@ from blurb.messages.errors import SettingsError
 from blurb.results import from_store
 from blurb.results.results_csv import read_lines
 from blurb.store.store import Store
+from tests.cli.in_process import ran
 
 WORDS = "Kalo\tB\nmi\tI\ntra\tO\n\nnex\tO\nVor\tB\n\n"
 
@@ -39,8 +40,7 @@ def declare(folder: Path, name: str) -> Path:
 
 def test_its_type_is_in_the_table(folder: Path) -> None:
     declare(folder, "my-genes")
-    result = CliRunner().invoke(cli, ["run", "baseline:majority", "--tasks", "./my-genes.toml"])
-    assert result.exit_code == 0, result.output
+    ran(["run", "baseline:majority", "--tasks", "./my-genes.toml"])
     table = folder / "runs" / "results.csv"
     assert {(line["task"], line["type"]) for _, line in read_lines(table)} == {("my-genes", "ner")}
     tasks._files.clear()  # another process, which was never asked for the file

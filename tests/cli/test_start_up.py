@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
+from tests.cli.in_process import ran
 
 HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "pyarrow", "sklearn", "scipy", "evaluate")
 
@@ -95,8 +96,7 @@ def test_every_command_and_option_has_help(path: tuple[str, ...]) -> None:
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.name
-    result = CliRunner().invoke(cli, [*path, "--help"])
-    assert result.exit_code == 0
+    ran([*path, "--help"])
 
 
 def test_help_reads_of_the_source_what_the_commands_say() -> None:

@@ -61,7 +61,6 @@ def mixed(store: Store) -> Iterator[Store]:
     write_json(row_contents.failure_of(failed), {"message": "the disk is full"})
     checkpoints.folder_of(saved).mkdir()
     lease = leases.take(store.lease(running))
-    assert lease is not None
     yield store
     lease.release()
 

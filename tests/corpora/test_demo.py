@@ -43,8 +43,7 @@ def rows(suite: dict[str, str], name: str, split: str) -> list[list[str]]:
 
 def questions(suite: dict[str, str], split: str) -> dict[str, dict[str, object]]:
     where = "pubmedqa/test_set.json" if split == "test" else f"pubmedqa/pqal_fold0/{split}_set.json"
-    loaded: dict[str, dict[str, object]] = json.loads(suite[where])
-    return loaded
+    return json.loads(suite[where])
 
 
 def sentences(suite: dict[str, str], name: str, split: str) -> list[list[tuple[str, str]]]:

@@ -37,8 +37,7 @@ def out(tmp_path: Path) -> Path:
 
 
 def load(out: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((out / "manifest.json").read_text())
-    return content
+    return json.loads((out / "manifest.json").read_text())
 
 
 def store(out: Path, content: object) -> None:

@@ -97,7 +97,6 @@ def test_no_input_is_longer_than_the_encoder_s(
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
     source = building.resolve(str(checkpoint("bert_uncased")))
     most = source.checkpoint.size.most
-    assert most is not None
     asked: list[Any] = []
 
     def noted(source: ModelSource, device: str, precision: str, known: Rates | None, lengths: list[int]) -> Rates:

@@ -121,7 +121,6 @@ def test_a_worker_maps_what_the_command_has_read(folder: Path, reads: Counter[tu
     for (hash_, verdict, splits), content in zip(json.loads(worker.stdout), known.values(), strict=True):
         assert (hash_, verdict) == (content.hash, content.verdict)
         assert splits == {split: rows.to_list() for split, rows in content.splits.items()}
-    assert handed is not None
     assert not handed.exists()
 
 
@@ -132,7 +131,6 @@ def test_a_worker_reads_for_itself_what_changed_or_is_damaged(
     expected = data_sources.load_data(origin).hash
     monkeypatch.setattr(data_sources, "_handed", [])
     with data_sources.handed_over([origin]) as handed:
-        assert handed is not None
         data_sources.receive(handed)
         for damage in ("train", data_sources.INDEX):
             data_sources._kept.clear()
@@ -163,7 +161,6 @@ def test_a_full_disk_costs_time_alone(
 
     monkeypatch.setattr(data_sources, "_write", full)
     with data_sources.handed_over([DataSource("gad", folder)]) as handed:
-        assert handed is not None
         assert list(handed.iterdir()) == []
     monkeypatch.setattr(data_sources.tempfile, "TemporaryDirectory", full)
     with data_sources.handed_over([DataSource("gad", folder)]) as handed:

@@ -58,7 +58,6 @@ def test_what_another_holds_is_passed_over_and_waited_for(jobs: list[Planned]) -
     waits: list[float] = []
 
     def wait(seconds: float) -> bool:
-        assert other is not None
         waits.append(seconds)
         if len(waits) == 3:
             other.release()

@@ -125,8 +125,7 @@ def test_the_encoder_reads_both_sides_and_no_padding(lesson: dict[str, Any]) -> 
 def _encoder(lesson: dict[str, Any]) -> nn.Module:
     """An encoder of the lesson with a vocabulary of ten words."""
     lesson["all_words"] = {str(number): number for number in range(3, 13)}
-    encoder: nn.Module = lesson["Encoder"]()
-    return encoder
+    return lesson["Encoder"]()
 
 
 def tables() -> list[tuple[str, str, str]]:
@@ -229,8 +228,6 @@ def test_the_solution_is_the_built_in_attention(tmp_path: Path) -> None:
     path.write_text(solution, encoding="utf-8")
     assert len([line for line in solution.splitlines() if line.strip() and not line.startswith("#")]) <= 10
     spec = importlib.util.spec_from_file_location("solution_of_the_lesson", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     hidden, mask = torch.randn(3, 6, 8), torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0]])

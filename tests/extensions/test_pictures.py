@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib")
 
 from benchmarks import pictures
 from benchmarks.study import report as study
-from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 
 ABLATIONS = sorted((pictures.RESULTS / "ablations").glob("*/*.png"))
 
@@ -68,8 +68,7 @@ def test_the_pretraining_study_is_as_the_code_writes_it(test_data: Path, tmp_pat
     committed = pictures.RESULTS / "lab" / "vocabulary-and-masking"
     shutil.copytree(committed, tmp_path / "study")
     words = ["study", "vocabulary-and-masking", "--data", str(test_data / "blurb"), "--output", "study", "--read"]
-    code, _, err = command(words, tmp_path)
-    assert code == 0, err
+    done(words, tmp_path)
     for name in ("README.md", "study.csv"):
         assert (tmp_path / "study" / name).read_text() == (committed / name).read_text()
     assert alike(tmp_path / "study" / "study.png", committed / "study.png")

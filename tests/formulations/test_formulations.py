@@ -133,7 +133,6 @@ def test_predictions_of_windows_are_put_together_and_words_without_sub_token_are
     formulation = bind(tasks.get("bc2gm"))
     rows = [_words("kalo \x07 mi tra nex vor pil dun", "O " * 7 + "O"), _words("\u200b", "B-GENE")]
     features = formulation.features(rows, tokenizer, 8)
-    assert features.word_ids is not None
     assert len(features) > 2
     predicted = [np.full(len(words) + 3, 1) for words in features.word_ids]  # padding is predicted as well
     scores = [np.full(len(words) + 3, 0.7) for words in features.word_ids]
@@ -190,7 +189,6 @@ def test_classes_are_numbered_by_the_declaration(name: str) -> None:
     assert targets.tolist() == list(range(len(task.labels)))[::-1]
     names, scores = formulation.output(rows, NONE, list(targets), [np.eye(len(task.labels))[i] for i in targets])
     assert names == [formulation.gold(row) for row in rows] == list(task.labels[::-1])
-    assert scores is not None
     assert [int(np.argmax(row)) for row in scores] == targets.tolist()
 
 

@@ -16,6 +16,7 @@ from blurb.results.references import of_table
 from blurb.store import row_trials as rows
 from blurb.store.record import Figures
 from blurb.store.store import Store
+from tests.cli.in_process import ran
 from tests.golden import encoder
 from tests.golden.schemas import schema
 
@@ -52,8 +53,7 @@ def run(tasks: str, *more: str, model: str = "golden-encoder") -> list[str]:
         tasks,
         *more,
     ]
-    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    result = ran(arguments)
     return [line for line in result.stderr.splitlines() if line.startswith("[")]
 
 

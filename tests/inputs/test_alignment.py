@@ -156,8 +156,6 @@ def test_encoded_positions_point_at_the_first_pieces(tokenizer: Tokenizer) -> No
         list(checkpoints.odd_words())
     ]
     features = encode_words(sentences, tokenizer, 4_000)
-    assert features.word_ids is not None
-    assert features.word_starts is not None
     assert list(features.example_index) == list(range(len(sentences)))
     for row, words in enumerate(sentences):
         plain = tokenizer.inner(" ".join(words), add_special_tokens=False)["input_ids"]
@@ -173,12 +171,6 @@ def test_windows_keep_every_word_once_with_its_own_piece(tokenizer: Tokenizer, l
     whole = encode_words(sentences, tokenizer, 4_000)
     cut = encode_words(sentences, tokenizer, length)
     assert int(cut.ids.lengths.max()) <= length
-    assert cut.word_ids is not None
-    assert cut.word_starts is not None
-    assert cut.word_ends is not None
-    assert whole.word_ids is not None
-    assert whole.word_starts is not None
-    assert whole.word_ends is not None
     for unit in range(len(sentences)):
         rows = [row for row in range(len(cut)) if cut.example_index[row] == unit]
         words = [int(word) for row in rows for word in cut.word_ids[row]]

@@ -41,8 +41,6 @@ def test_the_pieces_of_a_word_decode_to_the_word(checkpoint: Builder, kind: str)
     tokenizer = _tokenizer(checkpoint, kind)
     sentences = [text.split(" ") for text in checkpoints.texts(seed=7, size=30)]
     features = encode_words(sentences, tokenizer, 512)
-    assert features.word_starts is not None
-    assert features.word_ends is not None
     known = 0
     for row, words in enumerate(sentences):
         spans = zip(words, features.word_starts[row], features.word_ends[row], strict=True)
@@ -60,7 +58,6 @@ def test_the_span_of_an_entity_decodes_to_the_entity(checkpoint: Builder, kind: 
     entities = ("@DRUG$", "trapil")  # a marker, and a word between brackets
     head, tail = ((text.index(entity), text.index(entity) + len(entity)) for entity in entities)
     features = encode_relations([text], [head], [tail], tokenizer, 64)
-    assert features.entities is not None
     for entity, (start, end) in zip(entities, features.entities[0], strict=True):
         found = _decoded(tokenizer, features.ids[0][start:end].tolist())
         # A tokenizer without offsets knows the word between blanks only.

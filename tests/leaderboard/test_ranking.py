@@ -64,7 +64,6 @@ def test_rows_of_a_table_have_intervals_over_their_runs(folder: Path) -> None:
     shown = ranking.of_row(row)
     low, high = shown.values["gad"].interval or ()
     half = half_width(row.values("gad"))
-    assert half is not None
     mean = shown.values["gad"].mean
     assert (low, high) == (pytest.approx(mean - half), pytest.approx(mean + half))
     score = shown.values["score"]

@@ -158,7 +158,6 @@ def test_a_chain_lies_on_the_same_scores(data: Path) -> None:
     assert chained.chain is not None
     assert np.array_equal(plain.model.weight, chained.model.weight)
     assert predicted != others
-    assert confidence is not None
     assert all(0 <= share <= 1.001 for row in confidence for share in row)
     # Constrained: no entity begins with I.
     assert not any(b[0] == "I" and a[1:] != b[1:] for row in others for a, b in zip(["O", *row], row, strict=False))

@@ -206,7 +206,6 @@ def test_a_drawn_subset_is_trained_on_and_predicted_in_its_order(checkpoint: Bui
     whole, scores, *_ = learner.predict(units)
     part, part_scores, *_ = learner.predict(some)
     assert part == [whole[7], whole[2]]
-    assert scores is not None
     assert part_scores is not None
     assert np.allclose(part_scores, [scores[7], scores[2]], atol=1e-5)
 
@@ -225,7 +224,6 @@ def test_a_draw_follows_from_the_seed_and_keeps_the_order() -> None:
     rows: list[dict[str, Any]] = [{"id": str(i)} for i in range(50)]
     one, same, other = (Subset.draw(rows, "k", 10, seed) for seed in (1, 1, 2))
     assert one.chosen == same.chosen != other.chosen
-    assert one.chosen is not None
     assert list(one.chosen) == sorted(set(one.chosen))
     assert len(one.used) == 10
     assert [row["id"] for row in one.used] == [str(i) for i in one.chosen]

@@ -38,8 +38,7 @@ def _encoder(folder: Path) -> tuple[Any, Tensor, Tensor]:
 
 
 def _hidden(encoder: Any, ids: Tensor, mask: Tensor) -> Tensor:
-    hidden: Tensor = encoder(input_ids=ids, attention_mask=mask).last_hidden_state[mask.bool()]
-    return hidden
+    return encoder(input_ids=ids, attention_mask=mask).last_hidden_state[mask.bool()]
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)

@@ -62,8 +62,7 @@ def predictions(job: Job) -> Mapping[str, list[Any]]:
 
 
 def facts(job: Job) -> dict[str, Any]:
-    found: dict[str, Any] = read_json(job.path / "provenance.json")["facts"]
-    return found
+    return read_json(job.path / "provenance.json")["facts"]
 
 
 @pytest.mark.costly
@@ -258,7 +257,6 @@ def test_a_chain_above_it(checkpoint: Builder, tmp_path: Path) -> None:
 def test_units_of_a_document_are_in_one_fold() -> None:
     units = [{"doc_id": f"d{number // 3}"} for number in range(30)]
     dealt = folds(units)
-    assert dealt is not None
     assert set(dealt) == {0, 1, 2, 3, 4}
     assert [len(set(dealt[start : start + 3])) for start in range(0, 30, 3)] == [1] * 10
     assert np.array_equal(dealt, folds(units))

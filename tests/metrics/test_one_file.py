@@ -105,7 +105,6 @@ def test_tables_and_bootstrap_take_it(task: tasks.Task, tmp_path: Path) -> None:
     assert figures["gold_units"].value == figures["gold_units"].majority == gold[40:].count("no")
     assert figures["f1"].value == 50
     units = predictions.load(row.records[task.name])
-    assert units is not None
     assert units.scores.tolist() == pytest.approx(recalls)
     spread = bootstrap.spread(units, task.name, 500)
     assert spread.mean == pytest.approx(np.mean(recalls))

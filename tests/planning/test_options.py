@@ -14,13 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 import blurb
-from blurb.cli import cli
 from blurb.cli._made import WithSettings, click_command
 from blurb.messages.errors import SettingsError
 from blurb.options import option, parameters
 from blurb.planning import preflight, trials
 from blurb.planning.options import LIMITED, SHORTHANDS, AblateOptions, RunOptions
 from blurb.protocols.settings import FIELDS
+from tests.cli.in_process import ran
 
 RUN = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--precision", "fp32"]
 ABLATE = ["ablate", "scratch:tiny", "--axis", "tagging", "--suite", "demo", "--protocol", "smoke", "--tasks", "bc2gm"]
@@ -28,8 +28,7 @@ ABLATE = ["ablate", "scratch:tiny", "--axis", "tagging", "--suite", "demo", "--p
 
 def listed(command: list[str], *given: str) -> list[str]:
     """The trials of a dry run, by name and hash."""
-    result = CliRunner().invoke(cli, [*command, *given, "--device", "cpu", "--dry-run"], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    result = ran([*command, *given, "--device", "cpu", "--dry-run"])
     return [line for line in result.output.splitlines() if line.startswith((" run", "run"))]
 
 

@@ -9,9 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.cost import calibration, resources
 from blurb.cost.learners import Cost
@@ -20,6 +18,7 @@ from blurb.execution import engines
 from blurb.execution.engine import Launch
 from blurb.planning import trials
 from blurb.planning.quick_checks import warnings_of
+from tests.cli.in_process import ran
 from tests.conftest import Builder
 from tests.cost.settings import rates
 from tests.planning.test_trials import CONSTANT, FIRST, MAJORITY, request
@@ -139,17 +138,14 @@ def test_the_command_says_them_before_it_trains(
 ) -> None:
     monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
     monkeypatch.setattr(resources.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
-    found = CliRunner().invoke(
-        cli,
+    found = ran(
         [
             *shlex.split(
                 f"run baseline:majority --data {demo.prepare()} --protocol smoke --tasks gad --precision fp32"
             ),
             *(["--dry-run"] if dry else []),
-        ],
-        catch_exceptions=False,
+        ]
     )
-    assert found.exit_code == 0
     assert found.stderr.count("Not verified as BLURB's") == 1
     assert found.stderr.count("has only 100 MB of memory") == 1
     if not dry:

@@ -212,7 +212,6 @@ def test_the_score_comes_first_and_counts_as_one_of_all() -> None:
     assert one > 0.05
     score = decision.findings[0]
     assert score.line.difference == pytest.approx(-0.28)
-    assert score.line.comparison.p_drop is not None
     assert score.p_drop == pytest.approx(14 * score.line.comparison.p_drop)
 
 

@@ -266,7 +266,6 @@ def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str
     assert "\n" not in command
     assert "\r" not in command
     found = re.fullmatch(r"::error title=([^:,]*)::(.*)", command, re.DOTALL)
-    assert found is not None
     assert unescaped(found[1]) == f"blurb {name}"
     assert unescaped(found[2]) == reason
 

@@ -15,6 +15,7 @@ from blurb.results import comparison, from_store
 from blurb.results.references import of_file
 from blurb.results.tables import rebuild
 from blurb.store.store import Store
+from tests.cli.in_process import ran
 from tests.results.played import CONFIGURATION, play
 
 CAPPED = {"head": "linear", "pooling": "cls", "max_train": 64, "max_eval": 64}
@@ -53,8 +54,7 @@ def test_it_is_never_bold_and_says_why(form: str, folder: Path) -> None:
 @pytest.mark.parametrize("form", ["model-index", "eval-results"])
 def test_a_card_carries_the_note(form: str, folder: Path) -> None:
     out = folder / "out"
-    result = CliRunner().invoke(cli, ["export", form, "tiny", "--out", str(out)], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    ran(["export", form, "tiny", "--out", str(out)])
     text = " ".join((out if out.is_file() else out / "blurb.yaml").read_text().split())
     assert NOTE in text
 

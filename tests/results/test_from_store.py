@@ -65,7 +65,6 @@ def test_what_is_known_of_a_run_is_what_its_files_say(store: Store) -> None:
         assert run.metrics_version == str(content(path, "metrics.json")["metrics_version"])
         assert (run.settings["head"], run.settings["tagging"], run.settings["pooling"]) == ("crf", "io", "")
         assert (run.settings["max_train"], run.settings["max_eval"]) == ("9", "")
-        assert run.record is not None
         assert run.record.path == path
     families = {name: one.known("family") for name, one in row.datasets.items()}
     assert [len(found) for found in families.values()] == [1, 1, 1]

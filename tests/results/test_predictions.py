@@ -39,7 +39,6 @@ def partly(tmp_path: Path) -> dict[int, Record]:
 
 def test_a_text_without_a_document_is_one_of_its_own(partly: dict[int, Record]) -> None:
     found = predictions.load(partly)
-    assert found is not None
     assert len(found.names) == len(set(found.names)) == found.counts.shape[1] == 3
     assert found.counts[0].tolist() == [[1, 1, 2], [0, 1, 1], [0, 0, 1]]  # right, predicted, gold
     assert list(predictions.mistakes(partly, "test").values()) == [1, 2, 1]
@@ -47,7 +46,6 @@ def test_a_text_without_a_document_is_one_of_its_own(partly: dict[int, Record]) 
 
 def test_where_nothing_is_left_there_are_no_clusters(partly: dict[int, Record]) -> None:
     left = predictions.load(partly, drop={"test.0", "test.1"})
-    assert left is not None
     assert left.counts[0].tolist() == [[0, 1, 1], [0, 0, 1]]
     assert predictions.load(partly, drop={f"test.{i}" for i in range(4)}) is None
     assert predictions.load({}) is None

@@ -36,7 +36,6 @@ ROWS = {(row.source, row.model): row for row in published.shipped()}
 def test_published_rows_recompute_from_their_thirteen_numbers(key: tuple[str, str]) -> None:
     row = ROWS[key]
     score = blurb_score(row.means())
-    assert score is not None
     assert len(row.means()) == 13
     assert round(score, 2) == PRINTED[key] == row.printed
 
@@ -75,7 +74,6 @@ def test_spread_against_simulated_seeds() -> None:
     runs = {name: rng.normal(0, sd, size=200_000) for name, (sd, _) in deviations.items()}
     simulated = sum(dataset_weights()[name] * runs[name] for name in NAMES)
     found = spread(deviations)
-    assert found is not None
     assert found[0] == pytest.approx(float(numpy.std(simulated)), rel=0.01)
     assert found[1] == pytest.approx(found[0] / 5**0.5)
     assert spread({**deviations, NAMES[0]: (0.0, 1)}) is None
@@ -140,7 +138,6 @@ def test_the_mean_of_twelve_is_that_of_the_six_means_without_bioasq() -> None:
         of["pubmedqa"],
     ]
     assert row.blurb_12 == pytest.approx(sum(six) / 6)
-    assert row.score is not None
     assert row.score - row.blurb_12 > 2  # BioASQ is the easier of the two
     without = {name: value for name, value in of.items() if name != "bioasq"}
     assert blurb_12(without) == row.blurb_12

@@ -29,8 +29,7 @@ def mine(tmp_path: Path) -> Store:
 
 
 def note(folder: Path) -> dict[str, str]:
-    content: dict[str, str] = json.loads((folder / table_owners.NOTE).read_text())
-    return content
+    return json.loads((folder / table_owners.NOTE).read_text())
 
 
 def check(store: Store, folder: Path, name: str = "leaderboard.csv") -> None:

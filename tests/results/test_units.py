@@ -57,7 +57,6 @@ def test_the_interval_is_around_the_metric(
     rows.write(store, fakes.row("m", *trials))
     (row,) = from_store.read(store)
     found = predictions.load(row.records[name])
-    assert found is not None
     assert found.scores.tolist() == pytest.approx(row.values(name), abs=1e-6)
     assert bootstrap.spread(found, name, 50).mean == pytest.approx(row.means()[name], abs=1e-6)
     assert ranking.of_row(row).values[name].mean == pytest.approx(row.means()[name], abs=1e-6)

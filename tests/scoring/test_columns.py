@@ -25,6 +25,7 @@ from blurb.data.loading import read_split
 from blurb.messages.errors import BlurbError, DataError
 from blurb.scoring.columns import answer_column
 from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 
 Rows = list[dict[str, Any]]
 GAD = read_split(tasks.get("gad"), demo.prepare(), "test")
@@ -172,8 +173,7 @@ def test_gold_answers_are_stored_only_if_that_is_meant(tmp_path: Path) -> None:
     assert (code, out) == (2, "")
     assert f"a.jsonl: all {len(GAD)} answers are equal to the gold answers of test" in " ".join(err.split())
     assert not (tmp_path / "runs").exists()
-    code, out, _ = command([*asked, "--gold-as-predictions"], tmp_path)
-    assert code == 0
+    out = done([*asked, "--gold-as-predictions"], tmp_path)
     assert "ALL ANSWERS ARE EQUAL TO THE GOLD ANSWERS" in out
     dev = [row["label"] for row in read_split(tasks.get("gad"), demo.prepare(), "dev")]
     with pytest.raises(DataError, match="equal to the gold answers of dev"):

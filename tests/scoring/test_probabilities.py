@@ -14,6 +14,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 from tests.scoring.test_forms import answers
 
 
@@ -94,10 +95,8 @@ def test_predictions_on_dev_are_stored_beside_those_on_test(tmp_path: Path) -> N
         (row,) = blurb.load_results(tmp_path / "runs").rows
         assert row.means("dev")[task] == pytest.approx(dev.score, abs=1e-12)
         assert row.means("test")[task] == pytest.approx(test.score, abs=1e-12)
-    code, _, err = command(["export", "row", "tool", "--output", "runs", "--out", "row"], tmp_path)
-    assert code == 0, err
-    code, out, _ = command(["leaderboard", "verify", "row", "--suite", "demo", "--format", "json"], tmp_path)
-    assert code == 0
+    done(["export", "row", "tool", "--output", "runs", "--out", "row"], tmp_path)
+    out = done(["leaderboard", "verify", "row", "--suite", "demo", "--format", "json"], tmp_path)
     assert [figure["split"] for figure in json.loads(out)["figures"]] == ["dev", "test"] * 2
 
 
@@ -120,8 +119,7 @@ def test_bad_predictions_on_dev_store_nothing(words: list[str], told: str, tmp_p
 def test_a_row_of_test_alone_is_shown_without_dev(tmp_path: Path) -> None:
     units = read_split(tasks.get("gad"), demo.prepare(), "test")
     blurb.score("gad", answers("gad", units), suite="demo", add="tool", output=tmp_path / "runs")
-    code, out, err = command(["runs", "show", "tool", "--format", "json"], tmp_path)
-    assert code == 0, err
+    out = done(["runs", "show", "tool", "--format", "json"], tmp_path)
     assert json.loads(out)[0]["dev"] is None
 
 

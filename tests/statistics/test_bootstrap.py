@@ -63,7 +63,6 @@ def test_a_mean_of_datasets_is_that_of_their_resamples() -> None:
     random = np.random.default_rng(4)
     spreads = {name: spread(world(random, 3, 100, 1), name) for name in ("gad", "ddi")}
     both = averaged(spreads, {"gad": 0.5, "ddi": 0.5})
-    assert both is not None
     assert both.mean == pytest.approx((spreads["gad"].mean + spreads["ddi"].mean) / 2)
     assert both.draws.std() == pytest.approx(
         np.hypot(spreads["gad"].draws.std(), spreads["ddi"].draws.std()) / 2, rel=0.1

@@ -14,7 +14,6 @@ def test_two_one_sided_tests_of_scipy_agree(seed: int) -> None:
     random = np.random.default_rng(seed)
     first, other = random.normal(80, 0.7, 4).tolist(), random.normal(80.2, 1.1, 5)
     reached = within(compare(first, other.tolist()))
-    assert reached is not None
     for margin in (reached * 0.99, reached * 1.01):
         above = stats.ttest_ind(first, other + margin, equal_var=False, alternative="less").pvalue
         below = stats.ttest_ind(first, other - margin, equal_var=False, alternative="greater").pvalue

@@ -33,7 +33,6 @@ def test_the_ends() -> None:
     assert runs_needed(1.0, 0.0) == 2
     assert power(1.0, 1.0, 1) == 0.0
     count = runs_needed(0.13, 1.0)
-    assert count is not None
     assert power(0.13, 1.0, count) >= 0.8 > power(0.13, 1.0, count - 1)
     assert count < MOST
 
@@ -100,7 +99,6 @@ def test_without_steins_quantiles_a_pilot_promises_too_much() -> None:
 def test_what_is_detectable_asks_for_these_runs(degrees: float, runs: int) -> None:
     variance = RunVariance(0.49, degrees)
     difference = detectable(variance, runs)
-    assert difference is not None
     assert runs_for(difference * 1.0001, variance) == runs
     assert runs_for(difference * 0.97, variance) in range(runs, runs + 4)
 

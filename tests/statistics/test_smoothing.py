@@ -14,15 +14,12 @@ STEPS = np.arange(20, dtype=float)
 def _seen(curve: list[tuple[smoothing.Floats, smoothing.Floats]]) -> bool:
     pooled = smoothing.noise(curve)
     ratio, chance = smoothing.signal_to_noise(curve, pooled), smoothing.ratio_by_chance(curve, pooled)
-    assert ratio is not None
-    assert chance is not None
     return ratio > chance
 
 
 def test_a_line_has_no_noise_and_is_its_own_trend() -> None:
     line = 3 + 0.5 * STEPS
     found = smoothing.noise([(STEPS, line)])
-    assert found is not None
     assert found.deviation == pytest.approx(0, abs=1e-9)
     assert smoothing.smoother(STEPS) @ line == pytest.approx(line)
 
@@ -30,7 +27,6 @@ def test_a_line_has_no_noise_and_is_its_own_trend() -> None:
 def test_noise_of_equal_gaps_is_that_of_second_differences() -> None:
     values = np.random.default_rng(1).normal(size=20)
     found = smoothing.noise([(STEPS, values)])
-    assert found is not None
     assert found.deviation**2 == pytest.approx(np.mean(np.diff(values, 2) ** 2) / 6)
 
 
@@ -40,10 +36,8 @@ def test_noise_of_several_runs_does_not_hold_the_signal(true: float) -> None:
     generator = np.random.default_rng(2)
     runs = [(STEPS, level + np.sqrt(STEPS) / 2 + true * generator.normal(size=20)) for level in (0.0, 1.0, 2.0, 3.0)]
     pooled = smoothing.noise(runs)
-    assert pooled is not None
     assert pooled.deviation == pytest.approx(true, rel=0.25)
     ratio = smoothing.signal_to_noise(runs, pooled)
-    assert ratio is not None
     assert ratio == pytest.approx(np.sqrt(19) / 2 / true, rel=0.35)
     heap = np.concatenate([values for _, values in runs])
     assert heap.std() > 1  # what the flattened noise would be
@@ -63,7 +57,6 @@ def test_what_a_maximum_gains_is_the_largest_of_normal_draws() -> None:
     found = smoothing.best(np.arange(40.0), flat, Noise(2.0, 30))
     expected = 2.0 * 2.160777  # of 40 standard normals (tables of order statistics)
     assert found.gain == pytest.approx(expected, rel=0.02)
-    assert found.trend_gain is not None
     assert found.trend_gain < found.gain
 
 
@@ -91,8 +84,6 @@ def test_noise_alone_falls_by_so_much_in_a_twentieth_of_cases() -> None:
     for _ in range(500):
         curves = [(np.arange(12.0), generator.standard_normal(12)) for _ in range(2)]
         pooled, ratio = smoothing.noise(curves), smoothing.fall_by_chance(curves)
-        assert pooled is not None
-        assert ratio is not None
         limit = ratio * pooled.deviation
         falls += any(float(np.max(values[:-1] - values[1:])) > limit for _, values in curves)
     assert 0.03 < falls / 500 < 0.07

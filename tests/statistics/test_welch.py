@@ -78,7 +78,6 @@ def test_a_drop_is_one_side() -> None:
 def test_test_units_widen_the_error() -> None:
     sides = [80.0, 81.0, 82.0], [78.0, 79.0, 80.0]
     plain, wide = compare(*sides), compare(*sides, 0.5, 100)
-    assert plain.standard_error is not None
     assert wide.standard_error == pytest.approx((plain.standard_error**2 + 0.5) ** 0.5)
     assert wide.p > plain.p  # type: ignore[operator]
     assert compare([80.0, 80.0], [79.0, 79.0], 0.25, 50).standard_error == 0.5

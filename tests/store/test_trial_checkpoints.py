@@ -234,7 +234,6 @@ def test_only_the_newest_is_kept(place: TrialCheckpoints) -> None:
         place.write(TENSORS, {"begun": begun})
     assert [each.name for each in checkpoints.folder_of(place.path).iterdir()] == [f"{8:09d}"]
     found = place.read()
-    assert found is not None
     assert found[0].keys() == TENSORS.keys()
     assert torch.equal(found[0]["network"]["a"], TENSORS["network"]["a"])
     assert found[0]["optimizer"]["0.step"].shape == ()
@@ -245,7 +244,6 @@ def test_only_the_newest_is_kept(place: TrialCheckpoints) -> None:
 def test_what_was_read_outlives_its_files(place: TrialCheckpoints) -> None:
     place.write(TENSORS, {"begun": 4})
     found = place.read()
-    assert found is not None
     for file in checkpoints.folder_of(place.path).glob("*/*.safetensors"):
         file.write_bytes(b"\0" * file.stat().st_size)
     assert found[0]["network"]["a"].tolist() == [1, 1, 1]
@@ -309,7 +307,6 @@ def test_a_write_that_fails_leaves_the_last_one(
             with pytest.raises(KeyboardInterrupt):
                 place.write(TENSORS, {"begun": 8})
     found = place.read()
-    assert found is not None
     assert found[1]["begun"] == 4
     place.write(TENSORS, {"begun": 12})
     assert [each.name for each in checkpoints.folder_of(place.path).iterdir()] == [f"{12:09d}"]

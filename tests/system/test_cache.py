@@ -15,6 +15,7 @@ from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenized_split import cached
 from blurb.messages.errors import BlurbError, UnknownName
 from blurb.system import cache
+from tests.cli.in_process import ran
 
 
 @pytest.fixture
@@ -35,8 +36,7 @@ def test_usage_counts_entries_and_bytes(folder: Path) -> None:
 
 
 def test_clear_takes_what_is_named_and_nothing_else(folder: Path) -> None:
-    result = CliRunner().invoke(cli, ["cache", "clear", "features", "--yes"])
-    assert result.exit_code == 0
+    result = ran(["cache", "clear", "features", "--yes"])
     assert "0.0 MB freed" in result.output
     assert os.listdir(folder / "features") == []
     assert (folder / "demo" / "0123" / "train.tsv").exists()

@@ -50,7 +50,6 @@ def process(code: str, *arguments: object) -> subprocess.Popen[str]:
 
 
 def line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
     return process.stdout.readline().strip()
 
 
@@ -84,7 +83,6 @@ def test_of_many_processes_one_is_inside_also_if_some_are_killed_there(tmp_path:
     all_of_them = [process(COUNTS, tmp_path, dies) for dies in (0, 0, 0, 0, 0, 2, 5, 5)]
     assert [line(each) for each in all_of_them] == ["ready"] * 8
     for each in all_of_them:
-        assert each.stdin is not None
         each.stdin.write("go\n")
         each.stdin.flush()
     assert [line(each) for each in all_of_them] == ["done"] * 5 + [""] * 3
@@ -155,7 +153,6 @@ def test_a_process_that_slept_loses_its_lease_and_touches_nothing(path: Path, mo
     assert time.monotonic() - start > 0.5
     content = path.read_bytes()
     owner.send_signal(signal.SIGCONT)
-    assert owner.stdin is not None
     owner.stdin.write("\n")
     owner.stdin.flush()
     assert line(owner) == "True False"
@@ -175,7 +172,6 @@ def test_a_process_of_another_machine_keeps_its_lease_while_it_beats(path: Path,
         assert tries(path, clock, leases.BEAT) is None
     start = clock.now
     lease = tries(path, clock, 3 * leases.LIMIT)
-    assert lease is not None
     assert leases.LIMIT - leases.BEAT <= clock.now - start <= leases.LIMIT + 2 * leases.BEAT
     lease.release()
 
@@ -201,7 +197,6 @@ def test_wrong_clocks_change_nothing(path: Path, clock: Clock, wrong: float, mon
     with leases.trying(path) as mine:
         assert mine is None
     lease = tries(path, clock, 2 * leases.LIMIT)
-    assert lease is not None
     lease.release()
 
 
@@ -226,7 +221,6 @@ def test_what_cannot_be_read_is_held_until_it_is_stale(path: Path, clock: Clock,
     assert leases.who(path) == "another process"
     assert tries(path, clock, leases.LIMIT - 10) is None
     lease = tries(path, clock, 30)
-    assert lease is not None
     lease.release()
 
 
@@ -264,7 +258,6 @@ def test_without_hard_links(path: Path, clock: Clock, there: bool, monkeypatch: 
     assert not path.exists()
     Elsewhere(path).beat()
     taken = tries(path, clock, 2 * leases.LIMIT)
-    assert taken is not None
     taken.release()
 
 

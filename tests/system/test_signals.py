@@ -53,7 +53,6 @@ def start() -> Iterator[Start]:
             ],
         )
         started.append(process)
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.2)
         return process

@@ -16,6 +16,7 @@ from blurb import metrics, tasks
 from blurb.messages.errors import BlurbError, UnknownName
 from blurb.metrics import macro_f1
 from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 
 SPLITS = {"train": 60, "dev": 24, "test": 24}
 LABELS = ("bad", "good", "so so")
@@ -96,8 +97,7 @@ def test_it_is_outside_the_six_means_and_every_command_knows_it(corpus: Path) ->
     new(corpus)
     chosen = ["--tasks", "./notes.toml"]
     rows = ["baseline:majority", "baseline:constant", "baseline:bigrams"]
-    code, out, err = command(["run", *rows, *chosen, "--protocol", "quick"], corpus)
-    assert code == 0, out + err
+    done(["run", *rows, *chosen, "--protocol", "quick"], corpus)
     lines = [line for line in csv.DictReader((corpus / "runs" / "results.csv").open()) if line["split"] == "test"]
     values = {line["model"]: float(line["value"]) for line in lines if line["metric"] == "accuracy"}
     right = gold(corpus)
@@ -126,11 +126,9 @@ def test_it_is_outside_the_six_means_and_every_command_knows_it(corpus: Path) ->
         ["score", "--task", "./notes.toml", "--predictions", "splits/notes/test.jsonl"],
         ["rescore"],
     ):
-        code, out, err = command(asked, corpus)
-        assert code == 0, (asked, out, err)
+        done(asked, corpus)
     assert "notes" in (corpus / "page.html").read_text()
-    code, _, err = command(["export", "submission", "baseline:bigrams", *chosen], corpus)
-    assert code == 2
+    assert command(["export", "submission", "baseline:bigrams", *chosen], corpus)[0] == 2
 
 
 @pytest.mark.costly
@@ -141,19 +139,14 @@ def test_encoders_heads_and_probes_read_it(corpus: Path) -> None:
         ["--protocol", "smoke", "--head", "bilstm"],
         ["--protocol", "probe"],
     ):
-        code, out, err = command(["run", "scratch:tiny", "--tasks", "./notes.toml", *more], corpus)
-        assert code == 0, out + err
+        done(["run", "scratch:tiny", "--tasks", "./notes.toml", *more], corpus)
     (corpus / "in.txt").write_text("kalo good mi\n")
-    code, out, err = command(["predict", "scratch:tiny smoke", "in.txt", "--task", "notes"], corpus)
-    assert code == 0, out + err
+    out = done(["predict", "scratch:tiny smoke", "in.txt", "--task", "notes"], corpus)
     assert json.loads(out.splitlines()[-1])["scores"].keys() == set(LABELS)
     for option, value in (("--head", "crf"), ("--pooling", "mention")):
         code, _, err = command(["run", "scratch:tiny", "--tasks", "./notes.toml", option, value], corpus)
         assert (code, "notes" in err) == (2, True)
-    code, out, err = command(
-        ["ablate", "scratch:tiny", "--tasks", "./notes.toml", "--protocol", "smoke", "--axis", "head"], corpus
-    )
-    assert code == 0, out + err
+    done(["ablate", "scratch:tiny", "--tasks", "./notes.toml", "--protocol", "smoke", "--axis", "head"], corpus)
 
 
 def test_macro_f1_is_that_of_scikit_learn_also_from_sums_of_counts() -> None:

@@ -11,19 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from sklearn.metrics import balanced_accuracy_score
 
 import blurb
 from blurb import metrics, tasks
 from blurb.checkpoints import scratch
-from blurb.cli import cli
 from blurb.messages.errors import SettingsError
 from blurb.metrics import functions
 from blurb.registry import Registry
 from blurb.store.record import read_predictions
 from blurb.store.store import Store
 from blurb.tasks import types
+from tests.cli.in_process import ran
 from tests.conftest import Builder
 
 TYPE = '''
@@ -105,8 +104,7 @@ def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def run(*arguments: str) -> str:
-    result = CliRunner().invoke(cli, list(arguments))
-    assert result.exit_code == 0, (result.output, result.exception)
+    result = ran(list(arguments))
     return result.output
 
 

@@ -16,6 +16,7 @@ from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError
 from blurb.store import rescore
 from blurb.store.store import Store
 from blurb.tasks import _file  # noqa: F401
+from tests.cli.in_process import ran
 
 NER = """
 name = "my-genes"
@@ -127,8 +128,7 @@ def test_run_and_score_again_when_the_file_is_gone(tmp_path: Path) -> None:
     path = write(tmp_path)
     out = tmp_path / "out"
     arguments = ["--output", str(out / "runs"), "--leaderboard", str(out / "leaderboard.csv")]
-    result = CliRunner().invoke(cli, ["run", "baseline:majority", "--tasks", path, *arguments], catch_exceptions=False)
-    assert result.exit_code == 0
+    ran(["run", "baseline:majority", "--tasks", path, *arguments])
     assert "my-genes" in (out / "results.csv").read_text()
     tasks._files.clear()
     Path(path).unlink()
@@ -187,8 +187,7 @@ def test_new_refuses_files_that_are_not_there_and_says_what_it_made_up(tmp_path:
     assert isinstance(result.exception, SettingsError)
     assert f"File not found: --dev {tmp_path / 'none'}, --test {tmp_path}" in str(result.exception)
     assert not target.exists()
-    result = CliRunner().invoke(cli, [*start, "--dev", str(tmp_path / "a.txt"), "--test", str(tmp_path / "a.txt")])
-    assert result.exit_code == 0
+    result = ran([*start, "--dev", str(tmp_path / "a.txt"), "--test", str(tmp_path / "a.txt")])
     assert "name no entity type, so it is called Entity" in result.output
 
 

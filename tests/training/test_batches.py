@@ -95,9 +95,7 @@ def test_collate_pads_on_the_right() -> None:
     batch = collate(features, np.array([1, 0]), 4, np.array([10, 20]))
     assert batch.ids.tolist() == [[5, 4, 4], [7, 8, 9]]
     assert batch.mask.tolist() == [[1, 0, 0], [1, 1, 1]]
-    assert batch.token_type_ids is not None
     assert batch.token_type_ids.tolist() == [[1, 0, 0], [0, 1, 1]]
-    assert batch.targets is not None
     assert batch.targets.tolist() == [20, 10]
     assert batch.word_starts is None
     assert batch.word_mask is None
@@ -113,11 +111,7 @@ def test_collate_takes_the_targets_of_the_words_of_each_window() -> None:
     )
     batch = collate(features, np.arange(3), 0, Ragged.of([[10, 11, 12, 13], [20]]))
     assert batch.token_type_ids is None
-    assert batch.word_starts is not None
-    assert batch.word_mask is not None
-    assert batch.targets is not None
     assert batch.word_starts.tolist() == [[0, 2], [1, 0], [0, 0]]
-    assert batch.word_ends is not None
     assert batch.word_ends.tolist() == [[2, 3], [2, 1], [1, 1]]
     assert batch.word_mask.tolist() == [[True, True], [True, False], [False, False]]
     assert batch.targets.tolist() == [[10, 11], [13, 0], [0, 0]]

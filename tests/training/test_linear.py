@@ -81,7 +81,6 @@ def test_a_word_is_read_with_the_words_beside_it() -> None:
 def test_rows_that_are_taken_keep_their_neighbours() -> None:
     z, _, wide = sentences()
     rows = Design(z, neighbours(wide))
-    assert rows.same is not None
     units = np.concatenate([[0], np.cumsum(rows.same.numpy().ravel() == 0)])
     kept = torch.from_numpy(units % 3 != 1)  # whole sentences
     weight = torch.randn(2, rows.width, generator=torch.Generator().manual_seed(0))

@@ -57,7 +57,6 @@ def converted(task: Task, rows: list[Example]) -> list[dict[str, Any]]:
 def write(folder: Path, task: Task, source: Path) -> None:
     for split in SPLITS:
         path = linkbert.path_of(folder, task, split)
-        assert path is not None
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = converted(task, data.read_split(task, source, split))
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")

@@ -69,7 +69,6 @@ def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:
     script = tmp_path / "command.py"
     script.write_text(code)
     process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
     worker = int(process.stdout.readline())
     process.kill()
     process.wait()

@@ -11,15 +11,14 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import blurb
-from blurb.cli import cli
 from blurb.execution import engines
 from blurb.execution.engine import Engine, Launch, Sweep
 from blurb.execution.engines.local import LocalEngine
 from blurb.execution.job_queue import JobQueue
 from blurb.messages.errors import BlurbError, SettingsError, UnknownName
+from tests.cli.in_process import ran
 
 PACKAGE = Path(blurb.__file__).parent
 DEMO = shlex.split(
@@ -62,8 +61,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*more: str) -> str:
-    done = CliRunner().invoke(cli, [*DEMO, *more], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    done = ran([*DEMO, *more])
     return done.output
 
 

@@ -18,8 +18,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def figures() -> dict[str, object]:
-    found: dict[str, object] = json.loads((DOCS / "results" / "bench" / "bench.json").read_text(encoding="utf-8"))
-    return found
+    return json.loads((DOCS / "results" / "bench" / "bench.json").read_text(encoding="utf-8"))
 
 
 def test_the_page_is_of_the_figures() -> None:

@@ -22,6 +22,7 @@ from blurb.extensions.board.ledger import Event, LedgerEntry, append, today
 from blurb.messages.errors import SettingsError
 from blurb.row_files.reading import manifest_of
 from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 from tests.extensions.board.test_listing import edit, of_an_older_version
 from tests.extensions.board.test_verification import seal
 from tests.golden import schemas
@@ -40,8 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("one", "other"):
         found = answers("gad", units)
         blurb.score("gad", found if name == "one" else found[::-1], suite="demo", add=name, output=folder / "runs")
-        code, _, err = command(["export", "row", name, "--output", "runs", "--out", name], folder)
-        assert code == 0, err
+        done(["export", "row", name, "--output", "runs", "--out", name], folder)
         submit = ["leaderboard", "submit", "board", name, "--as", f"row-{name}", "--by", "a group"]
         code, out, err = command(submit, folder)
         assert (code, out) == (0, f"Added: board/rows/row-{name}\n"), err
@@ -62,8 +62,7 @@ def events(folder: Path) -> list[tuple[str, str]]:
 def test_rows_are_added_and_verified(folder: Path) -> None:
     names = ("row-one", "row-other")
     assert events(folder) == [*(("added", name) for name in names), *(("verified", name) for name in names)]
-    code, out, _ = command([*VERIFY, "--format", "json"], folder)
-    assert code == 0
+    out = done([*VERIFY, "--format", "json"], folder)
     jsonschema.validate(json.loads(out), schemas.of_command("leaderboard verify"))
     content = json.loads(out)
     assert [(row["row"], row["level"], row["recorded"]) for row in content["rows"]] == [

@@ -29,6 +29,7 @@ from blurb.row_files.writing import ABOUT, RowRecord, RunRecord
 from blurb.scoring import gold
 from blurb.store.trial import Trial
 from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 from tests.conftest import ROOT
 from tests.extensions.board.test_verification import seal
 
@@ -109,8 +110,7 @@ def of_learners(tmp_path_factory: pytest.TempPathFactory, checkpoint: Any) -> Pa
     rows = blurb.load_results(folder / "runs").rows
     for number, row in enumerate(rows):
         words = ["export", "row", row.name, "--output", "runs", "--out", f"rows/{number}"]
-        code, _, err = command(words, folder)
-        assert code == 0, err
+        done(words, folder)
     return folder / "rows"
 
 

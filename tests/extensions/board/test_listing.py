@@ -25,6 +25,7 @@ from blurb.results import from_store
 from blurb.results.comparability import Use
 from blurb.store.store import Store
 from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 from tests.extensions.board.test_verification import seal
 from tests.scoring.test_forms import answers
 
@@ -33,8 +34,7 @@ SETS = ("gad", "biosses", "hoc")
 
 
 def submit(folder: Path, row: str, name: str) -> None:
-    code, _, err = command(["leaderboard", "submit", "board", row, "--as", name, "--by", f"Group of {name}"], folder)
-    assert code == 0, err
+    done(["leaderboard", "submit", "board", row, "--as", name, "--by", f"Group of {name}"], folder)
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +54,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "board" / ledger.FILE).touch()
     for name in ("good", "edited", "baseline:majority"):
         party = ("--measured-by", "A {group} & co_", "--party", "first")
-        code, _, err = command(
-            ["export", "row", name, "--output", "runs", "--out", name[:4], *party[: 4 * (name == "good")]], folder
-        )
-        assert code == 0, err
+        done(["export", "row", name, "--output", "runs", "--out", name[:4], *party[: 4 * (name == "good")]], folder)
     edit(folder / "edit", better)
     for name in ("good", "edit", "base"):
         submit(folder, name, name)
@@ -145,8 +142,7 @@ def test_a_page_tells_history_signals_and_citation(made: Path) -> None:
 
 
 def test_a_table_tells_who_recomputed(made: Path) -> None:
-    code, out, _ = command(["leaderboard", "show", "--board", "board", "--sort", "gad", "--format", "json"], made)
-    assert code == 0
+    out = done(["leaderboard", "show", "--board", "board", "--sort", "gad", "--format", "json"], made)
     notes = {row["row"].split()[0]: (row["best_rank"], row["note"]) for row in json.loads(out)}
     assert notes["good"][0] == 1
     assert notes["good"][1].startswith("recomputed by The board (20")
@@ -276,8 +272,7 @@ def test_a_row_is_scored_again_by_a_newer_version(folder: Path) -> None:
     code, out, _ = command(VERIFY[:-2], folder)
     assert code == 1
     assert "other version of the metrics" in out
-    code, out, err = command(again, folder)
-    assert code == 0, err
+    out = done(again, folder)
     last = ledger.read(folder / "board" / ledger.FILE)[-1]
     assert (last.event, last.row, last.by) == (Event.RESCORED, "old", "The board")
     assert out == f"old: {last.old:.2f} before, {last.new:.2f} now\n"

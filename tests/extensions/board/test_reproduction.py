@@ -17,6 +17,7 @@ from blurb.extensions.board.reproduction import Reproduction
 from blurb.extensions.board.verification import CheckedFigure, Level, RowVerification
 from blurb.row_files.reading import RowFiles
 from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 from tests.golden import schemas
 
 TASKS = ("ncbi-disease", "gad", "biosses")
@@ -117,8 +118,7 @@ def test_the_command_with_a_deterministic_kind(tmp_path: Path) -> None:
     blurb.run("baseline:bigrams", **common)
     for name, party in (("mine", "first"), ("yours", "third")):
         export = ["export", "row", "baseline:bigrams", "--output", "runs", "--out", name]
-        code, _, err = command([*export, "--measured-by", name, "--party", party], tmp_path)
-        assert code == 0, err
+        done([*export, "--measured-by", name, "--party", party], tmp_path)
     asked = ["leaderboard", "verify", "--suite", "demo", "mine", "--rerun"]
     code, out, _ = command([*asked, "yours"], tmp_path)
     assert (code, out.splitlines()[-1]) == (0, "baseline:bigrams: reproduced")

@@ -21,6 +21,7 @@ from blurb.extensions.board.signals import FATAL, SignalKind
 from blurb.extensions.board.verification import Level, verify
 from blurb.row_files.writing import MANIFEST
 from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 from tests.golden import schemas
 from tests.scoring.test_forms import answers
 
@@ -48,8 +49,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "losses": "baseline:bigrams",
     }
     for name, model in named.items():
-        code, _, err = command(["export", "row", model, "--output", "runs", "--out", name], folder)
-        assert code == 0, err
+        done(["export", "row", model, "--output", "runs", "--out", name], folder)
     return folder
 
 

@@ -99,7 +99,6 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     (trained,) = (variant for variant in study.variants if variant.name == "trained")
     for task in ("gad", "biosses"):
         found = examples._clusters(tmp_path / "out", study, trained.name, task, demo.prepare())
-        assert found is not None
         assert found.scores == pytest.approx(rows["trained"].values(task), abs=1e-9)
     pages = shown.write()
     assert [path.name for path in pages] == ["README.md", "study.csv", "study.png"]

@@ -22,6 +22,7 @@ from blurb.extensions.reports.errors.entities import pairs
 from blurb.inputs.tagging import Span, spans, tags
 from blurb.store.record import read_predictions
 from blurb.store.store import Store
+from tests.cli.in_process import ran
 from tests.results.played import NAMES, play
 
 
@@ -133,8 +134,7 @@ def test_text_only_where_it_is_asked_for(here: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("inputs", ["original", "dummies"])
 def test_a_trial_shows_the_originals_if_it_ran_on_them(inputs: str, here: Path) -> None:
     arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", "chemprot"]
-    done = CliRunner().invoke(cli, [*arguments, *(["--relation-input", "original"] if inputs == "original" else [])])
-    assert done.exit_code == 0, done.output
+    ran([*arguments, *(["--relation-input", "original"] if inputs == "original" else [])])
     folder = str(demo.prepare())  # holds both
     common = ("baseline:constant", "--task", "chemprot", "--limit", "1000", "--with-text")
     output = run(here, *common, "--data", folder, "--raw", folder)[1]
@@ -174,8 +174,7 @@ def test_a_task_file_that_is_not_at_hand_any_more(here: Path, monkeypatch: pytes
     ]
     (here / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = ["run", "baseline:majority", "--tasks", str(path), "--protocol", "smoke"]
-    done = CliRunner().invoke(cli, arguments)
-    assert done.exit_code == 0, done.output
+    ran(arguments)
     name = tasks.load(str(path)).name
     assert f"baseline:majority: {name}, seed 1, test" in run(here, "baseline:majority", "--task", str(path))[1]
     monkeypatch.setattr(tasks, "_files", {})  # as in another process, which did not read the file

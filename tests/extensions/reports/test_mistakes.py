@@ -15,7 +15,7 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.messages.errors import BlurbError
 from blurb.results.references import trial
-from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 from tests.scoring.test_forms import answers
 
 TASKS = ("ncbi-disease", "gad", "biosses", "hoc")
@@ -39,8 +39,7 @@ def gold(rows: list[dict[str, list[str]]]) -> list[list[str]]:
 
 
 def printed(folder: Path, *words: str) -> pandas.DataFrame:
-    code, out, err = command([*words, "--format", "csv", "--output", str(folder)], folder.parent)
-    assert code == 0, err
+    out = done([*words, "--format", "csv", "--output", str(folder)], folder.parent)
     return pandas.read_csv(io.StringIO(out), keep_default_na=False, dtype=str)
 
 

@@ -49,7 +49,6 @@ def test_rows_are_of_the_suite_and_precision_that_were_asked_for(read: Read) -> 
     there = [_row([60.0]), _row([70.0], suite="demo"), _row([80.0], precision="bf16")]
     for trials, value in (({"suite": "demo"}, 70), ({"precision": "bf16"}, 80), ({"precision": "fp32"}, 60)):
         row, scoring = read(there, **trials)
-        assert row is not None
         assert row.means("dev")["gad"] == pytest.approx(value)
         assert not scoring.notes
     _, scoring = read(there)
@@ -60,10 +59,8 @@ def test_rows_are_of_the_suite_and_precision_that_were_asked_for(read: Read) -> 
 def test_seeds_of_a_search_are_no_part_of_a_series(read: Read) -> None:
     """`blurb bisect` leaves more fine-tunings of some checkpoints, whose mean would be drawn beside single runs."""
     row, _ = read([_row([60.0, 10.0, 0.0])])
-    assert row is not None
     assert row.values("gad", "dev") == [60.0]  # sketch has one seed
     row, _ = read([_row([60.0, 10.0, 0.0])], seeds=2)
-    assert row is not None
     assert row.values("gad", "dev") == pytest.approx([60.0, 10.0])
 
 

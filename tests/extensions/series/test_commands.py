@@ -20,6 +20,7 @@ from blurb.messages.errors import ModelError
 from blurb.planning.options import RunOptions
 from tests import checkpoints
 from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 from tests.extensions.series.test_series import made_row
 
 pytestmark = pytest.mark.costly
@@ -43,8 +44,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_series_is_scored_once_and_read_again(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "mine")
     asked = ["series", "mine", "--tasks", "gad", *TRIALS]
-    code, out, err = command([*asked, "--full", "demo", "--seeds", "1"], tmp_path)
-    assert code == 0, err
+    out = done([*asked, "--full", "demo", "--seeds", "1"], tmp_path)
     assert "mine: the trend of gad is highest at step" in out
     first = (tmp_path / "series" / "series.csv").read_text()
     assert first.count("mine,20,") == 3  # score, loss, training loss
@@ -67,14 +67,12 @@ def test_a_series_is_scored_once_and_read_again(run: Path, tmp_path: Path) -> No
 def test_a_watch_ends_with_the_last_planned_step(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "mine")
     asked = ["watch", "mine", "--tasks", "gad", *TRIALS, "--pause", "0.1", "--idle", "5m"]
-    code, out, err = command(asked, tmp_path)
-    assert code == 0, err
+    out = done(asked, tmp_path)
     assert [line.partition(":")[0] for line in out.splitlines()[:3]] == ["mine@10", "mine@20", "mine@30"]
     assert (tmp_path / "series" / "README.md").is_file()
 
 
 def _values(series: Series) -> list[tuple[int, float]]:
-    assert series.leading is not None
     return [(point.step.step, point.value) for curve in series.leading.curves for point in curve.points]
 
 

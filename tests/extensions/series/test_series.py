@@ -57,10 +57,8 @@ def _series(holes: Sequence[int] = (), runs: Sequence[str] = ("a", "b")) -> Seri
 def test_the_mean_is_over_the_datasets_of_each_fine_tuning() -> None:
     series = _series()
     family = series.family("mean")
-    assert family is not None
     first = family.curves[0].points[0]
     row = series.scored[0].row
-    assert row is not None
     pairs = zip(row.values("gad", "dev"), row.values("hoc", "dev"), strict=True)
     assert first.value == pytest.approx(statistics.fmean(statistics.fmean(pair) for pair in pairs))
     assert first.runs == 2
@@ -75,7 +73,6 @@ def test_sets_that_see_the_runs_improve_are_named_and_others_too() -> None:
 
 def test_a_falling_loss_is_an_improvement() -> None:
     family = _series().family("gad", "loss")
-    assert family is not None
     assert family.best(family.curves[0]).place == 11
 
 
@@ -142,7 +139,6 @@ def test_the_page_has_no_link_to_a_picture_that_was_not_drawn(
 
 def test_the_picture_breaks_at_holes(tmp_path: Path) -> None:
     figure = _series(holes=[5], runs=["a"]).plot()
-    assert figure is not None
     mean = figure.axes[0]
     pieces = [line for line in mean.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 2]
     assert [len(line.get_xdata()) for line in pieces] == [5, 6]
@@ -156,7 +152,6 @@ def test_a_checkpoint_that_lacks_a_dataset_is_a_hole_of_its_curve_and_of_the_mea
     series = _series(runs=["a"])
     own = list(series.scored)
     row = own[5].row
-    assert row is not None
     own[5] = Scored(own[5].step, replace(row, datasets={"gad": row.datasets["gad"]}))
     partly = replace(series, scored=tuple(own))
     lines = [line for line in partly.reading() if "no score of" in line]
@@ -164,7 +159,6 @@ def test_a_checkpoint_that_lacks_a_dataset_is_a_hole_of_its_curve_and_of_the_mea
     assert lines == [f"a: step 600 has no score of {other}, and no mean."]
     assert "11 of them scored" in partly.markdown()
     figure = partly.plot()
-    assert figure is not None
     panels = {axes.get_title("left"): axes for axes in figure.axes if "dev × 100" in axes.get_title("left")}
     crosses = {
         title.partition(",")[0]: [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"]

@@ -50,7 +50,6 @@ def test_an_entry_has_what_the_files_say(store: Store) -> None:
     key = finish(store, 1, 0.75)
     read(store, key)
     entry = fresh(store).find(key)
-    assert entry is not None
     content = {name: json.loads((store.root / key / f"{name}.json").read_text()) for name in ("spec", "metrics")}
     facts = entry.facts
     assert (facts.data, facts.settings) == (content["spec"]["data"], content["spec"]["settings"])
@@ -93,7 +92,6 @@ def test_a_replaced_trial_has_the_new_entry(store: Store) -> None:
         index_.refresh()
         for every_file in (True, False):
             entry = index_.find(key, every_file)
-            assert entry is not None
             assert entry.figure(entry.facts.places["dev"]["f1"][0]) == 0.25
     os.utime(store.root / key, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert fresh(store).find(key) is None
@@ -108,7 +106,6 @@ def test_two_states_of_one_time_are_told_apart_by_the_files(store: Store) -> Non
     assert fresh(store).find(key) is None
     read(store, key)
     entry = fresh(store).find(key)
-    assert entry is not None
     assert entry.figure(0) == 0.25
 
 
@@ -167,7 +164,6 @@ def test_what_is_gone_is_written_no_more(store: Store) -> None:
     shutil.rmtree(store.root / keys[0])
     read(store, *keys[1:])
     segment = segments.unpacked(files(store)[0].read_bytes())
-    assert segment is not None
     assert segment.keys == keys[1:]
 
 

@@ -49,7 +49,6 @@ def row(number: int = 0, facts: TrialFacts = FACTS, **changes: Any) -> dict[str,
 
 def test_entries_come_back_exactly() -> None:
     segment = segments.unpacked(segments.packed(segments.batch_of([row(0), row(1)])))
-    assert segment is not None
     assert segment.keys == ["m/ncbi-disease/0000000000000000", "m/ncbi-disease/0000000000000001"]
     entry = IndexEntry(segment, 1)
     assert (entry.key, entry.stamp) == (segment.keys[1], b"\1" * 16)
@@ -100,7 +99,6 @@ def test_rows_of_several_segments_become_one() -> None:
     other = replace(FACTS, metric="gold")
     batches = [segments.batch_of([row(0), row(1)]), segments.batch_of([row(2, other), row(3)])]
     merged = segments.unpacked(segments.packed(segments.together([(batches[0], [1]), (batches[1], [0, 1])])))
-    assert merged is not None
     assert [key[-1] for key in merged.keys] == ["1", "2", "3"]
     assert [IndexEntry(merged, number).facts.metric for number in range(3)] == ["f1", "gold", "f1"]
     assert [IndexEntry(merged, number).figure(0) for number in range(3)] == [0.1 + number / 10 for number in (1, 2, 3)]

@@ -25,7 +25,6 @@ LAYER, HEAD = 3, 1
 @pytest.fixture(scope="module")
 def result(minilm: Path) -> Attention:
     text = re.search(r'--text "([^"]+)" \\\n', GUIDE)
-    assert text is not None
     return attention(minilm, text[1], entity="gastric reflux", word="it", head="4.2")
 
 
@@ -48,7 +47,6 @@ def test_the_table_of_scores(result: Attention) -> None:
         assert float(power) == pytest.approx(powers[at], rel=0.002)
         assert float(weight) == pytest.approx(powers[at] / powers.sum(), abs=0.0006)
     others = re.search(r"\| the (\d+) others \| \| ([\d.]+) \| ([\d.]+) \|", GUIDE)
-    assert others is not None
     assert int(others[1]) == len(scores) - len(rows)
     assert float(others[2]) == pytest.approx(powers.sum() - sum(float(row[2]) for row in rows), abs=0.05)
     assert f"the sum is {powers.sum():.1f}" in GUIDE
@@ -84,9 +82,7 @@ def sample() -> str:
 def committed() -> dict[str, Any]:
     """What the script of the committed page reads."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', sample(), re.DOTALL)
-    assert found is not None
-    content: dict[str, Any] = json.loads(found[1])
-    return content
+    return json.loads(found[1])
 
 
 def test_the_page_beside_it_is_of_this_version() -> None:

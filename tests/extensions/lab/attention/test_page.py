@@ -40,9 +40,7 @@ def drawn(layers: int, heads: int, words: int, size: int = 64) -> Attention:
 def content(page: str) -> dict[str, Any]:
     """The data of a page."""
     match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert match is not None
-    read: dict[str, Any] = json.loads(match[1])
-    return read
+    return json.loads(match[1])
 
 
 def test_weights_are_read_back_from_the_page(checkpoint: Builder) -> None:

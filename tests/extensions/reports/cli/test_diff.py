@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.extensions.reports.cli import _texts
+from tests.cli.in_process import ran
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 MINE = "golden-encoder standard batch_size=16 epochs=40 lr=0.01"
@@ -45,8 +46,7 @@ def test_a_trial_that_is_run_again_gives_the_same_answers(here: Path) -> None:
     model = "baseline:bilstm,hidden=8,width=8"
     asked = ("run", model, "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--seeds", "1")
     for more in ((), ("--output", "again", "--leaderboard", "again/leaderboard.csv")):
-        done = CliRunner().invoke(cli, [*asked, *more])
-        assert done.exit_code == 0, (done.output, done.exception)
+        ran([*asked, *more])
     before, now = (next(Path(store).glob("*/gad/*/predictions.parquet")) for store in ("runs", "again"))
     assert before.read_bytes() == now.read_bytes()
     found = CliRunner().invoke(cli, ["diff", model, f"again:{model}", "--task", "gad"])

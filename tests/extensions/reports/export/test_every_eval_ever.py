@@ -32,8 +32,7 @@ def folder(tmp_path: Path) -> Path:
 def entry(folder: Path, *given: str) -> dict[str, Any]:
     code, out = export("every-eval-ever", *(given or GIVEN), folder=folder)
     assert code == 0
-    content: dict[str, Any] = json.loads(out)
-    return content
+    return json.loads(out)
 
 
 def test_it_has_the_fields_of_the_published_schema(folder: Path) -> None:

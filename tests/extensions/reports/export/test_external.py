@@ -13,7 +13,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.results.references import row_of
-from tests.cli.in_process import blurb as command
+from tests.cli.in_process import done
 from tests.scoring.test_forms import answers
 
 CLAIMS = re.compile(r"fp32|bf16|fp16|cpu|cuda|seed|python|precision|device|blurb run", re.IGNORECASE)
@@ -31,8 +31,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("form", ["markdown", "latex", "model-index", "eval-results", "every-eval-ever", "bibtex"])
 def test_no_export_claims_what_nobody_knows(form: str, store: Path) -> None:
     more = ["--measured-by", "us"] if form == "every-eval-ever" else []
-    code, out, err = command(["export", form, "my-tagger", *more], store)
-    assert code == 0, err
+    out = done(["export", form, "my-tagger", *more], store)
     out += "".join(path.read_text() for path in (store / ".eval_results").rglob("*") if path.is_file())
     assert re.findall(CLAIMS, out) == []
     assert row_of("my-tagger", output=store / "runs").weights not in out
@@ -40,12 +39,10 @@ def test_no_export_claims_what_nobody_knows(form: str, store: Path) -> None:
 
 def test_the_files_of_a_row_tell_its_runs_apart_and_nothing_more(store: Path) -> None:
     """The number of a run is `seed` in row.json, which has no other name for it."""
-    code, _, err = command(["export", "row", "my-tagger", "--out", "row"], store)
-    assert code == 0, err
+    done(["export", "row", "my-tagger", "--out", "row"], store)
     about = json.loads((store / "row" / "row.json").read_text())
     assert about["precision"] == ""
-    code, out, err = command(["leaderboard", "verify", "row", "--data", str(demo.prepare()), "--format", "json"], store)
-    assert code == 0, out + err
+    done(["leaderboard", "verify", "row", "--data", str(demo.prepare()), "--format", "json"], store)
 
 
 def test_what_is_stored_claims_nothing(store: Path) -> None:
@@ -56,8 +53,7 @@ def test_what_is_stored_claims_nothing(store: Path) -> None:
 
 
 def test_the_page_gives_no_command_that_would_repeat_it(store: Path) -> None:
-    code, _, err = command(["leaderboard", "html", "--out", "page.html"], store)
-    assert code == 0, err
+    done(["leaderboard", "html", "--out", "page.html"], store)
     page = (store / "page.html").read_text()
     assert "blurb run MODEL" not in page
     assert "--precision" not in page

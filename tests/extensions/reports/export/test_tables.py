@@ -223,6 +223,5 @@ def test_a_latex_table_is_balanced(tmp_path: Path) -> None:
     assert depth == 0
     assert re.findall(r"\\begin\{(\w+)\}", text) == re.findall(r"\\end\{(\w+)\}", text)[::-1]
     columns = re.search(r"\\begin\{tabular\}\{(\w+)\}", text)
-    assert columns is not None
     head, lines = latex(text)
     assert {len(head), *map(len, lines)} == {len(columns.group(1))}

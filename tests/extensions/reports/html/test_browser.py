@@ -44,15 +44,13 @@ def tab(chromium: Any, file: Path) -> Iterator[Any]:
 def shown(tab: Any, column: int = 0) -> list[str]:
     """Texts of a column of the rows that are there."""
     script = f"rows => rows.filter(row => row.offsetParent).map(row => row.cells[{column}].firstChild.textContent)"
-    found: list[str] = tab.locator("table.main tbody tr").evaluate_all(script)
-    return found
+    return tab.locator("table.main tbody tr").evaluate_all(script)
 
 
 def values(tab: Any, column: int) -> list[float | None]:
     """Numbers of a column, None for what is not there."""
     script = f"rows => rows.map(row => row.cells[{column}].dataset.v ? +row.cells[{column}].dataset.v : null)"
-    found: list[float | None] = tab.locator("table.main tbody tr").evaluate_all(script)
-    return found
+    return tab.locator("table.main tbody tr").evaluate_all(script)
 
 
 def test_sorts_by_every_column_both_ways_with_gaps_last(tab: Any) -> None:

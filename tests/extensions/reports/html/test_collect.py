@@ -82,11 +82,8 @@ def test_intervals_rest_on_what_is_there(folder: Path) -> None:
         assert (one.test.low, one.test.high) == spreads[name].interval
     ner = dict.fromkeys(NAMES[:5], 0.2)
     whole = bootstrap.averaged(spreads, ner)
-    assert whole is not None
     assert (good.types["ner"].low, good.types["ner"].high) == whole.interval
-    assert good.score is not None
     assert good.score.mean == pytest.approx(blurb_score({name: one.test.mean for name, one in good.datasets.items()}))
-    assert good.score.low is not None
     assert good.score.low < good.score.mean
 
 
@@ -137,7 +134,6 @@ def test_published_rows_stand_beside_real_ones_only(folder: Path, tmp_path: Path
     shown = [entry for entry in board.entries if entry.kind == "published"]
     assert len(shown) == len(published.shipped())
     entry = next(one for one in shown if one.model == "PubMedBERT" and one.row.source == "gu2021")
-    assert entry.score is not None
     assert entry.score.mean == 81.16  # ACM Health 2021, Table 6
     row = next(one for one in published.shipped() if (one.model, one.source) == ("PubMedBERT", "gu2021"))
     assert {kind: value.mean for kind, value in entry.types.items()} == pytest.approx(type_means(row.means()))
@@ -234,7 +230,6 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Builder, tmp_path:
     (row,) = from_store.read(Store(tmp_path))
     (part,) = of_row(row).datasets
     assert part.units == 4
-    assert part.cut is not None
     assert part.cut > 0  # no pair of sentences fits 16 sub-tokens
     assert part.seconds is not None
 
@@ -269,7 +264,6 @@ def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
     words = shlex.split(found.command)
     assert words[:2] == ["blurb", "run"]
     run = cli.get_command(click.Context(cli), "run")
-    assert run is not None
     values = run.make_context("run", words[2:], resilient_parsing=False).params
     assert values["name"] == "good"
     assert values["seeds"] == 3
@@ -307,7 +301,6 @@ def test_a_weak_part_names_the_whole() -> None:
     known["gad"] = intervals.of_runs("gad", [80.0])
     types, score, _ = intervals.averages(known)
     assert (types["relation"].low, types["relation"].basis) == (None, "")
-    assert score is not None
     assert score.low is None
 
 

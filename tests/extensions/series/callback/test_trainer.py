@@ -225,7 +225,6 @@ def test_the_scoring_process_ends_with_its_training(tmp_path: Path, checkpoint: 
         "print(callback._running.process.pid, flush=True); time.sleep(60)\n"
     )
     training = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
-    assert training.stdout is not None
     scoring = Path("/proc") / training.stdout.readline().strip()
     assert scoring.is_dir()
     time.sleep(4)  # until it watches
