@@ -13,7 +13,6 @@ from tokenizers import Regex, normalizers, pre_tokenizers
 
 from blurb.checkpoints import Checkpoint, reading
 from blurb.checkpoints.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, read_tokenizer_config, steps
-from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from tests.conftest import Builder
@@ -151,7 +150,6 @@ def test_a_pattern_that_gives_up_on_a_text(copy: Path) -> None:
     # The class of BERT has steps of its own, whatever the file says.
     (copy / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
     tokenizer = Checkpoint(copy).tokenizer
-    assert isinstance(tokenizer, Tokenizer)
     for read in (tokenizer.subtokens, tokenizer.counted):
         with pytest.raises(ModelError, match=r"mine gives up on a text: .*retry-limit"):
             read(["a" * 60 + "d"])

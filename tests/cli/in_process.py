@@ -34,8 +34,13 @@ def done(arguments: Sequence[str], folder: Path) -> str:
     return out
 
 
+def run(*arguments: str) -> Result:
+    """A command as click's runner has it."""
+    return CliRunner().invoke(cli, arguments)
+
+
 def ran(arguments: Sequence[str]) -> Result:
-    """What a command that must succeed printed, as click's runner has it."""
-    result = CliRunner().invoke(cli, arguments)
+    """A command that must succeed."""
+    result = run(*arguments)
     assert result.exit_code == 0, (result.output, result.exception)
     return result

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from blurb import registry
 from blurb.cli import cli
 from blurb.cli._group import added
+from tests.cli.in_process import run
 
 PLUGINS = """
 import click
@@ -55,10 +55,6 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
     sys.modules.pop("blurb_test_added", None)
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(cli, [*words])
-
-
 def test_a_package_brings_a_command_and_an_option(plug_in: object) -> None:
     plug_in(**{"hello": "hello", "tasks.hello": "hello", "gc.--loud": "LOUD"})  # type: ignore[operator]
     assert run("hello", "you").output == "Hello, you.\n"
@@ -92,5 +88,4 @@ def test_an_option_that_a_command_cannot_take_is_left_out(plug_in: object, optio
 def test_a_command_of_the_core_keeps_its_name(plug_in: object) -> None:
     plug_in(gc="hello")  # type: ignore[operator]
     assert "Say hello." not in run("--help").output
-    assert isinstance(cli, click.Group)
     assert EntryPoint("gc", "blurb_test_added:hello", added.group).name in cli.list_commands(click.Context(cli))

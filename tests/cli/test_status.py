@@ -10,9 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from blurb.cli import cli
 from blurb.execution import stale_files, sweeps, trial_states
 from blurb.store import row_contents, row_trials
 from blurb.store import trial_checkpoints as checkpoints
@@ -20,15 +18,12 @@ from blurb.store.store import NEW, Store
 from blurb.system import leases
 from blurb.system.files import write_json
 from blurb.system.lease_records import LeaseRecord
+from tests.cli.in_process import run
 
 pytestmark = pytest.mark.extensions  # a sweep that nobody runs is planned by an engine of clusters
 
 
 ASKED = ["baseline:majority", "baseline:constant", "--suite", "demo", "--tasks", "gad,biosses", "--precision", "fp32"]
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, [*arguments])
 
 
 @pytest.fixture(scope="module")

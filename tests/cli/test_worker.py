@@ -7,10 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from blurb.cli import cli
 from blurb.execution import sweeps
+from tests.cli.in_process import run
 from tests.conftest import Builder
 
 pytestmark = pytest.mark.extensions  # a sweep that nobody runs is planned by an engine of clusters
@@ -25,10 +24,6 @@ class Fails(Head):
     def predict(self, *given):
         raise RuntimeError("the head is broken")
 """
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, [*arguments])
 
 
 @pytest.fixture

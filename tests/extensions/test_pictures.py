@@ -24,14 +24,12 @@ def test_the_page_is_of_the_tables() -> None:
     assert pictures.PAGE.read_text(encoding="utf-8") == pictures.page(), "run python -m benchmarks.pictures"
 
 
-@pytest.mark.extensions
 def test_the_picture_of_the_page_is_of_the_page() -> None:
     from blurb.extensions.reports.plots._style import digest
 
     assert pictures.stamped(pictures.PICTURE) == digest(pictures.PAGE.read_text(encoding="utf-8"))
 
 
-@pytest.mark.extensions
 @pytest.mark.parametrize("path", ABLATIONS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_ablations_are_of_their_tables(path: Path) -> None:
     from blurb.extensions.reports.plots._style import digest
@@ -52,7 +50,6 @@ def alike(first: Path, other: Path) -> bool:
     return one.shape == two.shape and float(np.abs(one - two).mean()) < 0.5
 
 
-@pytest.mark.extensions
 @pytest.mark.parametrize("table", pictures.TWO_SEEDS, ids=lambda path: path.stem)
 def test_ablations_are_as_the_code_draws_them(table: Path, tmp_path: Path) -> None:
     from blurb.extensions.reports.plots import ablation
@@ -74,7 +71,6 @@ def test_the_pretraining_study_is_as_the_code_writes_it(test_data: Path, tmp_pat
     assert alike(tmp_path / "study" / "study.png", committed / "study.png")
 
 
-@pytest.mark.extensions
 def test_the_growth_of_cost_is_of_the_measurement() -> None:
     from blurb.extensions.reports.plots._style import digest
 
@@ -82,7 +78,6 @@ def test_the_growth_of_cost_is_of_the_measurement() -> None:
     assert pictures.stamped(pictures.RESULTS / "bench" / "growth.png") == digest(found["growth"]["figures"])
 
 
-@pytest.mark.extensions
 def test_the_study_is_of_its_lines() -> None:
     from blurb.extensions.reports.plots._style import digest
 
@@ -90,7 +85,6 @@ def test_the_study_is_of_its_lines() -> None:
     assert pictures.stamped(pictures.RESULTS / "protocol-study" / "agreement.png") == digest(found)
 
 
-@pytest.mark.extensions
 def test_the_vocabularies_are_of_their_report() -> None:
     from blurb.extensions.reports.plots._style import digest
 

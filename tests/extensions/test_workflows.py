@@ -29,14 +29,12 @@ def steps(workflows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]]
 
 
-@pytest.mark.extensions
 def test_actions_are_pinned_to_commits(workflows: list[dict[str, Any]]) -> None:
     used = [step["uses"] for step in steps(workflows) if "uses" in step]
     assert len(used) > 15
     assert [name for name in used if not PINNED.fullmatch(name)] == []
 
 
-@pytest.mark.extensions
 def test_a_job_that_may_publish_runs_no_code_of_packages(workflows: list[dict[str, Any]]) -> None:
     """Whatever is installed runs; a job with `id-token: write` only hands over what another one made."""
     able = [

@@ -42,7 +42,6 @@ def learned(task: str, data: Path, most: int = 0, **settings: Any) -> tuple[Bigr
     formulation = bind(tasks.get(task), settings)
     train, dev = (formulation.units(read_split(tasks.get(task), data, split))[:most] for split in ("train", "dev"))
     learner = building.learner(resolve("baseline:bigrams"), formulation, "cpu", "fp32")
-    assert isinstance(learner, Bigrams)
     learner.fit(Subset(train, ""), Subset(dev, ""), 1, lambda done, total: None)
     return learner, dev, learner.predict(Subset(dev, ""))
 

@@ -85,7 +85,6 @@ def _fit(folder: Path, task: str, seed: int = 1, **values: Any) -> tuple[Encoder
     source = resolve(str(folder))
     formulation = bind(tasks.get(task), _settings(**values))
     learner = building.learner(source, formulation, "cpu", "fp32")
-    assert isinstance(learner, EncoderLearner)
     units = Subset(formulation.units(ROWS[task]()), key=f"{task} {values.get('document_unit')}", name="train")
     return learner, units, learner.fit(units, units, seed, lambda done, total: None)
 

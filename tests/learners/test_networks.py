@@ -54,7 +54,6 @@ def learned(
         Subset(formulation.units(read_split(tasks.get(task), data, split))[:most], "") for split in ("train", "dev")
     )
     learner = building.learner(resolve(f"baseline:{SMALL[name]}"), formulation, "cpu", "fp32")
-    assert isinstance(learner, FromScratch)
     learner.fit(train, dev, seed, lambda done, total: None)
     return learner, dev, learner.predict(dev)
 
@@ -131,7 +130,6 @@ def test_positions_are_those_of_the_paper(data: Path) -> None:
         learner = building.learner(
             resolve(f"baseline:transformer,heads=2,layers=1,width=16,positions={kind}"), formulation, "cpu", "fp32"
         )
-        assert isinstance(learner, FromScratch)
         learner.fit(rows, rows, 1, lambda done, total: None)
         weight = learner.trainer.network.encoder.embeddings.position_embeddings.weight
         assert weight.requires_grad == trained
@@ -206,7 +204,6 @@ def test_dummies_are_in_the_vocabulary(data: Path) -> None:
         "tail": {"start": 15, "end": 21, "type": "GENE"},
     }
     learner = building.learner(resolve(f"baseline:{SMALL['bilstm']}"), bind(tasks.get("chemprot"), {}), "cpu", "fp32")
-    assert isinstance(learner, FromScratch)
     found = learner.plain_tokenizer(Subset([row, row], "")).inner.get_vocab()
     assert {"chemical", "gene", "blocks"} < set(found)
     assert not {"aspirin", "kinase"} & set(found)

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import blurb
-from blurb.cli import cli
 from blurb.heads import heads
 from blurb.learners import saved_models
 from blurb.messages.errors import BlurbError, ModelError
 from blurb.system.files import seal
+from tests.cli.in_process import run
 from tests.strangers.evil import Evil
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
@@ -27,10 +26,6 @@ CODE = (
     "class Model(BertModel):\n    config_class = Config\n"
     "class Tokens(BertTokenizerFast):\n    pass\n"
 )
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments))
 
 
 @pytest.fixture(scope="module")

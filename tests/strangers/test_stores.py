@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from blurb import tasks
-from blurb.cli import cli
 from blurb.messages.errors import BlurbError
 from blurb.store.store import Store
+from tests.cli.in_process import run
 from tests.strangers.evil import Evil
 
 MAJORITY, CONSTANT = "baseline:majority", "baseline:constant"
@@ -38,10 +37,6 @@ COMMANDS: dict[str, list[str]] = {
     "predict": ["predict", MAJORITY, "--task", "gad", "--text", "a", "--output", "runs"],
 }
 Change = Callable[[dict[str, Any], dict[str, Any], str], None]
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments))
 
 
 def declared(**changes: Any) -> dict[str, Any]:

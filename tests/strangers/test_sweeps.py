@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from blurb.checkpoints import source
-from blurb.cli import cli
 from blurb.execution import allowed, sweeps
 from blurb.execution.allowed import NotAllowed
 from blurb.heads import heads
@@ -25,6 +23,7 @@ from blurb.learners.kinds import majority
 from blurb.messages.errors import StoreError
 from blurb.store.row_contents import failure_of
 from blurb.system import cache
+from tests.cli.in_process import run
 from tests.conftest import Builder
 from tests.strangers.evil import Evil
 
@@ -32,10 +31,6 @@ pytestmark = pytest.mark.extensions  # a sweep that nobody runs is planned by an
 
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments))
 
 
 def plan(*more: str) -> Path:

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import blurb
 from blurb import tasks
-from blurb.cli import cli
 from blurb.heads import heads, poolings
 from blurb.messages.errors import UnknownName
 from blurb.regression import rules
 from blurb.store.store import Store
+from tests.cli.in_process import run
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
 POOLING = "from blurb.heads.pooling.mean import Mean\n\n\nclass Mine(Mean):\n    pass\n"
@@ -28,10 +27,6 @@ format = {kind = "jsonl"}
 files = {train = "train.jsonl", dev = "train.jsonl", test = "train.jsonl"}
 """
 SMOKE: dict[str, Any] = {"suite": "demo", "protocol": "smoke", "tasks": "gad", "device": "cpu", "progress": False}
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments))
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 
 from benchmarks import pictures
 from blurb.extensions.lab.attention import Attention, attention, page
-from blurb.extensions.lab.attention.projections import Projections
 from blurb.extensions.reports.plots._style import digest
 
 ROOT = Path(__file__).parents[4]
@@ -35,7 +34,6 @@ def test_the_example_is_the_head_that_is_named(result: Attention) -> None:
 
 def test_the_table_of_scores(result: Attention) -> None:
     model = result.models[0]
-    assert isinstance(model.projections, Projections)
     asked = model.pieces.index("it")
     scores = model.projections.scores[LAYER, HEAD, asked].astype(float)
     powers = np.exp(scores)
@@ -54,7 +52,6 @@ def test_the_table_of_scores(result: Attention) -> None:
 
 def test_queries_and_keys(result: Attention) -> None:
     model = result.models[0]
-    assert isinstance(model.projections, Projections)
     query = model.projections.queries[LAYER, HEAD, model.pieces.index("it")]
     key = model.projections.keys[LAYER, HEAD, model.pieces.index("As")]
     assert len(query) == 32

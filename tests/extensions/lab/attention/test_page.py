@@ -53,7 +53,6 @@ def test_weights_are_read_back_from_the_page(checkpoint: Builder) -> None:
 def test_scores_are_read_back_from_the_page(checkpoint: Builder) -> None:
     result = attention(checkpoint("bert_uncased"), TEXT, word="reflux")
     projections = result.models[0].projections
-    assert isinstance(projections, Projections)
     stored = content(render(result))["models"][0]["scores"]
     steps = np.array(stored["scores_step"]).reshape(2, 2, 1, 1)
     scores = np.frombuffer(base64.b64decode(stored["scores"]), dtype="<i2").reshape(2, 2, len(stored["mine"]), -1)

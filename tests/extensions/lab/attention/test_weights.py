@@ -83,7 +83,6 @@ def test_weights_are_the_softmax_of_scaled_products(checkpoint: Builder) -> None
         query = hidden @ layer.query.weight.T + layer.query.bias
         key = hidden @ layer.key.weight.T + layer.key.bias
     projections = attention(folder, TEXT).models[0].projections
-    assert isinstance(projections, Projections)
     for head in range(heads):
         q, k = query[:, head * size : (head + 1) * size], key[:, head * size : (head + 1) * size]
         np.testing.assert_allclose(projections.queries[0, head], q, atol=1e-5)
