@@ -24,16 +24,12 @@ from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder
+from tests.rewriting import rewrite
 
 
 @pytest.fixture
 def copy(checkpoint: Builder, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
-
-
-def _change(folder: Path, name: str, **values: Any) -> None:
-    content = json.loads((folder / name).read_text(encoding="utf-8"))
-    (folder / name).write_text(json.dumps({**content, **values}), encoding="utf-8")
 
 
 CONFIGS: list[tuple[dict[str, Any], str]] = [
@@ -79,7 +75,7 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("values", "message"), CONFIGS)
 def test_a_configuration_that_cannot_be_built(copy: Path, values: dict[str, Any], message: str) -> None:
-    _change(copy, "config.json", **values)
+    rewrite(copy / "config.json", **values)
     start = time.process_time()
     with pytest.raises(ModelError, match=rf"mine(/config.json)?: .*{message}"):
         resolve(str(copy))
@@ -155,7 +151,7 @@ def test_a_vocabulary_without_its_unknown_token(copy: Path) -> None:
         *"ad",
     ]
     (copy / "vocab.txt").write_text("\n".join(subtokens) + "\n", encoding="utf-8")
-    _change(copy, "tokenizer_config.json", unk_token=None)
+    rewrite(copy / "tokenizer_config.json", unk_token=None)
     with pytest.raises(ModelError, match=r"mine: cannot load the tokenizer: .*UNK"):
         resolve(str(copy))
 
@@ -182,7 +178,7 @@ def test_no_healthy_checkpoint_is_refused(checkpoint: Builder, kind: str) -> Non
 
 
 def test_the_command_ends_with_2_and_writes_nothing(copy: Path, here: Path) -> None:
-    _change(copy, "config.json", hidden_act=None)
+    rewrite(copy / "config.json", hidden_act=None)
     before = sorted(here.rglob("*"))
     done = CliRunner().invoke(cli, ["run", str(copy), "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"])
     assert isinstance(done.exception, ModelError)  # `blurb.cli.main` prints these and exits with 2

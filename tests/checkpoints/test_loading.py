@@ -16,6 +16,7 @@ from blurb.checkpoints.encoder_size import capacity, enlarge
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder
+from tests.rewriting import rewrite
 
 
 @pytest.fixture
@@ -81,11 +82,6 @@ def test_one_sub_token_more_than_roberta_holds_fails(checkpoint: Builder) -> Non
         encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids))
 
 
-def _change_config(folder: Path, **values: Any) -> None:
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps({**config, **values}), encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("values", "weight"),
     [
@@ -94,7 +90,7 @@ def _change_config(folder: Path, **values: Any) -> None:
     ],
 )
 def test_weights_that_do_not_belong_to_the_configuration(copy: Path, values: dict[str, int], weight: str) -> None:
-    _change_config(copy, **values)
+    rewrite(copy / "config.json", **values)
     with pytest.raises(
         ModelError, match=rf"weights of the encoder are missing in the checkpoint.*{weight}.*do not match"
     ):

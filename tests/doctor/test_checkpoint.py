@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,16 +13,12 @@ from safetensors.torch import load_file, save_file
 from blurb.checkpoints import architecture_checks, loading
 from blurb.doctor import examine
 from tests.conftest import Builder
+from tests.rewriting import rewrite
 
 
 @pytest.fixture
 def copy(checkpoint: Builder, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
-
-
-def change(folder: Path, name: str, **values: object) -> None:
-    content = json.loads((folder / name).read_text(encoding="utf-8"))
-    (folder / name).write_text(json.dumps({**content, **values}), encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "deberta"])
@@ -57,7 +52,7 @@ def _ids(folder: Path) -> tuple[str, str]:
 
 
 def _casing(folder: Path) -> tuple[str, str]:
-    change(folder, "tokenizer_config.json", do_lower_case=False)
+    rewrite(folder / "tokenizer_config.json", do_lower_case=False)
     return "words with capitals are unknown", '"do_lower_case": true'
 
 
@@ -65,17 +60,17 @@ def _segments(folder: Path) -> tuple[str, str]:
     weights = load_file(folder / "model.safetensors")
     name = next(name for name in weights if name.endswith("token_type_embeddings.weight"))
     save_file({**weights, name: weights[name][:1].clone()}, folder / "model.safetensors", {"format": "pt"})
-    change(folder, "config.json", type_vocab_size=1)
+    rewrite(folder / "config.json", type_vocab_size=1)
     return "numbers 2 segments of a pair of texts, but the encoder has embeddings for 1 only", "model_input_names"
 
 
 def _config(folder: Path) -> tuple[str, str]:
-    change(folder, "config.json", hidden_size=0)
+    rewrite(folder / "config.json", hidden_size=0)
     return "hidden_size must be from 1 to 1,000,000 (got 0)", "save the model again"
 
 
 def _quantised(folder: Path) -> tuple[str, str]:
-    change(folder, "config.json", quantization_config={"bits": 4})
+    rewrite(folder / "config.json", quantization_config={"bits": 4})
     return "but blurb trains float32", "Dequantise them."
 
 
@@ -96,7 +91,7 @@ def _vocabulary(folder: Path) -> tuple[str, str]:
     name = next(name for name in weights if name.endswith("word_embeddings.weight"))
     rows = len(weights[name]) - 9
     save_file({**weights, name: weights[name][:rows].clone()}, folder / "model.safetensors", metadata={"format": "pt"})
-    change(folder, "config.json", vocab_size=rows)
+    rewrite(folder / "config.json", vocab_size=rows)
     return f"the encoder has only {rows} embeddings", "save_pretrained"
 
 
@@ -130,7 +125,7 @@ def test_what_the_weights_do_not_fill_is_neither_run_nor_built(
     copy: Path, monkeypatch: pytest.MonkeyPatch, breaks: Callable[[Path], tuple[str, str]] | None
 ) -> None:
     """499 layers that config.json alone has took half a minute and 2 GB: a pass through all, and all made at random."""
-    change(copy, "config.json", num_hidden_layers=499, max_position_embeddings=9_999_999)
+    rewrite(copy / "config.json", num_hidden_layers=499, max_position_embeddings=9_999_999)
     told = breaks(copy)[0] if breaks else "parameters, but the weights are"
     for module, name in ((architecture_checks, "check_length"), (loading, "_check_finite")):
         monkeypatch.setattr(module, name, lambda *_, name=name: pytest.fail(name))
@@ -147,6 +142,6 @@ def test_a_folder_of_checkpoints(copy: Path) -> None:
 
 def test_code_of_a_checkpoint_is_never_run(copy: Path, tmp_path: Path) -> None:
     (copy / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    change(copy, "config.json", model_type="mine", auto_map={"AutoConfig": "mine.X", "AutoModel": "mine.Y"})
+    rewrite(copy / "config.json", model_type="mine", auto_map={"AutoConfig": "mine.X", "AutoModel": "mine.Y"})
     assert examine(copy).problems
     assert not (tmp_path / "ran").exists()

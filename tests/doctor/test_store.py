@@ -15,6 +15,7 @@ from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import write_json
+from tests.rewriting import rewrite
 from tests.store.fakes import finish, row, trial
 
 FIRST, SECOND, THIRD = trial("gad", 1), trial("gad", 2), trial("hoc", 1)
@@ -62,8 +63,7 @@ def _unknown_task(store: Store) -> Path:
 
 def _older_metrics(store: Store) -> Path:
     path = finish(store, "m", trial("gad", 4), 0.5)
-    content = json.loads((path / "metrics.json").read_text())
-    write_json(path / "metrics.json", {**content, "metrics_version": -1})
+    rewrite(path / "metrics.json", metrics_version=-1)
     store.seal(path)
     return path
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import shutil
 from pathlib import Path
@@ -27,6 +26,7 @@ from blurb.protocols.protocol import complete
 from blurb.protocols.settings import Settings
 from tests import checkpoints
 from tests.conftest import Builder
+from tests.rewriting import rewrite
 
 TEXTS = checkpoints.texts(seed=11, size=12)
 IDLE = re.compile("_global|mask_emb|seg_embed|r_s_bias")
@@ -211,8 +211,7 @@ def test_a_drawn_subset_is_trained_on_and_predicted_in_its_order(checkpoint: Bui
 
 def test_the_dropout_of_the_checkpoint_holds(checkpoint: Builder, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "dry"))
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps({**config, "hidden_dropout_prob": 0.3}), encoding="utf-8")
+    rewrite(folder / "config.json", hidden_dropout_prob=0.3)
     learner, _, _ = _fit(folder, "gad", head_dropout=0.2)
     rates = {name: module.p for name, module in learner.trainer.network.named_modules() if hasattr(module, "p")}
     assert rates.pop("head.dropout") == 0.2

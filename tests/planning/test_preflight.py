@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from blurb.cost import calibration
 from blurb.messages.errors import BlurbError, DataError, ErrorGroup, ModelError, SettingsError, UnknownName
 from tests.conftest import Builder
 from tests.cost.settings import rates
+from tests.rewriting import rewrite
 
 DEMO: dict[str, Any] = {
     "suite": "demo",
@@ -63,8 +63,7 @@ def no_tokenizer(folder: Path) -> None:
 
 
 def no_layers(folder: Path) -> None:
-    content = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**content, "num_hidden_layers": 0}))
+    rewrite(folder / "config.json", num_hidden_layers=0)
 
 
 def no_query(folder: Path) -> None:

@@ -17,6 +17,7 @@ from blurb.store import index
 from blurb.store.index import segments
 from blurb.store.store import Store
 from blurb.system.files import beside
+from tests.rewriting import rewrite
 
 BIGRAMS, MAJORITY = "baseline:bigrams", "baseline:majority"
 
@@ -75,8 +76,7 @@ def test_another_trial_under_the_name_of_a_trial_is_damage(here: Path) -> None:
 
 def test_a_specification_that_was_altered_and_sealed_again_is_damage(here: Path) -> None:
     path = trial("baseline-bigrams", "gad")
-    spec = json.loads((path / "spec.json").read_text())
-    (path / "spec.json").write_text(json.dumps({**spec, "seed": 9}))
+    rewrite(path / "spec.json", seed=9)
     Store(Path("runs")).seal(path)
     assert check() == 2
 

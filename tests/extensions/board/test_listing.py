@@ -27,6 +27,7 @@ from blurb.store.store import Store
 from tests.cli.in_process import blurb as command
 from tests.cli.in_process import done
 from tests.extensions.board.test_verification import seal
+from tests.rewriting import rewrite
 from tests.scoring.test_forms import answers
 
 VERIFY = ("leaderboard", "verify", "board", "--suite", "demo", "--record", "The board")
@@ -120,8 +121,7 @@ def test_nothing_stands_above_a_verified_row(made: Path) -> None:
 def test_rows_of_a_board_come_before_published_ones(made: Path, tmp_path: Path) -> None:
     board = Path(shutil.copytree(made / "board", tmp_path / "board"))
     for row in ("good", "edit", "base"):
-        about = json.loads((board / "rows" / row / "row.json").read_text())
-        (board / "rows" / row / "row.json").write_text(json.dumps({**about, "suite": "blurb"}))
+        rewrite(board / "rows" / row / "row.json", suite="blurb")
         seal(board / "rows" / row)
     found = collect(Path("none"), listed=BoardFolder(board))
     kinds = [{entry.kind for entry in part.entries} for part in found.boards]
@@ -172,8 +172,7 @@ def test_a_row_that_is_added_again_is_claimed_again(folder: Path) -> None:
 
 
 def named(row: Path, **values: str) -> None:
-    content = json.loads((row / "row.json").read_text())
-    (row / "row.json").write_text(json.dumps({**content, **values}))
+    rewrite(row / "row.json", **values)
     seal(row)
 
 
