@@ -210,7 +210,7 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
     options = {**FEW, "output": tmp_path / "runs", "name": "m"}
     (failed,) = blurb.run(folder, "biosses", **options, keep_model="best").failed
     assert "torch" in failed.message
-    assert "--keep-model replace" in failed.message
+    assert 'keep_model="replace"' in failed.message
     assert (trial / "DONE.json").read_bytes() == before
     assert not (trial / "model").exists()
     assert not blurb.run(folder, "biosses", **options, keep_model="replace").failed

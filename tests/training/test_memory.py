@@ -8,7 +8,7 @@ import pytest
 
 SCRIPT = """
 import torch
-from blurb.training import hardware
+from blurb.system import gc_control
 def resident(): return int(open("/proc/self/statm").read().split()[1]) * 4096
 kept = [torch.ones(1_000) for _ in range(50_000)]  # small tensors come from the heap, which only shrinks at its end
 last, held = kept[-1], None
