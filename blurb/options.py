@@ -65,12 +65,7 @@ def option(default: Any, group: str, help: str, **more: Any) -> Any:
 
 
 def parameters(source: Callable[..., Any] | type) -> dict[str, Parameter]:
-    """The options of a data class in the order of their groups, or those in the annotations of a function.
-
-    >>> def close(door: Annotated[str, Argument()], slowly: Annotated[bool, Option(help="...")] = False) -> None: ...
-    >>> [(each.name, each.about.kind, each.default) for each in parameters(close).values()]  # doctest: +SKIP
-    [('door', str, <class 'inspect._empty'>), ('slowly', bool, False)]
-    """
+    """The options of a data class in the order of their groups, or those in the annotations of a function."""
     return _of_class(source) if isinstance(source, type) else _of_function(source)
 
 

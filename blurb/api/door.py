@@ -13,7 +13,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
 
-from blurb.fields import Unloaded, hints, types_of
+from blurb.fields import SHOWN, Unloaded, hints, types_of
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import in_python
 from blurb.planning.named_models import LoadedModel, LoadedTokenizer
@@ -23,8 +23,6 @@ from blurb.system.files import of_system
 
 P = ParamSpec("P")
 T = TypeVar("T")
-SHOWN = 60
-"""Characters of a wrong value in a message."""
 HIDDEN = "an object that cannot be shown, of type"
 TYPES: Mapping[Any, tuple[str, Any]] = {
     NoneType: ("None", NoneType),

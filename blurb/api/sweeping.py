@@ -24,6 +24,11 @@ from blurb.terminal.progress import Display
 if TYPE_CHECKING:
     from blurb.execution.job import Job, TrialOutcome
 
+DATA, DEVICE = (
+    Option(help="Data folder on this machine, if it differs."),
+    Option(help="Device, if not that of the sweep."),
+)
+
 
 class TooManyFailures(BlurbError):
     """So many trials failed that the machine, not the trials, is probably broken."""
@@ -38,8 +43,8 @@ def work(
     part: Annotated[int | None, Option(help="Number of a part of the sweep (used by Slurm jobs).", low=0)] = None,
     *,
     jobs: Annotated[int, JOBS] = 1,
-    device: Annotated[str | None, Option(help="Device, if not that of the sweep.")] = None,
-    data: Annotated[Path | None, Option(help="Data folder on this machine, if it differs.")] = None,
+    device: Annotated[str | None, DEVICE] = None,
+    data: Annotated[Path | None, DATA] = None,
     leaderboard: Annotated[Path | None, Option(help="Table to write at the end.")] = None,
     max_failures: Annotated[int, Option(help="Give up after N failed trials; 0: never.", low=0, metavar="N")] = 0,
     allow: Annotated[Sequence[str], ALLOW] = (),
@@ -97,8 +102,8 @@ def retry(
     *,
     later: Annotated[bool, Option(help="Run nothing here; let the workers run them.")] = False,
     jobs: Annotated[int, JOBS] = 1,
-    device: Annotated[str | None, Option(help="Device, if not that of the sweep.")] = None,
-    data: Annotated[Path | None, Option(help="Data folder on this machine, if it differs.")] = None,
+    device: Annotated[str | None, DEVICE] = None,
+    data: Annotated[Path | None, DATA] = None,
     allow: Annotated[Sequence[str], ALLOW] = (),
     progress: bool = True,
 ) -> tuple[int, list[TrialOutcome]]:

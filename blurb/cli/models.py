@@ -12,8 +12,8 @@ from blurb.cli._exit import PARTLY
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
 from blurb.learners.model_names import ModelName, named_models
-from blurb.options import Argument, Option
-from blurb.planning.options import CASING
+from blurb.options import Argument
+from blurb.planning.options import CASING, TRUST
 from blurb.terminal.output import Column, emit, json_text
 
 
@@ -44,7 +44,7 @@ def check(
     model: Annotated[str, Argument(complete="models")],
     *,
     casing: Annotated[str | None, CASING] = None,
-    trust_remote_code: Annotated[bool, Option(help="Allow the checkpoint to run its own code.")] = False,
+    trust_remote_code: Annotated[bool, TRUST] = False,
     form: str,
 ) -> None:
     """Show known problems of MODEL.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import click
 
@@ -25,15 +25,6 @@ from blurb.store import row_contents
 from blurb.store.store import Store
 from blurb.system.files import size_of
 from blurb.terminal.output import Column, emit, show
-
-if TYPE_CHECKING:
-    pass
-
-TABLES = click.option(
-    "--leaderboard",
-    type=click.Path(path_type=Path),
-    help="Table to rebuild afterwards, if it belongs to the store, instead of leaderboard.csv in it.",
-)
 
 
 class RowSummary(TypedDict):

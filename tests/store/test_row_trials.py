@@ -76,31 +76,14 @@ DAMAGES = {
 }
 
 
-for _field in ("model", "weights", "tokenizer", "recipe"):
-    DAMAGES[f"{_field} of another type"] = json.dumps(
-        {
-            "model": "m",
-            "weights": "w",
-            "tokenizer": "t",
-            "recipe": 1,
-            "trials": {},
-            "families": {},
-            "configuration": CONFIGURATION.identity,
-            _field: ["x"],
-        }
-    ).encode()
+_WHOLE = {"model": "m", "weights": "w", "tokenizer": "t", "recipe": 1, "trials": {}, "families": {}}
+_WRONG = {
+    field: {"configuration": CONFIGURATION.identity, field: ["x"]}
+    for field in ("model", "weights", "tokenizer", "recipe")
+}
 for _field, _value in (("overrides", None), ("protocol", 3), ("suite", None), ("precision", "\ud800")):
-    DAMAGES[f"{_field} of another type"] = json.dumps(
-        {
-            "model": "m",
-            "weights": "w",
-            "tokenizer": "t",
-            "recipe": 1,
-            "trials": {},
-            "families": {},
-            "configuration": {**CONFIGURATION.identity, _field: _value},
-        }
-    ).encode()
+    _WRONG[_field] = {"configuration": {**CONFIGURATION.identity, _field: _value}}
+DAMAGES |= {f"{name} of another type": json.dumps(_WHOLE | wrong).encode() for name, wrong in _WRONG.items()}
 
 
 @pytest.mark.parametrize("kind", DAMAGES)

@@ -14,8 +14,6 @@ from blurb.tasks import Split, Task
 
 Place = Callable[[int], FileLine]
 """Gives the line of the word at a place."""
-Tagged = Callable[[Sequence[str], Place], list[str]]
-"""Makes the tags of an example from those of a file."""
 
 
 def read_ner(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:

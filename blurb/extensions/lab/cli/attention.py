@@ -9,6 +9,7 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.options import Argument, Option
+from blurb.planning.options import TRUST
 
 
 @click_command("attention")
@@ -33,7 +34,7 @@ def command(
         Path | None,
         Option(help="Also draw a picture: .png, .svg or .pdf (needs the extra 'plots').", path="file", metavar="FILE"),
     ] = None,
-    trust_remote_code: Annotated[bool, Option(help="Allow the checkpoint to run its own code.")] = False,
+    trust_remote_code: Annotated[bool, TRUST] = False,
 ) -> None:
     """Show the attention of an encoder on a text.
 

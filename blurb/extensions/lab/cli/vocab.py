@@ -15,6 +15,7 @@ from blurb.extensions.lab.vocabulary import picture
 from blurb.extensions.reports.stats import TABLE_8
 from blurb.messages.errors import SettingsError
 from blurb.options import Argument, Option
+from blurb.planning.options import TRUST
 from blurb.records import From, Rule
 from blurb.terminal.output import json_text, show
 
@@ -116,7 +117,7 @@ def command(
             metavar="FILE",
         ),
     ] = None,
-    trust_remote_code: Annotated[bool, Option(help="Allow the checkpoint to run its own code.")] = False,
+    trust_remote_code: Annotated[bool, TRUST] = False,
     form: str,
 ) -> None:
     """Show how tokenizers split biomedical terms.
