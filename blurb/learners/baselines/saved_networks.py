@@ -34,6 +34,8 @@ FIELDS: Mapping[str, type] = {
     "precision": str,
 }
 """Fields of `blurb.json` that are read."""
+NETWORKS: Mapping[str, type[FromScratch]] = {"bilstm": networks.BiLSTMNetwork, "transformer": networks.Transformer}
+"""By the name in `blurb.json`, which is that of the kind of learner and never that of a class."""
 
 
 def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
@@ -52,7 +54,7 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
     learner.tokenizer.inner.save_pretrained(folder)
     if Checkpoint(folder).tokenizer.hash != learner.tokenizer.hash:
         raise ModelError("its tokenizer cannot be saved as it is, so it is not kept", where=folder)
-    kind = type(learner).__name__.lower()
+    kind = next(name for name, network_type in NETWORKS.items() if type(learner) is network_type)
     about = {
         "schema": SCHEMA,
         "learner": kind,
@@ -78,7 +80,6 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     :raises ModelError: if it is missing or damaged
     """
 
-    kinds = {"bilstm": networks.BiLSTMNetwork, "transformer": networks.Transformer}
     if lost := damage(folder):
         raise ModelError(
             f"{', '.join(lost)} missing or damaged",
@@ -87,14 +88,14 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
         )
     about = read_json(folder / ABOUT)
     wrong = [name for name, kind in FIELDS.items() if type(about.get(name)) is not kind]
-    if wrong or about.get("schema") != SCHEMA or about.get("learner") not in kinds:
+    if wrong or about.get("schema") != SCHEMA or about.get("learner") not in NETWORKS:
         raise ModelError(
             f"this version of blurb cannot read it ({', '.join(wrong) or 'another schema'})", where=folder / ABOUT
         )
     task = tasks.of_declaration(about["task"], str(folder / ABOUT))
     formulation = formulations.bind(task, about["settings"])
     try:
-        learner = kinds[about["learner"]](formulation, device, about["precision"], **about["options"])
+        learner = NETWORKS[about["learner"]](formulation, device, about["precision"], **about["options"])
         learner.restore(Checkpoint(folder).tokenizer, load_file(folder / NETWORK), about["max_length"])
     except (SafetensorError, OSError, RuntimeError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0]
