@@ -16,7 +16,7 @@ from torchcrf import CRF
 
 from blurb.heads.linear_chain_crf import model, partition
 from blurb.heads.linear_chain_crf.model import Chain
-from blurb.heads.linear_chain_crf.parallel_scan import tree
+from blurb.heads.linear_chain_crf.partition import tree
 
 BATCH = 32
 THREADS = 2

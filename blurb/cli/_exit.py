@@ -18,8 +18,7 @@ from contextlib import contextmanager
 import click
 
 from blurb.messages.errors import BlurbError, DamageWarning, Notice
-from blurb.messages.redaction import redacted
-from blurb.messages.text import escaped
+from blurb.messages.text import escaped, redacted
 from blurb.system import signals
 from blurb.system.files import of_system
 from blurb.system.signals import Terminated

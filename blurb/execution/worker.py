@@ -27,8 +27,8 @@ from blurb.inputs import tokenized_split
 from blurb.learners import building, saved_models
 from blurb.learners.base import Subset
 from blurb.messages.errors import BlurbError, DataError, SettingsError, TrainingError, safe_message
-from blurb.messages.redaction import redacted
 from blurb.messages.spelling import opt
+from blurb.messages.text import redacted
 from blurb.protocols.settings import limits
 from blurb.store import plugins, provenance, rescore, row_contents
 from blurb.store import trial_checkpoints as checkpoints

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from blurb.heads._base import Head, Problem
-from blurb.heads._lstm import BiLSTMLayer
+from blurb.heads.bilstm import BiLSTMLayer
 from blurb.heads.crf import CRF
 
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from blurb.messages.redaction import redacted
-from blurb.messages.text import folded
+from blurb.messages.text import folded, redacted
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from blurb.messages.text import folded
 from blurb.names import file_beside, known_as
 from blurb.registry import Registry
 from blurb.tasks import _file, types
-from blurb.tasks._declared import of_fields
+from blurb.tasks._file import of_fields
 from blurb.tasks._task import SCORED, SPLITS, Download, ScoredSplit, Source, Split, Task, tsv_files
 from blurb.tasks.types import TYPES, TaskType
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 from blurb.fields import Field, read
-from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
+from blurb.messages.errors import ErrorCollector, SettingsError, StoreError, UnknownName
 from blurb.messages.text import BLANKS
 from blurb.system import toml
+from blurb.system.files import check_types
 from blurb.tasks import types
 from blurb.tasks._task import SPLITS, Download, Source, Task
 from blurb.tasks.types import TaskType
@@ -40,7 +42,7 @@ BUILDERS = {
     "pubmedqa": "blurb.corpora.build.qa:build_pubmedqa",
     "bioasq": "blurb.corpora.build.qa:build_bioasq",
 }
-CODE = {"reader": READERS, "original": ORIGINALS, "builder": BUILDERS}
+TABLES = {"reader": READERS, "original": ORIGINALS, "builder": BUILDERS}
 """Key of a file of this folder -> the code that its value may stand for: data never names code itself."""
 LABEL_METRICS = {"negative": "micro_f1_without", "positive": "binary_f1"}
 """Key of a task file that names a label -> the metric that it selects. The key is also an option of that metric."""
@@ -109,7 +111,7 @@ SOURCE = {
 SHIPPED: Mapping[str, Field] = {
     **KEYS,
     "format": TABLE,
-    **{name: Field(str, choices=known, noun=name) for name, known in CODE.items()},
+    **{name: Field(str, choices=known, noun=name) for name, known in TABLES.items()},
     "paper_order": COUNT,
     "dummified": Field(bool),
     **dict.fromkeys(("unit", "explanation"), TEXT),
@@ -230,7 +232,7 @@ def _task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
     metric, options = _metric(content, task_type)
     layout = content.get("format", {})
     given = {name: value for name, value in content.items() if name not in ("format", "scale", *LABEL_METRICS)}
-    given |= {name: known[given[name]] for name, known in CODE.items() if name in given}
+    given |= {name: known[given[name]] for name, known in TABLES.items() if name in given}
     if "source" in given:
         downloads = tuple(Download(**each) for each in given["source"].get("downloads", ()))
         given["source"] = Source(**{**given["source"], "downloads": downloads})
@@ -251,3 +253,47 @@ def _task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
     labels = tuple(content.get("labels", ()))
     settled = {"labels": labels, "metric": metric, "metric_options": options, "layout": layout}
     return Task(**{**defaults, **given, **settled})
+
+
+CODE = (*TABLES, "source")
+"""Fields that run code or say where to get files: never taken from a declaration."""
+DECLARED: Mapping[str, type | tuple[type, ...]] = {
+    **{name: key.kind for name, key in SHIPPED.items() if name != "paper_order"},  # which may be null
+    **dict.fromkeys(("metric_options", "layout"), dict),
+    "labels": (list, tuple),
+    "file": str,
+}
+OPTIONS: Mapping[str, type | tuple[type, ...]] = {
+    "labels": (list, tuple),
+    "negative": str,
+    "positive": str,
+    "low": (int, float),
+    "high": (int, float),
+    "strict": bool,
+}
+"""Options of the metrics, which analyses take as they are. Those that only a metric of one's own has are left to it."""
+
+
+def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -> Task:
+    """The task of the fields of a declaration; fields that this version does not know are left out.
+
+    :param registered: the task of this name that is registered, whose code is used
+    :param where: start of messages
+    :raises StoreError: if a field is missing or of the wrong type
+    """
+    known = {one.name: one for one in fields(Task)}
+    declared = {name: value for name, value in content.items() if name in known and name not in CODE}
+    for name, one in known.items():
+        if name not in declared and name not in CODE and one.default is one.default_factory is MISSING:
+            raise StoreError(f"the declaration of the task has no '{name}'.", where=where)
+    options = declared.get("metric_options", {})
+    check_types(declared, DECLARED, where)
+    check_types(options, OPTIONS, f"{where}, metric_options")
+    if not all(isinstance(label, str) for label in (*declared["labels"], *options.get("labels", ()))):
+        raise StoreError("'labels' in the declaration of the task must be a list of texts.", where=where)
+    if not all(isinstance(declared["files"].get(split), str) for split in SPLITS):
+        raise StoreError("the declaration of the task has no file of every split.", where=where)
+    if not is_scale([options.get("low", -LIMIT), options.get("high", LIMIT)]):
+        raise StoreError("'low' in the declaration of the task must be less than 'high'.", where=where)
+    code = {} if registered is None else {name: getattr(registered, name) for name in CODE}
+    return Task(**{**declared, "reader": READER, **code})

@@ -16,8 +16,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from blurb.heads._base import Head
-from blurb.heads.pooling._base import Pooling
-from blurb.heads.pooling._words import word_vectors
+from blurb.heads.pooling._base import Pooling, word_vectors
 from blurb.training.batches import Batch
 
 

@@ -15,8 +15,7 @@ from torchcrf import CRF
 
 from blurb.heads.linear_chain_crf import model
 from blurb.heads.linear_chain_crf.model import Chain
-from blurb.heads.linear_chain_crf.parallel_scan import tree
-from blurb.heads.linear_chain_crf.partition import prefers_tree, sequential
+from blurb.heads.linear_chain_crf.partition import prefers_tree, sequential, tree
 from blurb.inputs.tagging import rules
 
 ALGORITHMS = {"sequential": sequential, "tree": tree}

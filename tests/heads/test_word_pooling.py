@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from blurb import formulations, tasks
-from blurb.heads.pooling._words import word_vectors
+from blurb.heads.pooling._base import word_vectors
 from blurb.inputs.words import POOLINGS
 from blurb.learners import DEFAULT
 from blurb.messages.errors import UnknownName

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blurb.messages.errors import DataError, safe_message
-from blurb.messages.redaction import redacted
+from blurb.messages.text import redacted
 
 
 @pytest.mark.parametrize(

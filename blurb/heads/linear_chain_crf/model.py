@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.functional import pad
 
-from blurb.heads.linear_chain_crf.checks import check
-from blurb.heads.linear_chain_crf.forward_backward import Potentials
-from blurb.heads.linear_chain_crf.partition import forward_backward, log_partition
-from blurb.heads.linear_chain_crf.viterbi import viterbi
+from blurb.heads.linear_chain_crf.partition import Potentials, flip, forward_backward, log_partition, sweep
 
 Bools = npt.NDArray[np.bool_]
 BARRED = 1e9
@@ -154,3 +153,74 @@ def _score(emissions: Tensor, potentials: Potentials, tags: Tensor, mask: Tensor
     moves = transitions.flatten()[tags[:, :-1] * len(start_transitions) + tags[:, 1:]]  # (batch, words - 1)
     last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)  # (batch,): the tag of the last real word
     return words + moves.masked_fill(~mask[:, 1:], 0).sum(1) + start_transitions[tags[:, 0]] + end_transitions[last]
+
+
+def check(emissions: Tensor, mask: Tensor, tags: Tensor | None = None) -> None:
+    """Checks everything at once, so that a GPU waits only once.
+
+    :raises ValueError: if shapes do not match, a sequence is empty, the mask has a gap, scores are not finite, or a tag
+        is out of range; the message has the shapes and the first position
+    """
+    if emissions.ndim != 3 or mask.shape != emissions.shape[:2] or (tags is not None and tags.shape != mask.shape):
+        raise ValueError(
+            "shapes must be emissions (batch, words, tags), mask and tags (batch, words); "
+            f"got {_shapes(emissions, mask, tags)}."
+        )
+    if mask.dtype != torch.bool:
+        raise ValueError(f"the mask must be torch.bool (got {mask.dtype}): {_shapes(emissions, mask, tags)}.")
+    if mask.numel() == 0:
+        raise ValueError(f"an empty sequence or batch: {_shapes(emissions, mask, tags)}.")
+    size = emissions.shape[-1]
+    troubles = {
+        "sequence {} is empty (its first word is masked)": ~mask[:, 0],
+        "the mask has a gap before [sequence, word] {}": pad(mask[:, 1:] & ~mask[:, :-1], (1, 0)),
+        "the emissions are not finite at [sequence, word, tag] {}": ~emissions.isfinite() & mask.unsqueeze(-1),
+    }
+    if tags is not None:
+        troubles[f"the tag at [sequence, word] {{}} is not in 0..{size - 1}"] = ((tags < 0) | (tags >= size)) & mask
+    if not torch.stack([trouble.any() for trouble in troubles.values()]).any():
+        return
+    for message, trouble in troubles.items():
+        if trouble.any():
+            place = trouble.nonzero()[0].tolist()
+            raise ValueError(f"{message.format(place)}: {_shapes(emissions, mask, tags)}.")
+
+
+def _shapes(emissions: Tensor, mask: Tensor, tags: Tensor | None) -> str:
+    shapes = f"emissions {tuple(emissions.shape)}, mask {tuple(mask.shape)}"
+    return shapes if tags is None else f"{shapes}, tags {tuple(tags.shape)}"
+
+
+def viterbi(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The best paths, and whether there is one.
+
+    The best partial paths from the start and from the end of a sequence meet in its middle, which halves the number of
+    steps in both passes.
+
+    :param emissions: (batch, words, tags), finite also in the padding
+    :returns: tags (batch, words), 0 in the padding; (batch,) False if the potentials forbid every path
+    """
+    batch, words, tags = emissions.shape
+    rows = torch.arange(batch, device=mask.device)
+    lengths = mask.sum(1)
+    states = sweep(emissions, potentials, mask, words // 2 + 1, torch.amax)  # (steps, 2, batch, tags)
+    steps = torch.arange(len(states), device=mask.device)
+    middle = (lengths - 1) // 2
+    meeting = torch.stack([middle, lengths // 2])  # (2, batch): the same word, counted from both ends
+    both = states[meeting, torch.arange(2, device=mask.device).unsqueeze(1), rows].sum(0) - emissions[rows, middle]
+    best, tag = both.max(-1, keepdim=True)  # (batch, 1)
+    # Which tag came before each tag; beyond the middle a path stands still.
+    moves = torch.stack([potentials.transitions.t(), potentials.transitions]).unsqueeze(1)
+    before = (states[:-1].unsqueeze(-2) + moves).max(-1).indices  # (steps - 1, 2, batch, tags)
+    beyond = steps[1:, None, None] > meeting
+    before = torch.where(beyond.unsqueeze(-1), torch.arange(tags, device=mask.device), before)
+    tag = tag.expand(2, batch, 1)
+    path = [tag]
+    for pointers in reversed(before.unbind(0)):
+        tag = pointers.gather(-1, tag)
+        path.append(tag)
+    halves = torch.cat(path[::-1], -1)  # (2, batch, steps): from each end towards the middle
+    halves = functional.pad(halves, (0, words - len(states)))
+    first = torch.arange(words, device=mask.device) <= middle.unsqueeze(-1)
+    found = torch.where(first, halves[0], flip(halves[1], mask))
+    return found.masked_fill(~mask, 0), best.squeeze(-1) > -torch.inf

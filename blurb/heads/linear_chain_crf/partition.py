@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-
-from blurb.heads.linear_chain_crf.forward_backward import Potentials, flip, sweep
-from blurb.heads.linear_chain_crf.parallel_scan import tree
 
 
 def log_partition(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
@@ -82,3 +80,96 @@ class _Sequential(torch.autograd.Function):
         moves = torch.tensordot(grad, pairs.sum(1), 1)
         last = flip(tags, mask)[:, 0]
         return tags, tags[:, 0].sum(0), moves, last.sum(0), None
+
+
+Reduce = Callable[[Tensor, int], Tensor]
+"""`torch.logsumexp` over all ways to reach a tag, or `torch.amax` for the best of them."""
+
+
+class Potentials(NamedTuple):
+    """Scores of a chain; -inf means impossible.
+
+    :param start_transitions: (tags,), for the tag of the first word
+    :param transitions: (tags, tags), from the tag of the row to that of the column
+    :param end_transitions: (tags,), for the tag of the last word
+    """
+
+    start_transitions: Tensor
+    transitions: Tensor
+    end_transitions: Tensor
+
+
+def flip(values: Tensor, mask: Tensor) -> Tensor:
+    """Reverses every sequence of (batch, words, ...); padding is arbitrary."""
+    words = torch.arange(mask.shape[1], device=mask.device)
+    places = (mask.sum(1, keepdim=True) - 1 - words).clamp(min=0)  # (batch, words)
+    return values.gather(1, places.view(*places.shape, *[1] * (values.ndim - 2)).expand_as(values))
+
+
+def sweep(emissions: Tensor, potentials: Potentials, mask: Tensor, steps: int, reduce: Reduce) -> Tensor:
+    """Scores of the partial paths that end in each tag, including its emission.
+
+    Both directions are rows of one batch, which halves the number of steps. As the reversed sequences start with their
+    last words, no step needs the mask.
+
+    :param emissions: (batch, words, tags), finite also in the padding
+    :returns: (steps, 2, batch, tags): [t, 0] after the words 0..t, [t, 1] after the last t + 1 words
+    """
+    both = torch.stack([emissions, flip(emissions, mask)]).permute(2, 0, 3, 1)[:steps].contiguous()
+    moves = torch.stack([potentials.transitions, potentials.transitions.t()]).unsqueeze(-1)  # (2, from, to, 1)
+    state = both[0] + torch.stack([potentials.start_transitions, potentials.end_transitions]).unsqueeze(
+        -1
+    )  # (2, tags, batch)
+    states = [state]
+    for emission in both[1:].unbind(0):
+        state = reduce(state.unsqueeze(2) + moves, 1) + emission
+        states.append(state)
+    # Within a step the batch comes last, so that the innermost loops are long.
+    return torch.stack(states).transpose(2, 3).contiguous()
+
+
+def tree(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
+    """(batch,); multiplies the matrices of adjacent words in log space, level by level.
+
+    All shapes have tags first and the batch last, so that the innermost loops are long.
+    """
+    scores = emissions.permute(2, 1, 0).contiguous()  # (tags, words, batch)
+    first = potentials.start_transitions.unsqueeze(-1) + scores[:, 0]
+    last = potentials.end_transitions.unsqueeze(-1)
+    if scores.shape[1] == 1:
+        return torch.logsumexp(first + last, 0)
+    # One matrix a word but the first: [from, to, word, batch].
+    matrices = potentials.transitions[:, :, None, None] + scores[:, 1:]
+    real = mask[:, 1:].t()  # (words - 1, batch); a matrix without words is padding
+    while matrices.shape[2] > 1:
+        even = matrices.shape[2] // 2 * 2
+        left, right = matrices[:, :, 0:even:2], matrices[:, :, 1:even:2]
+        product = torch.where(real[1:even:2], _product(left, right), left)
+        # An odd one waits for the next level.
+        matrices = torch.cat([product, matrices[:, :, even:]], 2)
+        real = torch.cat([real[0:even:2], real[even:]])
+    reached = torch.where(real[0], _product(first[None, :, None], matrices)[0, :, 0], first)
+    return torch.logsumexp(reached + last, 0)
+
+
+def _product(left: Tensor, right: Tensor) -> Tensor:
+    """Log-space matrix product: (i, k, ...) and (k, j, ...) to (i, j, ...)."""
+    product: Tensor = _LogProduct.apply(left, right)  # type: ignore[no-untyped-call]
+    return product
+
+
+class _LogProduct(torch.autograd.Function):
+    """Log-space product with its own gradient: torch's logsumexp gives NaN if all terms are -inf (forbidden)."""
+
+    @staticmethod
+    def forward(ctx: Any, left: Tensor, right: Tensor) -> Tensor:
+        product = torch.logsumexp(left.unsqueeze(2) + right, 1)
+        ctx.save_for_backward(left, right, product)
+        return product
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        left, right, product = ctx.saved_tensors
+        reached = product.masked_fill(product == -torch.inf, 0)
+        shares = (left.unsqueeze(2) + right).sub_(reached.unsqueeze(1)).exp_().mul_(grad.unsqueeze(1))
+        return shares.sum(2), shares.sum(0)

@@ -18,7 +18,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from blurb.checkpoints.source import ModelSource
 from blurb.formulations._base import Formulation
-from blurb.heads._lstm import BiLSTMLayer
+from blurb.heads.bilstm import BiLSTMLayer
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners import building
 from blurb.learners.base import Subset

@@ -20,8 +20,8 @@ from blurb.learners.finetuning.network import NetworkLearner
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
 from blurb.protocols.settings import Where, shown, unknown_origin
-from blurb.training import layerwise
 from blurb.training.hardware import Precision
+from blurb.training.optimizer import check_layers, layers_differ
 
 
 def check(source: ModelSource, formulation: Formulation, where: Where = unknown_origin) -> None:
@@ -40,13 +40,13 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
             f"The head_init {shown(settings, 'head_init', where)} supports only the head 'linear', not {named}.",
             fix=f"Use a random start: {opt('set', 'head_init=random')}",
         )
-    if layerwise.asked_for(settings):
+    if layers_differ(settings):
         if not source.is_checkpoint:
             raise SettingsError(
                 "freeze_layers, reinit_layers and layer_decay are for pretrained layers, which {model} has not.",
                 model=source.name,
             )
-        layerwise.check(source.checkpoint.outline, settings)
+        check_layers(source.checkpoint.outline, settings)
     if formulation.pooled and not head.reads_sequence:
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:

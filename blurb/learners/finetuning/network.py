@@ -20,10 +20,10 @@ from blurb.learners.base import History, Learner, Predicted, Progress, Subset
 from blurb.protocols.settings import CHECKPOINTS_OWN
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
-from blurb.training.layerwise import apply
-from blurb.training.linear_start import fold, linear_start
+from blurb.training.linear import fold, linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
+from blurb.training.optimizer import treat_layers
 
 
 class NetworkLearner(Learner):
@@ -139,7 +139,7 @@ class NetworkLearner(Learner):
         settings = self.formulation.settings
         encoder, trained_pooler = self.encoder()
         most = capacity(encoder)
-        apply(encoder, settings)
+        treat_layers(encoder, settings)
         if settings.encoder_dropout != CHECKPOINTS_OWN:
             set_dropout(encoder, settings.encoder_dropout)
         enlarge(encoder, self.tokenizer.size)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from blurb.heads.pooling._words import word_vectors
+from blurb.heads.pooling._base import word_vectors
 from blurb.heads.pooling.mention_mean import MentionMean
 from blurb.inputs.features import RAGGED, Features, Ragged
 from blurb.learners.frozen.vectors import Half

@@ -66,3 +66,8 @@ class TaskType:
     def has_labels(self) -> bool:
         """Whether tasks of this type declare labels."""
         return not {"tags", "label", "labels"}.isdisjoint(self.columns)
+
+
+def classes(examples: Examples) -> Counter[str]:
+    """Number of examples of each class."""
+    return Counter(example["label"] for example in examples)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.tasks.types._classes import classes
-from blurb.tasks.types._type import TaskType
+from blurb.tasks.types._type import TaskType, classes
 
 TYPE = TaskType(
     short="QA",
