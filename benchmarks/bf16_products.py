@@ -21,7 +21,7 @@ from benchmarks.bench import machine
 from blurb import data, formulations, tasks
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
 
 

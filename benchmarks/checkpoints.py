@@ -22,7 +22,7 @@ from blurb.checkpoints import ModelSource
 from blurb.corpora import demo
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
 from blurb.store import row_contents
 from blurb.store import trial_checkpoints as checkpoints

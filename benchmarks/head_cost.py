@@ -21,7 +21,7 @@ from blurb.checkpoints import ModelSource
 from blurb.data.schema import Example
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
 
 HEADS = ("linear", "crf", "bilstm", "bilstm-crf")

@@ -21,7 +21,7 @@ from benchmarks.bench import machine
 from benchmarks.profile import peak
 from blurb import data, formulations, tasks
 from blurb.learners import building
-from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training.batches import training_batches
 

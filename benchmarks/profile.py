@@ -25,7 +25,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from blurb import data, formulations, tasks
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training import loop
 from blurb.training.batches import training_batches

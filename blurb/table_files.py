@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.messages.text import plural
 from blurb.system.files import ordinary, read_bytes
-from blurb.system.sniffing import READ, decode, refuse, refuse_separators
+from blurb.system.text_files import HEAD_BYTES, decode, refuse_binary, refuse_separators
 
 
 class FileLine(NamedTuple):
@@ -49,7 +49,7 @@ def content_of(path: Path) -> bytes:
         raw = read_bytes(path)
     except OSError as error:
         raise _unreadable(path, error) from None
-    refuse(raw, path)
+    refuse_binary(raw, path)
     return raw
 
 
@@ -163,7 +163,7 @@ def head_of(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
     """The columns of a CSV file and its first row, if it has one; no more of it is read."""
     try:
         with open(path, "rb", opener=ordinary) as file:
-            refuse(file.read(READ), path)
+            refuse_binary(file.read(HEAD_BYTES), path)
             file.seek(0)
             reader = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", "replace", newline="\n"))
             return _names(reader, path), next(reader, None)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.system import toml
+from blurb.system import text_files
 from tests.conftest import ROOT
 
 INSTALL = "pip install -e ."
@@ -77,7 +77,7 @@ def test_the_guide(tmp_path: Path) -> None:
     for override in ("head=my_head.py:MyHead", "hidden=128", "pooling=my_pooling.py:Largest", "pooling=largest"):
         assert override in rows
     (shown,) = [content for language, content in blocks("extend.md") if language == "toml" and "[files]" in content]
-    assert tomllib.loads(shown) == toml.read(tmp_path / "my-genes.toml")
+    assert tomllib.loads(shown) == text_files.read_toml(tmp_path / "my-genes.toml")
     results = (tmp_path / "runs" / "results.csv").read_text(encoding="utf-8")
     for line in ("my-corpus,ner,", "sentence_accuracy", "my-claims,claims,"):
         assert line in results

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 import pytest
 
@@ -82,3 +83,21 @@ def test_no_class_name_means_two_things() -> None:
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(place)
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def module_names(tree: ast.Module) -> list[str]:
+    """Names that a module binds by itself, once each time; overloads and branches are left out."""
+    names = [node.name for node in tree.body if isinstance(node, (*weight.FUNCTIONS, ast.ClassDef))]
+    for node in tree.body:
+        for target in node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]:
+            names += [part.id for part in ast.walk(target) if isinstance(part, ast.Name)] if target else []
+    return names
+
+
+def test_no_module_binds_a_name_twice() -> None:
+    """Where two files become one, a constant of the second would silently take the place of the first's."""
+    assert {
+        place: twice
+        for place, tree in trees()
+        if (twice := [name for name, count in Counter(module_names(tree)).items() if count > 1])
+    } == {}

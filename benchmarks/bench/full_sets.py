@@ -14,7 +14,7 @@ from blurb import data, formulations, tasks
 from blurb.checkpoints import ModelSource
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training.batches import Ints, training_batches
 from blurb.training.hardware import choose_device, choose_precision

@@ -49,7 +49,7 @@ def measure(checkpoint: Path, task_name: str, text: str, seed: int, folder: Path
 
     from blurb import data, formulations, tasks
     from blurb.learners.base import Subset
-    from blurb.learners.finetuning.encoder import EncoderLearner
+    from blurb.learners.finetuning.network import EncoderLearner
     from blurb.protocols import protocol
     from blurb.protocols.settings import parse_overrides
     from blurb.training.hardware import choose_precision

@@ -184,7 +184,7 @@ def _leaves_segments_out(tokenizer: Tokenizer, encoder: Any) -> bool:
 
 def _try(source: ModelSource, task: Task, settings: Mapping[str, Any], folder: Path) -> SmokeTest:
     """One step of training and a prediction, on synthetic examples."""
-    from blurb.learners.finetuning.encoder import EncoderLearner
+    from blurb.learners.finetuning.network import EncoderLearner
 
     begun = time.perf_counter()
     error = ""

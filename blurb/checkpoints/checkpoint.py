@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints import architecture_checks, loading
-from blurb.checkpoints.architecture_checks import check_code, check_config
-from blurb.checkpoints.encoder_size import EncoderSize, size_of
+from blurb.checkpoints import architecture, loading
+from blurb.checkpoints.architecture import EncoderSize, check_code, check_config, size_of
 from blurb.checkpoints.reading import blamed, read_json
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
 from blurb.checkpoints.weights import PATTERNS, Stamp, Weights, check_header, find_weights, other_release
@@ -101,12 +100,12 @@ class Checkpoint:
         """Whether each position attends only to itself and those before it, as in a decoder."""
         encoder, _ = self.load_encoder()
         with blamed(self.folder, "the encoder cannot read a text"):
-            return architecture_checks.is_causal(encoder)
+            return architecture.is_causal(encoder)
 
     @cached_property
     def width(self) -> int:
         """Size of a vector of the last layer: measured, as config.json states it for another layer in some."""
-        shape = architecture_checks.vectors_of(self.outline)
+        shape = architecture.vectors_of(self.outline)
         return shape[1] if shape is not None else int(self.config.hidden_size)
 
     def load_encoder(self) -> tuple[Any, bool]:
@@ -203,11 +202,11 @@ class Checkpoint:
     def check_fit(self) -> None:
         """Raises a ModelError if configuration, tokenizer and weights do not belong together, or suit no text."""
         _ = self.config  # its errors first
-        architecture_checks.check_rows(self.folder, self.tokenizer, self.outline)
+        architecture.check_rows(self.folder, self.tokenizer, self.outline)
         self.check_filled()
-        architecture_checks.check_text(self.folder, self.tokenizer)
+        architecture.check_text(self.folder, self.tokenizer)
         # Last: it goes through all layers, of which config.json alone may have hundreds.
-        architecture_checks.check_length(self.folder, self.outline)
+        architecture.check_length(self.folder, self.outline)
 
     def check_filled(self) -> None:
         """Raises a ModelError if the weights do not fill the encoder of `config.json`, before that is built."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from blurb.checkpoints import unchanged
-from blurb.checkpoints.source import ModelSource
+from blurb.checkpoints.source import ModelSource, check_unchanged
 
 
 def encoder_of(source: ModelSource) -> tuple[Any, bool]:
@@ -23,7 +22,7 @@ def encoder_of(source: ModelSource) -> tuple[Any, bool]:
     before = torch.get_rng_state()
     _kept.clear()  # first, or two of them would be there
     encoder, trained_pooler = source.checkpoint.load_encoder()
-    unchanged.check(source)  # they may have been overwritten while they were read
+    check_unchanged(source)  # they may have been overwritten while they were read
     if torch.equal(before, torch.get_rng_state()) and not source.remote_code:
         _kept[source.weights] = encoder, trained_pooler
         encoder = copy.deepcopy(encoder)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints.architecture_checks import check_embeddings, check_type
+from blurb.checkpoints.architecture import check_embeddings, check_type
 from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
 from blurb.checkpoints.reading import blamed, errors_alone, hide_progress
 from blurb.checkpoints.tokenizer_files import with_casing

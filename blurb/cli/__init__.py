@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from blurb import __version__
 from blurb.cli import _exit
 from blurb.cli._group import Group, added
-from blurb.system import gc_control
+from blurb.system import process
 
 SECTIONS = {
     "Run": ("run", "plan", "ablate", "predict", "retry", "worker"),
@@ -76,5 +76,5 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point; see `blurb.cli._exit` for the exit codes."""
-    gc_control.own_process()
+    process.own_process()
     sys.exit(_exit.run(cli))

@@ -113,7 +113,7 @@ def new(
     """
     from blurb.data.readers import task_file
     from blurb.data.readers._examples import telling_cuts
-    from blurb.tasks import _file, _template
+    from blurb.tasks import _file
 
     form = form or {".jsonl": "jsonl", ".json": "jsonl", ".conll": "conll", ".iob": "conll", ".bio": "conll"}.get(
         train.suffix.lower(), next(iter(tasks.types.get(kind).formats))
@@ -131,7 +131,7 @@ def new(
     files = {split: _from(target, path) for split, path in paths.items()}
     with telling_cuts(train):
         found = task_file.guess(train, kind, form)
-    target.write_text(_template.text(name, kind, form, files, found.labels, found.columns), encoding="utf-8")
+    target.write_text(_file.template(name, kind, form, files, found.labels, found.columns), encoding="utf-8")
     click.echo(f"Wrote {target}.")
     try:
         task = tasks.load(str(target))

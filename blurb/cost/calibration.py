@@ -22,12 +22,11 @@ from blurb.heads._base import Problem
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.texts import encode_texts
 from blurb.protocols.protocol import complete
-from blurb.system.gc_control import trim_heap
+from blurb.system.process import trim_heap
 from blurb.training.batches import collate
-from blurb.training.embedding import train_used_rows
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.loop import Trainer
-from blurb.training.network import Network
+from blurb.training.network import Network, train_used_rows
 
 clock = time.perf_counter
 """The clock; `benchmarks/estimates.py` uses process time instead, as other work may run on the machine."""

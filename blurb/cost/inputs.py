@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb import formulations, tasks
-from blurb.checkpoints.encoder_size import EncoderSize
+from blurb.checkpoints.architecture import EncoderSize
 from blurb.data.schema import Example
 from blurb.execution.data_sources import load_data
 from blurb.execution.job import Job, units_of

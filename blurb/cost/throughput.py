@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from blurb.checkpoints.encoder_size import EncoderSize
+from blurb.checkpoints.architecture import EncoderSize
 from blurb.messages.errors import BlurbError
 from blurb.system.cache import home
 from blurb.system.files import write_whole

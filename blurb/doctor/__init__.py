@@ -18,7 +18,7 @@ from blurb.regression import rules
 from blurb.results.references import of_table
 from blurb.store import schema
 from blurb.store.store import OWNERS
-from blurb.system import toml
+from blurb.system import text_files
 from blurb.system.files import NO_FILE
 from blurb.table_files import table_of
 
@@ -57,7 +57,7 @@ def _file(path: Path) -> Diagnosis:
     if path.name == rules.NAME:
         return _settings("rules", rules.load, path, "docs/ci.md has the keys.")
     try:
-        content = toml.read(path)
+        content = text_files.read_toml(path)
     except BlurbError:  # whatever it is to be, it is told as a task file
         content = {}
     keys = {*content}

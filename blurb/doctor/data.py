@@ -14,7 +14,7 @@ from blurb.data.schema import leaks
 from blurb.doctor._base import Diagnosis, Fact, Fault, few, of_error
 from blurb.messages.errors import BlurbError, ErrorCollector
 from blurb.messages.text import option
-from blurb.system import toml
+from blurb.system import text_files
 from blurb.tasks import SPLITS, Split, Task
 from blurb.tasks._file import alike
 
@@ -79,7 +79,7 @@ def examine_task_file(path: Path) -> Diagnosis:
 def _missing(path: Path) -> Iterator[Fault]:
     """Files that a task file names, and that are not there."""
     try:
-        files = toml.read(path).get("files")
+        files = text_files.read_toml(path).get("files")
     except BlurbError:  # told by `load`
         return
     for split, name in files.items() if isinstance(files, dict) else ():

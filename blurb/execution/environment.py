@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import blurb
 from blurb.execution import engines
-from blurb.system import launchers
-from blurb.system.launchers import one_process
+from blurb.system import process
+from blurb.system.process import one_process
 
 if TYPE_CHECKING:
     from blurb.execution.job import Job
@@ -44,7 +44,7 @@ def environment(device: str) -> dict[str, Any]:
         "device": gpu or chosen.type,
         "cpus": os.cpu_count(),
         "threads": torch.get_num_threads(),
-        "variables": launchers.told(),
+        "variables": process.recorded_variables(),
         "engine": engines.of_this_process(),
         "commit": _commit(),
     }

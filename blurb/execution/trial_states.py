@@ -16,8 +16,8 @@ from blurb.store import row_trials as rows
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.store import LEASE, Store
 from blurb.system import leases
-from blurb.system.gc_control import gc_disabled
 from blurb.system.lease_records import LeaseRecord
+from blurb.system.process import gc_disabled
 
 State = Literal["done", "running", "failed", "to run"]
 STATES: tuple[State, ...] = get_args(State)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from blurb import formulations, tasks
-from blurb.checkpoints import unchanged
+from blurb.checkpoints.source import check_trial
 from blurb.data import TaskData
 from blurb.execution.data_sources import load_data
 from blurb.execution.environment import environment
@@ -35,7 +35,7 @@ from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.provenance import Provenance
 from blurb.store.record import PREDICTIONS, read_predictions, write_predictions
 from blurb.store.store import Store
-from blurb.system import gc_control, launchers, leases
+from blurb.system import leases, process
 from blurb.system.files import write_json
 from blurb.system.leases import Lease
 from blurb.training import tracking
@@ -62,7 +62,7 @@ def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None)
             if lease is None:
                 return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))
             try:
-                with launchers.one_process():
+                with process.one_process():
                     status = _execute(job, store, lease, tell)
             except Exception as error:
                 if not lease.is_held():  # the trial is another's now, with all that is wrong with it
@@ -102,8 +102,8 @@ def _execute(
                 put = store.put(aside, path, lease, replace=outdated)
     finally:
         gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
-        gc_control.trim_heap()
-    gc_control.freeze_gc()  # not after an error, whose traceback holds the learner
+        process.trim_heap()
+    process.freeze_gc()  # not after an error, whose traceback holds the learner
     row_contents.failure_of(path).unlink(missing_ok=True)
     checkpoints.remove(path)
     return "done" if put else "already done"
@@ -148,7 +148,7 @@ def _unchanged_data(job: Job) -> TaskData:
             f"{trial.kind.recipe}, which gives other results.",
             fix="Run the command that planned it again.",
         )
-    unchanged.check_trial(job.source, trial.weights, trial.tokenizer)
+    check_trial(job.source, trial.weights, trial.tokenizer)
     return content
 
 

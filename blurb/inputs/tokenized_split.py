@@ -47,7 +47,7 @@ class TokenizedSplit:
 
 
 Read = Callable[[Any, Sequence[Any]], TokenizedSplit]
-"""A function from a task and the rows of a split; `blurb.checkpoints.encoder_size` makes one from a checkpoint."""
+"""A function from a task and the rows of a split; `blurb.checkpoints.architecture` makes one from a checkpoint."""
 
 
 VERSION = 7

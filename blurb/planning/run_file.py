@@ -13,7 +13,7 @@ from blurb.fields import TEXTS, Field
 from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.planning.options import LIMITED, RUN, RunOptions
 from blurb.protocols.settings import TABLE, parse_overrides
-from blurb.system import toml
+from blurb.system import text_files
 
 CODE = ("head", "pooling", "engine")
 """Keys whose value may be code, `FILE.py:CLASS` or `package.module:Class`."""
@@ -43,7 +43,7 @@ def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
 def read(path: Path) -> dict[str, Any]:
     """The values of a file by key; raises all that is wrong with it."""
     errors = ErrorCollector()
-    values = fields.read(toml.read(path), _table(), path, errors)
+    values = fields.read(text_files.read_toml(path), _table(), path, errors)
     _refuse_code(values, path, errors)
     errors.tell()
     return values

@@ -24,7 +24,7 @@ from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.messages.spelling import opt
 from blurb.protocols import baselines
 from blurb.protocols.settings import DEFAULTS, ELSEWHERE, FIELDS, MOST_SEEDS, TABLE, Settings, in_groups
-from blurb.system import toml
+from blurb.system import text_files
 
 FOLDER = files("blurb.protocols")
 BASELINES = "baselines"
@@ -138,7 +138,7 @@ def read(name: str, errors: ErrorCollector) -> Protocol:
         if not path.is_file():
             raise SettingsError(f"The protocol file {path} does not exist", fix=f"check {opt('protocol')}.")
         name_rules.check(path.stem, "The name of the protocol file", opt("protocol"))
-        content = toml.read(path)
+        content = text_files.read_toml(path)
         if "rank" in content:  # rows have the name of a protocol, and tables nothing else of a user's file
             errors.add(SettingsError("rank is for the protocols of blurb", where=path, fix="remove it."))
         parsed = parse(path.stem, str(path), content, errors)
@@ -178,7 +178,7 @@ def default_baselines() -> baselines.Tables:
 
 
 def _shipped(name: str) -> dict[str, Any]:
-    return toml.parse((FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+    return text_files.parse_toml((FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
 
 
 def parse(name: str, where: str, content: Mapping[str, Any], errors: ErrorCollector, shipped: bool = False) -> Protocol:

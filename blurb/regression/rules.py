@@ -16,7 +16,7 @@ from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
 from blurb.results import ACROSS
 from blurb.results.score import SCORE
-from blurb.system import toml
+from blurb.system import text_files
 from blurb.tasks import SCORED, Split
 
 NAME = "blurb-check.toml"
@@ -105,7 +105,7 @@ def load(path: Path) -> Rules:
     min_score = 80.0
     """
     errors = ErrorCollector()
-    values = fields.read(toml.read(path), Field(dict, keys=_keys()), path, errors)
+    values = fields.read(text_files.read_toml(path), Field(dict, keys=_keys()), path, errors)
     errors.tell()
     values["default"] = Limit(values.pop("max_drop", None))
     named = {"datasets": "limits", "tasks": "required"}

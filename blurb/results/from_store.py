@@ -18,7 +18,7 @@ from blurb.store.index import IndexEntry, TrialFacts
 from blurb.store.record import Record
 from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
-from blurb.system.gc_control import gc_disabled
+from blurb.system.process import gc_disabled
 from blurb.tasks import Split, Task
 
 

@@ -15,7 +15,7 @@ from blurb.messages.spelling import opt
 from blurb.messages.text import plural
 from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, is_header, of_records
 from blurb.system import parquet
-from blurb.system.sniffing import refuse_separators
+from blurb.system.text_files import refuse_separators
 from blurb.table_files import FileLine, cells_of, conll, json_lines, json_object, lines_of, numbered, text_of
 from blurb.tasks import Task
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from blurb.messages.errors import BlurbError, DataError
 from blurb.system.files import ordinary
-from blurb.system.sniffing import READ, refuse
+from blurb.system.text_files import HEAD_BYTES, refuse_binary
 
 if TYPE_CHECKING:
     import pyarrow
@@ -100,9 +100,9 @@ def _answers(path: Path) -> Iterator[BinaryIO]:
     """A file of somebody's answers; whatever goes wrong while it is read becomes a DataError."""
     try:
         with open(path, "rb", opener=ordinary) as opened:
-            head = opened.read(READ)
+            head = opened.read(HEAD_BYTES)
             if not head.startswith(b"PAR1"):
-                refuse(head, path)
+                refuse_binary(head, path)
             yield opened
     except BlurbError:
         raise

@@ -19,12 +19,11 @@ from blurb.inputs.features import Features, Ragged
 from blurb.messages.errors import TrainingError
 from blurb.messages.spelling import opt
 from blurb.protocols.settings import Settings
-from blurb.system.launchers import one_process
+from blurb.system.process import one_process
 from blurb.training.batches import Batch, collate, prediction_batches, training_batches
 from blurb.training.dropout import use_cpu_dropout
-from blurb.training.embedding import train_used_rows
 from blurb.training.hardware import Precision, bf16_products, out_of_memory
-from blurb.training.network import Network, use_masks_without_waiting
+from blurb.training.network import Network, train_used_rows, use_masks_without_waiting
 from blurb.training.optimizer import adamw, learning_rate_factor
 from blurb.training.resuming import Checkpoints, Epoch, LoopState, Resumption, weights_of
 from blurb.training.tracking import Tracking

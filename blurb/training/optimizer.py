@@ -1,4 +1,4 @@
-"""AdamW and its learning-rate schedule."""
+"""AdamW, its learning-rate schedule, and layers that are frozen, reinitialised or learn at rates of their own."""
 
 from __future__ import annotations
 

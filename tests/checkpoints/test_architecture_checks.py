@@ -18,7 +18,7 @@ from blurb.cli import cli
 from blurb.doctor import examine
 from blurb.formulations import bind
 from blurb.learners.building import resolve
-from blurb.learners.finetuning.encoder import check
+from blurb.learners.finetuning.network import check
 from blurb.messages.errors import ModelError, SettingsError
 from blurb.protocols.protocol import complete
 from tests import checkpoints

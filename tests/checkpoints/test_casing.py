@@ -20,7 +20,7 @@ from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.formulations import bind
 from blurb.learners.building import resolve
-from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.learners.finetuning.network import EncoderLearner
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder

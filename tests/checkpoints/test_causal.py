@@ -15,7 +15,7 @@ from blurb import tasks
 from blurb.checkpoints import Checkpoint
 from blurb.formulations import bind
 from blurb.learners.building import resolve
-from blurb.learners.finetuning.encoder import check
+from blurb.learners.finetuning.network import check
 from blurb.messages.errors import SettingsError
 from blurb.protocols.protocol import complete
 from tests import checkpoints

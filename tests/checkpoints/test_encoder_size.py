@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, AutoModel
 
 from blurb.checkpoints import Checkpoint
-from blurb.checkpoints.encoder_size import EncoderSize
+from blurb.checkpoints.architecture import EncoderSize
 from tests import checkpoints
 from tests.conftest import Builder
 

@@ -11,7 +11,7 @@ import torch
 
 from blurb.api.model_check import TRIES, check_model
 from blurb.checkpoints import Checkpoint
-from blurb.checkpoints.encoder_size import capacity
+from blurb.checkpoints.architecture import capacity
 from tests import checkpoints
 from tests.conftest import Builder
 

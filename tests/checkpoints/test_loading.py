@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from blurb.checkpoints import Checkpoint
-from blurb.checkpoints.encoder_size import capacity, enlarge
+from blurb.checkpoints.architecture import capacity, enlarge
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder

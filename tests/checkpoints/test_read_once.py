@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import transformers
 
-from blurb.checkpoints import Checkpoint, resolve, unchanged
+from blurb.checkpoints import Checkpoint, resolve
 from blurb.checkpoints import source as sources
 from blurb.checkpoints.loaded_encoder import _kept, encoder_of
 from tests import checkpoints
@@ -66,7 +66,7 @@ WATCH = Watch()
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], Opens]]:
     """Starts to count the opened files of a folder; the files count as old, of which none is hashed again."""
-    monkeypatch.setattr(unchanged, "YOUNG", 0.0)
+    monkeypatch.setattr(sources, "YOUNG", 0.0)
     _kept.clear()
 
     def watch(folder: Path) -> Opens:
@@ -93,7 +93,7 @@ def test_a_real_encoder(minilm: Path, tmp_path: Path, opened: Callable[[Path], O
     opens = opened(folder)
     source = resolve(str(folder))
     for _ in range(2):
-        unchanged.check_trial(source, source.weights, source.tokenizer)
+        sources.check_trial(source, source.weights, source.tokenizer)
         encoder_of(source)
         assert source.checkpoint.size.layers == 6
     assert opens == expected(folder)
@@ -118,7 +118,7 @@ def test_a_worker_reads_anew_what_another_process_resolved(
     sources._read.clear()
     opens = opened(folder)
     for _ in range(2):
-        unchanged.check_trial(source, source.weights, source.tokenizer)
+        sources.check_trial(source, source.weights, source.tokenizer)
         encoder_of(source)
     assert opens == expected(folder)
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import blurb
-from blurb.checkpoints import Checkpoint, loaded_encoder, unchanged, weights
-from blurb.checkpoints.unchanged import check
+from blurb.checkpoints import Checkpoint, loaded_encoder, weights
+from blurb.checkpoints import source as sources
+from blurb.checkpoints.source import check_unchanged
 from blurb.execution import sweeps
 from blurb.execution.job import Job
 from blurb.execution.worker import execute
@@ -35,7 +36,7 @@ def moving(tmp_path: Path, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch)
     import torch
     from safetensors.torch import load_file, save_file
 
-    monkeypatch.setattr(unchanged, "_read_again", {})
+    monkeypatch.setattr(sources, "_read_again", {})
     loaded_encoder._kept.clear()
     folder = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck")
     other = load_file(folder / "model.safetensors")
@@ -74,34 +75,34 @@ def planned(folder: Path, store: Path, seeds: int) -> Sequence[Job]:
 def test_other_weights_are_seen(how: str, moving: Path) -> None:
     """The file has the same size each time."""
     source = building.resolve(str(moving))
-    check(source)
-    check(source)
+    check_unchanged(source)
+    check_unchanged(source)
     replace(moving, how)
     with pytest.raises(ModelError, match="have changed since"):
-        check(source)
+        check_unchanged(source)
 
 
 def test_other_weights_are_seen_whatever_the_clock_of_the_disk_says(
     moving: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file server may be hours behind: what has just changed then looks old."""
-    monkeypatch.setattr(unchanged, "YOUNG", -1e9)
+    monkeypatch.setattr(sources, "YOUNG", -1e9)
     source = building.resolve(str(moving))
-    check(source)
+    check_unchanged(source)
     replace(moving)
     with pytest.raises(ModelError, match="have changed since"):
-        check(source)
+        check_unchanged(source)
 
 
 def test_files_are_hashed_once_while_nothing_changes(moving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = building.resolve(str(moving))
-    monkeypatch.setattr(unchanged, "YOUNG", 0.0)
-    check(source)
+    monkeypatch.setattr(sources, "YOUNG", 0.0)
+    check_unchanged(source)
     monkeypatch.setattr(weights, "file_hash", lambda *given: pytest.fail("hashed again"))
-    check(source)
+    check_unchanged(source)
     replace(moving)
     with pytest.raises(BaseException, match="hashed again"):
-        check(source)
+        check_unchanged(source)
 
 
 @pytest.mark.costly
@@ -158,13 +159,13 @@ def test_another_configuration_or_tokenizer_is_seen(tmp_path: Path) -> None:
         config.replace('"hidden_act": "gelu"', '"hidden_act": "relu"'), encoding="utf-8"
     )
     with pytest.raises(ModelError, match="the weights or the configuration"):
-        check(source)
+        check_unchanged(source)
 
 
 def test_an_adapter_that_comes_into_the_folder_is_noticed(moving: Path) -> None:
     """transformers loads it, and the base model that it names, instead of the weights that are hashed."""
     source = building.resolve(str(moving))
-    check(source)
+    check_unchanged(source)
     (moving / "adapter_config.json").write_text('{"base_model_name_or_path": "other", "peft_type": "LORA"}')
     with pytest.raises(ModelError, match=r"adapter_config.json appeared after the trials of ck were planned"):
-        check(source)
+        check_unchanged(source)

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from blurb import tasks
 from blurb.cli import cli
-from blurb.corpora import get as getting
-from blurb.corpora.get import Got, get
+from blurb.corpora import download
+from blurb.corpora.download import Got, get
 from blurb.data import home
 from blurb.messages.errors import DataError
 from blurb.planning.request import at_hand
@@ -23,7 +23,7 @@ from tests.corpora.originals import FILES, NAMES, put, small_lists
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Made-up originals are not BLURB's, and count as if they were."""
-    monkeypatch.setattr(getting, "RIGHT", ("identical", "counts only", "differs", "not known"))
+    monkeypatch.setattr(download, "RIGHT", ("identical", "counts only", "differs", "not known"))
     with small_lists():
         yield
 

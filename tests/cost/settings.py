@@ -11,7 +11,7 @@ import numpy as np
 
 from blurb import tasks
 from blurb.checkpoints import ModelSource
-from blurb.checkpoints.encoder_size import EncoderSize
+from blurb.checkpoints.architecture import EncoderSize
 from blurb.cost.history import Correction
 from blurb.cost.inputs import InputLengths
 from blurb.cost.learners import TrialProfile

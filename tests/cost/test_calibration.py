@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from blurb.checkpoints import ModelSource
-from blurb.checkpoints.encoder_size import EncoderSize
+from blurb.checkpoints.architecture import EncoderSize
 from blurb.cost import calibration
 from blurb.cost.throughput import Rates
 from blurb.learners import building

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blurb.checkpoints.encoder_size import EncoderSize
+from blurb.checkpoints.architecture import EncoderSize
 from blurb.cost import throughput
 from blurb.cost.throughput import Rates
 from tests.conftest import Builder

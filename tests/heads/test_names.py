@@ -13,7 +13,7 @@ import blurb.heads
 from blurb import tasks
 from blurb.checkpoints import ModelSource
 from blurb.formulations import bind
-from blurb.learners.finetuning.encoder import check
+from blurb.learners.finetuning.network import check
 from blurb.messages.errors import SettingsError
 
 

@@ -20,7 +20,7 @@ from blurb.heads.linear_chain_crf.model import Chain
 from blurb.learners import building
 from blurb.learners.base import History, Subset
 from blurb.learners.building import resolve
-from blurb.learners.finetuning.encoder import EncoderLearner, check
+from blurb.learners.finetuning.network import EncoderLearner, check
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols.protocol import complete
 from blurb.protocols.settings import Settings

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from blurb.checkpoints import Checkpoint
 from blurb.training.dropout import CpuDropout, set_dropout, use_cpu_dropout
-from blurb.training.embedding import UsedRows, train_used_rows
+from blurb.training.network import UsedRows, train_used_rows
 from tests import checkpoints
 from tests.conftest import Builder
 

@@ -20,8 +20,7 @@ from blurb.formulations import bind
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners import building, of_protocol
 from blurb.learners.base import Subset
-from blurb.learners.baselines.networks import FromScratch, RecurrentEncoder, sinusoids
-from blurb.learners.baselines.vocabulary import VOCABULARIES
+from blurb.learners.baselines.networks import VOCABULARIES, FromScratch, RecurrentEncoder, sinusoids
 from blurb.learners.building import resolve
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.planning import trials

@@ -17,7 +17,7 @@ from blurb import data, formulations, tasks
 from blurb.heads import heads, poolings
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training.batches import Batch, collate
 from blurb.training.network import Network, use_masks_without_waiting

@@ -12,7 +12,7 @@ from blurb.heads import poolings
 from blurb.inputs.relations import MARKERS, STRATEGIES
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.learners.finetuning.network import EncoderLearner
 from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol
 from tests.conftest import Builder

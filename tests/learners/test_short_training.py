@@ -13,7 +13,7 @@ from blurb.execution.worker import execute
 from blurb.formulations import bind
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.learners.finetuning.encoder import EncoderLearner, check
+from blurb.learners.finetuning.network import EncoderLearner, check
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
 from blurb.protocols import protocol

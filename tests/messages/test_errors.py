@@ -11,7 +11,7 @@ import pytest
 import blurb
 from blurb.doctor._base import Fault, of_error
 from blurb.messages.errors import BlurbError, DataError, ModelError, StoreError, UnknownName, followed
-from blurb.system import toml
+from blurb.system import text_files
 
 SPLITS = {"partition", "rpartition", "split", "rsplit", "removeprefix", "removesuffix", "startswith", "endswith"}
 MESSAGES = ("str(error)", "error.args", "verdict(", "left_out(", ".what", ".message", "fault")
@@ -84,7 +84,7 @@ def test_what_follows_from_an_error_stands_before_its_fix() -> None:
 def test_no_message_is_cut_apart() -> None:
     """No `str(error)` or message is split, and no error is told by its words; that of Python's TOML is not ours."""
     cut = []
-    for path in sorted(set(Path(blurb.__file__).parent.rglob("*.py")) - {Path(toml.__file__)}):
+    for path in sorted(set(Path(blurb.__file__).parent.rglob("*.py")) - {Path(text_files.__file__)}):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SPLITS:
                 cut += [f"{path.name}:{node.lineno}"] * any(sign in ast.unparse(node.func.value) for sign in MESSAGES)

@@ -17,12 +17,12 @@ from blurb.cli import cli
 from blurb.data import manifest, raw
 from blurb.store.record import Record, read_predictions
 from blurb.store.store import Store
-from blurb.system import files, leases, toml
+from blurb.system import files, leases, text_files
 from blurb.table_files import head_of, table_of, text_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
-    "toml": ("a.toml", toml.read),
+    "toml": ("a.toml", text_files.read_toml),
     "JSON": ("spec.json", files.read_json),
     "hash": ("log.txt", files.file_hash),
     "copy": ("log.txt", lambda path: files.copy_file(str(path), f"{path}.copy")),

@@ -10,7 +10,7 @@ import pytest
 
 LATER = """
 import gc, weakref
-from blurb.system import gc_control as garbage
+from blurb.system import process as garbage
 
 class Learner:
     def __init__(self): self.me = self
@@ -34,7 +34,7 @@ def test_what_comes_later_is_collected() -> None:
 
 
 def test_collection_is_off_for_the_block_alone() -> None:
-    code = "import gc; from blurb.system import gc_control as g\nwith g.gc_disabled(): assert not gc.isenabled()\n"
+    code = "import gc; from blurb.system import process as g\nwith g.gc_disabled(): assert not gc.isenabled()\n"
     subprocess.run([sys.executable, "-c", f"{code}assert gc.isenabled()"], check=True)
 
 

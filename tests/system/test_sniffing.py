@@ -12,7 +12,7 @@ import pytest
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
-from blurb.system.sniffing import refuse
+from blurb.system.text_files import refuse_binary
 from tests.cli.in_process import blurb, done
 
 
@@ -167,7 +167,7 @@ def test_no_real_file_is_taken_for_something_else() -> None:
     """All files of the demo, and texts that begin nearly so."""
     for path in demo.prepare().rglob("*"):
         if path.is_file():
-            refuse(path.read_bytes(), path)
+            refuse_binary(path.read_bytes(), path)
     for text in (
         "T1\tO\n",
         "T1 B-Gene\n",
@@ -178,4 +178,4 @@ def test_no_real_file_is_taken_for_something_else() -> None:
         "R1\tB-Gene\n",
         "version 2\tO\n",
     ):
-        refuse(text.encode(), Path("a"))
+        refuse_binary(text.encode(), Path("a"))

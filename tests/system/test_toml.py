@@ -12,7 +12,7 @@ from blurb import tasks
 from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol, settings
 from blurb.regression import rules
-from blurb.system import toml
+from blurb.system import text_files
 
 READERS: dict[str, Callable[[str], Any]] = {
     "task file": tasks.load,
@@ -24,7 +24,7 @@ BAD = {
     "brackets": (b"seeds = " + b"[" * 100_000, "nested too deeply"),
     "no TOML": (b"a = 1\nb =\n", "line 2"),
     "no UTF-8": (b"a = 1\nb = '\xff'\n", ":2: this line is not UTF-8"),
-    "too large": (b"#" * (toml.MOST_BYTES + 1), "too large"),
+    "too large": (b"#" * (text_files.MOST_BYTES + 1), "too large"),
 }
 
 

@@ -15,7 +15,7 @@ from blurb.cli import cli
 from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError
 from blurb.store import rescore
 from blurb.store.store import Store
-from blurb.tasks import _file  # noqa: F401
+from blurb.tasks import _file
 from tests.cli.in_process import ran
 
 NER = """
@@ -193,9 +193,8 @@ def test_new_refuses_files_that_are_not_there_and_says_what_it_made_up(tmp_path:
 
 @pytest.mark.parametrize(("kind", "form"), [(k, f) for k in tasks.TYPES for f in tasks.types.get(k).formats])
 def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> None:
-    from blurb.tasks import _template
 
-    text = _template.text("mine", kind, form, dict.fromkeys(tasks.SPLITS, "a"))
+    text = _file.template("mine", kind, form, dict.fromkeys(tasks.SPLITS, "a"))
     assert tasks.load(write(tmp_path, text)).type == kind
     tasks._files.clear()
     uncommented = "\n".join(line.removeprefix("# ") if " = " in line else line for line in text.splitlines())

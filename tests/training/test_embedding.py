@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from blurb.training import loop
-from blurb.training.embedding import UsedRows, train_used_rows
 from blurb.training.loop import Trainer
+from blurb.training.network import UsedRows, train_used_rows
 from tests.training import tiny
 
 SEEN, UNSEEN = (5, 25), (25, 60)

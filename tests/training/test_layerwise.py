@@ -9,10 +9,10 @@ from blurb import tasks
 from blurb.checkpoints import Checkpoint
 from blurb.formulations import bind
 from blurb.learners.building import resolve
-from blurb.learners.finetuning.encoder import check
+from blurb.learners.finetuning.network import check
 from blurb.messages.errors import SettingsError
 from blurb.protocols.protocol import complete
-from blurb.training.embedding import train_used_rows
+from blurb.training.network import train_used_rows
 from blurb.training.optimizer import adamw, layers, treat_layers
 from tests import checkpoints
 from tests.conftest import Builder

@@ -8,13 +8,13 @@ import pytest
 
 SCRIPT = """
 import torch
-from blurb.system import gc_control
+from blurb.system import process
 def resident(): return int(open("/proc/self/statm").read().split()[1]) * 4096
 kept = [torch.ones(1_000) for _ in range(50_000)]  # small tensors come from the heap, which only shrinks at its end
 last, held = kept[-1], None
 del kept
 held = resident()
-gc_control.trim_heap()
+process.trim_heap()
 print(held - resident())
 """
 

@@ -13,8 +13,7 @@ from blurb import tasks
 from blurb.cli._made import click_command
 from blurb.cli._options import TASKS
 from blurb.cli.data.download import bars, moved
-from blurb.corpora.download import fetch
-from blurb.corpora.get import get as bring
+from blurb.corpora import download
 from blurb.data import home
 from blurb.messages.errors import DataError
 from blurb.messages.text import option
@@ -54,7 +53,7 @@ def get(
     for task in chosen:
         click.echo(f"{task.title} ...", err=True)
         with bars() as shown:
-            outcomes.append(bring(task, originals, folder, partial(_fetched, shown, originals)))
+            outcomes.append(download.get(task, originals, folder, partial(_fetched, shown, originals)))
     show(
         ("dataset", "verdict", "what it still needs"),
         [(got.task.name, got.verdict, got.needs) for got in outcomes],
@@ -71,6 +70,6 @@ def get(
 def _fetched(shown: Progress, folder: Path, file: Download) -> None:
     bar = shown.add_task(Path(file.path).name, total=file.size)
     try:
-        fetch(file, folder, partial(moved, shown, bar))
+        download.fetch(file, folder, partial(moved, shown, bar))
     finally:
         shown.remove_task(bar)

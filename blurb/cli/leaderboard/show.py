@@ -25,7 +25,7 @@ from blurb.results import groups
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import Origin
 from blurb.results.score import SCORE, blurb_score
-from blurb.system.gc_control import freeze_gc, gc_disabled
+from blurb.system.process import freeze_gc, gc_disabled
 from blurb.tasks import TWELVE
 from blurb.terminal.output import Column, console, emit, say, show
 

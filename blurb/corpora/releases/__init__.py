@@ -15,7 +15,7 @@ from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.system.files import file_hash
-from blurb.system.sniffing import decode
+from blurb.system.text_files import decode
 from blurb.table_files import FileLine, Record, cells_of, json_object, numbered
 
 

@@ -15,7 +15,7 @@ from blurb.data.readers.tables import check_score
 from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages.errors import FIRST, DataError, ErrorCollector
-from blurb.system.sniffing import refuse_separators
+from blurb.system.text_files import refuse_separators
 from blurb.table_files import FileLine, Record, Sentence, cells_of, conll, json_lines, lines_of
 from blurb.tasks import Split, Task, types
 from blurb.tasks._task import Layout

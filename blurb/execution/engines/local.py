@@ -22,7 +22,7 @@ from blurb.execution.job_queue import JobQueue, TrialProgress, longest_first
 from blurb.execution.worker import execute, note_death
 from blurb.messages.errors import BlurbError
 from blurb.store.store import Store
-from blurb.system import gc_control, leases, signals
+from blurb.system import leases, process, signals
 
 
 class LocalEngine(Engine):
@@ -175,7 +175,7 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
             signal.signal(number, signal.SIG_IGN)
     import torch
 
-    gc_control.own_process()
+    process.own_process()
     torch.set_num_threads(threads)
     data_sources.receive(folder)
     _told[:] = [] if told is None else [told]

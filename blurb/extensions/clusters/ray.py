@@ -24,7 +24,7 @@ from blurb.execution.job_queue import JobQueue
 from blurb.execution.worker import execute, note_death
 from blurb.messages.errors import SettingsError, StoreError, safe_message
 from blurb.messages.spelling import opt
-from blurb.system import gc_control, signals
+from blurb.system import process, signals
 
 LOOK = 1.0
 """Seconds between two looks at what ended."""
@@ -123,7 +123,7 @@ def run_one(folder: str, index: int, cpus: float, code: str) -> tuple[str, float
     """
     import torch
 
-    gc_control.own_process()
+    process.own_process()
     torch.set_num_threads(max(1, int(cpus)))
     try:
         job = _jobs(folder, code)[index]

@@ -1,4 +1,8 @@
-"""The exact partition function of a linear chain by two algorithms: word by word, and as a balanced tree."""
+"""The exact partition function of a linear chain by two algorithms.
+
+Word by word from both ends at once, or as a balanced tree of products of matrices (Rush, 2020, "Torch-Struct",
+section 4).
+"""
 
 from __future__ import annotations
 

@@ -1,32 +1,47 @@
 """`baseline:bilstm` and `baseline:transformer`: networks that learn everything, words included, from train alone.
 
 Vocabulary and weights are new in every trial; featurizer, heads and training loop are those of the encoders. Their
-training settings stand in the protocols' files, under `[baselines]`.
+training settings stand in the protocols' files, under `[baselines]`. A kept one is `network.safetensors`, its tokenizer
+and `blurb.json`, sealed; no pickle.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, normalizers, pre_tokenizers, processors
 from torch import Tensor, nn
-from transformers import BertConfig, BertModel, PretrainedConfig
+from transformers import BertConfig, BertModel, PretrainedConfig, PreTrainedTokenizerFast
 from transformers.modeling_outputs import BaseModelOutput
 
+from blurb import formulations, tasks
+from blurb.checkpoints.checkpoint import Checkpoint
+from blurb.checkpoints.scratch import SPECIAL, wordpiece
 from blurb.checkpoints.source import ModelSource
 from blurb.formulations._base import Formulation
 from blurb.heads.bilstm import BiLSTMLayer
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.learners.baselines.vocabulary import LONGEST, VOCABULARIES
-from blurb.learners.finetuning import encoder
+from blurb.learners.finetuning import network
 from blurb.learners.finetuning.network import NetworkLearner
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.learners.finetuning.saved_models import whole_embedding
+from blurb.learners.saved_models import ABOUT
+from blurb.messages.errors import ModelError, SettingsError, UnknownName
+from blurb.messages.spelling import opt
 from blurb.protocols.settings import Where, unknown_origin
+from blurb.system.files import damage, read_json, seal, write_json
 from blurb.training.hardware import Precision
 
 DROPOUT = 0.1
@@ -35,7 +50,7 @@ POSITIONS = ("learned", "sinusoidal")
 
 def check(source: ModelSource, formulation: Formulation, where: Where = unknown_origin) -> None:
     """Raises a SettingsError if head, pooling and task do not work together, or an option has an impossible value."""
-    encoder.check(source, formulation, where)
+    network.check(source, formulation, where)
     building.learner(source, formulation, "cpu", "fp32")
 
 
@@ -70,7 +85,7 @@ class FromScratch(NetworkLearner):
         return made, False
 
     def restore(self, tokenizer: Tokenizer, state: Mapping[str, Tensor], limit: int) -> None:
-        """Takes the weights of a network that was fitted before (`blurb.learners.baselines.saved_networks`).
+        """Takes the weights of a network that was fitted before (`blurb.learners.baselines.networks`).
 
         :param tokenizer: with the special tokens of the formulation
         :param limit: maximum number of sub-tokens of its inputs
@@ -186,3 +201,132 @@ def sinusoids(positions: int, width: int) -> Tensor:
     rates = torch.exp(torch.arange(0, width, 2) * (-torch.log(torch.tensor(10_000.0)) / width))
     angles = torch.arange(positions).unsqueeze(1) * rates
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+
+
+NETWORK = "network.safetensors"
+SCHEMA = 1
+FIELDS: Mapping[str, type] = {
+    "model": str,
+    "max_length": int,
+    "options": dict,
+    "task": dict,
+    "settings": dict,
+    "precision": str,
+}
+"""Fields of `blurb.json` that are read."""
+NETWORKS: Mapping[str, type[FromScratch]] = {"bilstm": BiLSTMNetwork, "transformer": Transformer}
+"""By the name in `blurb.json`, which is that of the kind of learner and never that of a class."""
+
+
+def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
+    """Writes a fitted network; a kill leaves a folder without a seal.
+
+    :param folder: is created
+    :param trial: hash, settings and precision of the trial, for `blurb.json`
+    :raises ModelError: if its tokenizer cannot be saved as it is
+    """
+
+    folder.mkdir(parents=True)
+    network: Any = learner.trainer.network
+    whole_embedding(network.encoder)
+    state = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
+    save_file(state, folder / NETWORK)
+    learner.tokenizer.inner.save_pretrained(folder)
+    if Checkpoint(folder).tokenizer.hash != learner.tokenizer.hash:
+        raise ModelError("its tokenizer cannot be saved as it is, so it is not kept", where=folder)
+    kind = next(name for name, network_type in NETWORKS.items() if type(learner) is network_type)
+    about = {
+        "schema": SCHEMA,
+        "learner": kind,
+        "model": f"baseline:{kind}",
+        "max_length": learner.limit,
+        "options": options(learner),
+        "task": dataclasses.asdict(learner.formulation.task),
+    }
+    write_json(folder / ABOUT, {**about, **trial})
+    seal(folder)
+
+
+def options(learner: FromScratch) -> dict[str, Any]:
+    """The constructor's parameters with defaults, with their values."""
+    parameters = inspect.signature(type(learner)).parameters.values()
+    return {each.name: getattr(learner, each.name) for each in parameters if each.default is not each.empty}
+
+
+def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple[FromScratch, dict[str, Any]]:
+    """A kept network, ready to predict, and its `blurb.json`.
+
+    :param remote_code: has no effect, as there is no code in it
+    :raises ModelError: if it is missing or damaged
+    """
+
+    if lost := damage(folder):
+        raise ModelError(
+            f"{', '.join(lost)} missing or damaged",
+            where=folder,
+            fix=f"remove the folder and run the trial again with {opt('keep-model', 'best')}.",
+        )
+    about = read_json(folder / ABOUT)
+    wrong = [name for name, kind in FIELDS.items() if type(about.get(name)) is not kind]
+    if wrong or about.get("schema") != SCHEMA or about.get("learner") not in NETWORKS:
+        raise ModelError(
+            f"this version of blurb cannot read it ({', '.join(wrong) or 'another schema'})", where=folder / ABOUT
+        )
+    task = tasks.of_declaration(about["task"], str(folder / ABOUT))
+    formulation = formulations.bind(task, about["settings"])
+    try:
+        learner = NETWORKS[about["learner"]](formulation, device, about["precision"], **about["options"])
+        learner.restore(Checkpoint(folder).tokenizer, load_file(folder / NETWORK), about["max_length"])
+    except (SafetensorError, OSError, RuntimeError, ValueError, TypeError) as error:
+        why = str(error).splitlines()[0]
+        raise ModelError(f"does not fit the task and options in {ABOUT} ({why}).", where=folder / NETWORK) from error
+    return learner, about
+
+
+LONGEST = 512
+"""Positions of a text."""
+
+
+def words(texts: Sequence[str], size: int, min_count: int) -> Tokenizer:
+    """Lower-cased words, and each sign of punctuation by itself; others are unknown.
+
+    :param size: maximum number of words: the most frequent, in alphabetical order if tied
+    :param min_count: number of texts that a word must occur in
+    """
+    normalizer, splitter = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update({word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))})
+    kept = sorted((word for word in counts if counts[word] >= min_count), key=lambda word: (-counts[word], word))
+    vocabulary = {word: index for index, word in enumerate([*SPECIAL, *kept[:size]])}
+    backend = Backend(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    backend.normalizer, backend.pre_tokenizer = normalizer, splitter
+    ids = [(name, vocabulary[name]) for name in ("[CLS]", "[SEP]")]
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0", pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", special_tokens=ids
+    )
+    return Tokenizer(
+        PreTrainedTokenizerFast(
+            tokenizer_object=backend,
+            unk_token="[UNK]",
+            cls_token="[CLS]",
+            sep_token="[SEP]",
+            pad_token="[PAD]",
+            model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+            model_max_length=LONGEST,
+        )
+    )
+
+
+def pieces(texts: Sequence[str], size: int, min_count: int) -> Tokenizer:
+    """Lower-cased WordPieces, learnt from the texts; a word that one occurs in need not have been seen.
+
+    :param size: number of pieces, about
+    :param min_count: as for `words`; a pair of pieces is joined if it occurs that often
+    """
+    found: Any = wordpiece(sorted(set(texts)), size, min_count)
+    return Tokenizer(found)
+
+
+VOCABULARIES = {"words": words, "wordpiece": pieces}
+"""By the value of the option `vocabulary`."""

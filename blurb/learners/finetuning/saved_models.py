@@ -30,12 +30,12 @@ from blurb.checkpoints import of_folder
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.tokenizer_files import FILES as TOKENIZER_FILES
 from blurb.heads import heads
-from blurb.learners.finetuning.encoder import EncoderLearner
+from blurb.learners.finetuning.network import EncoderLearner
 from blurb.learners.saved_models import ABOUT
 from blurb.messages.errors import ModelError
 from blurb.messages.spelling import opt
 from blurb.system.files import NO_FILE, damage, read_json, seal, write_json
-from blurb.training.embedding import UsedRows
+from blurb.training.network import UsedRows
 
 HEAD = "head.safetensors"
 SCHEMA = 1
@@ -147,7 +147,7 @@ def _about(folder: Path) -> dict[str, Any]:
 
 
 def whole_embedding(encoder: Any) -> None:
-    """Puts back the rows of the embedding table that training left out (`blurb.training.embedding`)."""
+    """Puts back the rows of the embedding table that training left out (`blurb.training.network`)."""
 
     table = encoder.get_input_embeddings()
     if isinstance(table, UsedRows):

@@ -24,8 +24,7 @@ from blurb.heads._spec import parse
 from blurb.heads.linear import decide
 from blurb.inputs.features import Ragged
 from blurb.learners.base import History, Learner, Predicted, Progress, Subset
-from blurb.learners.frozen.encoder import LAYERS
-from blurb.learners.frozen.reader import Ints, Read, Reader
+from blurb.learners.frozen.encoder import LAYERS, Ints, Read, Reader
 from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, scored_items
 from blurb.messages.errors import TrainingError
 from blurb.protocols.settings import Where, unknown_origin

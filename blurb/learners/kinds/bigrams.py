@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from blurb.learners.kind import LearnerKind
-from blurb.learners.kinds._baseline import EXAMPLES, ROWS
+from blurb.learners.kinds import EXAMPLES, ROWS
 from blurb.protocols.settings import in_groups
 
 if TYPE_CHECKING:

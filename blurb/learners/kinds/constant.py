@@ -1,7 +1,7 @@
 """The constant answer that scores best on the training data."""
 
 from blurb.learners.kind import LearnerKind
-from blurb.learners.kinds._baseline import EXAMPLES, ROWS
+from blurb.learners.kinds import EXAMPLES, ROWS
 
 LEARNER = LearnerKind(
     name="constant",

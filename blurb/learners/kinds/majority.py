@@ -1,7 +1,7 @@
 """The most frequent answer of the training data, for all examples."""
 
 from blurb.learners.kind import LearnerKind
-from blurb.learners.kinds._baseline import EXAMPLES, ROWS
+from blurb.learners.kinds import EXAMPLES, ROWS
 
 LEARNER = LearnerKind(
     name="majority",

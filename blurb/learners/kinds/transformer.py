@@ -1,7 +1,7 @@
 """A Transformer with random weights and a vocabulary of the training texts."""
 
 from blurb.learners.kind import LearnerKind
-from blurb.learners.kinds._baseline import NETWORK, ROWS
+from blurb.learners.kinds import NETWORK, ROWS
 
 LEARNER = LearnerKind(
     name="transformer",
@@ -9,8 +9,8 @@ LEARNER = LearnerKind(
     rows=ROWS,
     learner="blurb.learners.baselines.networks:Transformer",
     check="blurb.learners.baselines.networks:check",
-    save="blurb.learners.baselines.saved_networks:save",
-    restore="blurb.learners.baselines.saved_networks:load",
+    save="blurb.learners.baselines.networks:save",
+    restore="blurb.learners.baselines.networks:load",
     settings=NETWORK,
     resumes=True,
     own_training=True,

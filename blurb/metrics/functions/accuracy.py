@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.metrics._checks import check_pairs, label_arrays, ratio
-from blurb.metrics._metric import Counts, Metric, Scores
+from blurb.metrics._metric import Counts, Metric, Scores, check_pairs, label_arrays, ratio
 
 
 def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.metrics._checks import check_pairs, f1, label_arrays, ratios, wrong
-from blurb.metrics._metric import Counts, Metric
+from blurb.metrics._metric import Counts, Metric, check_pairs, f1, label_arrays, ratios, wrong
 
 
 def binary_f1(gold: Sequence[str], predicted: Sequence[str], *, positive: str) -> dict[str, float]:

@@ -19,8 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.metrics._checks import check_sentences, f1, ratios, wrong
-from blurb.metrics._metric import Metric
+from blurb.metrics._metric import Metric, check_sentences, f1, ratios, wrong
 from blurb.metrics._tags import Flags, Numbers, Tags, TagTable
 
 IOB2_PREFIXES = "BIO"

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.metrics._checks import check_labels, check_pairs, f1, label_arrays, wrong
-from blurb.metrics._metric import Counts, Metric, Scores
+from blurb.metrics._metric import Counts, Metric, Scores, check_labels, check_pairs, f1, label_arrays, wrong
 
 
 def macro_f1(gold: Sequence[str], predicted: Sequence[str], *, labels: Sequence[str]) -> dict[str, float]:

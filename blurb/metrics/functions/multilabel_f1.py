@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.metrics._checks import check_labels, check_pairs, f1, ratio, ratios, wrong
-from blurb.metrics._metric import Counts, Metric
+from blurb.metrics._metric import Counts, Metric, check_labels, check_pairs, f1, ratio, ratios, wrong
 
 
 def indicators(documents: Sequence[Collection[str]], labels: Sequence[str], side: str) -> NDArray[np.bool_]:

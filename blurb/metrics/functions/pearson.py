@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.metrics._checks import check_pairs
-from blurb.metrics._metric import Counts, Metric, Scores
+from blurb.metrics._metric import Counts, Metric, Scores, check_pairs
 
 Vector = NDArray[np.float64]
 

@@ -8,8 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from blurb.metrics._checks import check_labels, check_sentences, f1, ratio, ratios, wrong
-from blurb.metrics._metric import Counts, Metric, Scores
+from blurb.metrics._metric import Counts, Metric, Scores, check_labels, check_sentences, f1, ratio, ratios, wrong
 
 PREFIXES = "BIESLU"
 

@@ -18,7 +18,7 @@ from blurb.extensions.lab.vocabulary import count, report
 from blurb.learners import is_named
 from blurb.messages.errors import DataError, SettingsError
 from blurb.messages.spelling import opt
-from blurb.system.gc_control import gc_disabled
+from blurb.system.process import gc_disabled
 
 if TYPE_CHECKING:
     from blurb.data.schema import Example

@@ -15,8 +15,8 @@ import torch
 from transformers import PreTrainedModel
 
 from blurb.checkpoints import scratch
+from blurb.checkpoints.architecture import capacity
 from blurb.checkpoints.checkpoint import Checkpoint
-from blurb.checkpoints.encoder_size import capacity
 from blurb.checkpoints.references import CheckpointPlace, default_name, locate
 from blurb.extensions.lab.attention import projections as vectors
 from blurb.extensions.lab.attention.words import Floats

@@ -22,7 +22,7 @@ from blurb.extensions.lab.pretraining.objective import loss
 from blurb.messages.errors import notify
 from blurb.messages.text import duration
 from blurb.system.files import damage, read_json, seal, take_out, write_json
-from blurb.system.launchers import one_process
+from blurb.system.process import one_process
 
 CHECKPOINTS = "checkpoints"
 SECONDS = 300

@@ -15,7 +15,7 @@ from blurb.fields import Field
 from blurb.learners import PREFIX
 from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
 from blurb.protocols import protocol
-from blurb.system import toml
+from blurb.system import text_files
 from blurb.tasks import Task
 
 READY = Path(__file__).parent / "ready"
@@ -78,7 +78,7 @@ def read(file: Path | str) -> Study:
     if not path.is_file() and path.suffix != ".toml":
         raise UnknownName("study", str(file), ready())
     errors = ErrorCollector()
-    values = fields.read(toml.read(path), _keys(), path, errors)
+    values = fields.read(text_files.read_toml(path), _keys(), path, errors)
     errors.tell()
     try:
         return _study(values)

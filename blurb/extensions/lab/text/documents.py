@@ -13,7 +13,7 @@ from typing import IO
 from blurb.extensions.lab.text import pubmed
 from blurb.messages.errors import DataError, SettingsError
 from blurb.system.files import of_system, ordinary
-from blurb.system.sniffing import decode
+from blurb.system.text_files import decode
 from blurb.table_files import FileLine, json_object
 
 MOST_LINE = 50_000_000

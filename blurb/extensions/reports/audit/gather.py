@@ -12,7 +12,7 @@ from blurb.inputs.tokenized_split import Read
 from blurb.messages.errors import BlurbError, DataError
 from blurb.messages.spelling import opt
 from blurb.system.files import read_bytes
-from blurb.system.sniffing import decode
+from blurb.system.text_files import decode
 from blurb.tasks import SPLITS, Split, Task
 
 HEADERS = {"ncbi-disease": r"NCBI(?:train|develop|test)set_corpus\.txt"}

@@ -23,8 +23,8 @@ from blurb import names
 from blurb.extensions.series.callback import trackers
 from blurb.messages.errors import SettingsError
 from blurb.store.store import QUEUE
-from blurb.system import launchers
 from blurb.system.files import nearest
+from blurb.system.process import launcher_free_environment
 
 log = logging.getLogger(__name__)
 LEFT = ("optimizer", "scheduler", "rng_state", "scaler", "training_args")
@@ -142,7 +142,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
             stdin=subprocess.PIPE,
             stdout=answer,
             text=True,
-            env=launchers.alone(),
+            env=launcher_free_environment(),
         )
         assert process.stdin is not None
         with process.stdin:

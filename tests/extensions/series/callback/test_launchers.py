@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.system import launchers
+from blurb.system import process
 
 TORCHRUN = {
     "RANK": "0",
@@ -117,10 +117,10 @@ def test_the_environment_is_put_back(monkeypatch: pytest.MonkeyPatch, variables:
     for name, value in {**variables, **STAY}.items():
         monkeypatch.setenv(name, value)
     before = dict(os.environ)
-    with launchers.one_process():
+    with process.one_process():
         assert os.environ.items() >= STAY.items()
         assert not os.environ.keys() & variables.keys()
-        assert launchers.alone() == dict(os.environ)
+        assert process.launcher_free_environment() == dict(os.environ)
     assert dict(os.environ) == before
 
 

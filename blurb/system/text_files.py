@@ -1,13 +1,50 @@
-"""What a file is that is no text: a sentence with the cure, for every command that reads texts."""
+"""Text files from users: refuses what is no text, decodes it, and reads TOML (tasks, protocols, rules, runs)."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
-from blurb.messages.errors import DataError
+from blurb.messages.errors import DataError, SettingsError
+from blurb.system.files import ordinary
 
-READ = 4096
+MOST_BYTES = 4_000_000
+"""Maximum bytes of a file: enough for a hundred thousand labels, and fast to read."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a file; SettingsError, with file and line, if it is invalid."""
+    try:
+        with open(path, "rb", opener=ordinary) as file:
+            raw = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise SettingsError("no such file.", where=path) from None
+    except OSError as error:
+        raise SettingsError(f"cannot read the file: {error.strerror}.", where=path) from None
+    if len(raw) > MOST_BYTES:
+        raise SettingsError(f"too large for a TOML file of settings (maximum {MOST_BYTES:,} bytes).", where=path)
+    try:
+        text = decode(raw, path)
+    except DataError as error:
+        raise SettingsError(error.what, where=error.where, fix=error.fix) from None
+    return parse_toml(text, str(path))
+
+
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """The content of a text; SettingsError, beginning with `where`, if it is not valid TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"invalid TOML: {error}.", where=where) from None
+    except RecursionError:
+        raise SettingsError("invalid TOML: brackets are nested too deeply.", where=where) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise SettingsError(f"invalid TOML: {str(error).partition(';')[0]}.", where=where) from None
+
+
+HEAD_BYTES = 4096
 """Bytes that say what a file is."""
 SPANS = "make words with tags of it, or JSON lines (docs/extend.md)."
 KINDS = (
@@ -25,16 +62,16 @@ KINDS = (
 """Beginnings of files, what they are, and what to do."""
 
 
-def refuse(raw: bytes, path: Path) -> None:
+def refuse_binary(raw: bytes, path: Path) -> None:
     """Raises a DataError for what is no table.
 
     :param raw: the file, or its first bytes
 
-    >>> refuse(b"\\x1f\\x8b", Path("a.csv"))
+    >>> refuse_binary(b"\\x1f\\x8b", Path("a.csv"))
     Traceback (most recent call last):
     blurb.messages.errors.DataError: a.csv: this is a gzip archive; unpack it: gunzip FILE.
     """
-    head = raw[:READ].removeprefix(b"\xef\xbb\xbf")
+    head = raw[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
     for beginning, what, fix in KINDS:
         if re.match(beginning, head):
             raise DataError(f"this is {what}", path, fix=fix)
