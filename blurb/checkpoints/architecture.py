@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -255,59 +257,11 @@ def is_causal(encoder: Any) -> bool:
     return bool((one - other).abs().max() <= 1e-5 * one.abs().max())
 
 
-BOUNDS = {
-    500: (
-        "num_hidden_layers",
-        "num_layers",
-        "n_layer",
-        "n_layers",
-        "encoder_layers",
-        "decoder_layers",
-        "num_decoder_layers",
-        "num_hidden_groups",
-        "inner_group_num",
-    ),
-    10_000: (
-        "num_attention_heads",
-        "num_heads",
-        "n_head",
-        "n_heads",
-        "encoder_attention_heads",
-        "decoder_attention_heads",
-        "num_key_value_heads",
-        "num_experts",
-        "num_local_experts",
-    ),
-    1_000_000: (
-        "hidden_size",
-        "intermediate_size",
-        "embedding_size",
-        "d_model",
-        "d_ff",
-        "d_kv",
-        "d_inner",
-        "dim",
-        "hidden_dim",
-        "n_embd",
-        "head_dim",
-        "encoder_ffn_dim",
-        "decoder_ffn_dim",
-        "type_vocab_size",
-    ),
-    10_000_000: ("vocab_size", "max_position_embeddings", "n_positions"),
-}
-UPPER_BOUNDS = {name: most for most, names in BOUNDS.items() for name in names}
+_BOUNDS = tomllib.loads((files("blurb.checkpoints") / "config_bounds.toml").read_text(encoding="utf-8"))
+UPPER_BOUNDS = {name: group["most"] for group in _BOUNDS["group"] for name in group["fields"]}
 """Maximum of configuration fields that are counts or sizes."""
-LEAST = {
-    "type_vocab_size": 0,
-    "num_experts": 0,
-    "num_local_experts": 0,
-    "decoder_layers": 0,
-    "num_decoder_layers": 0,
-    "max_position_embeddings": -1,
-    "n_positions": -1,
-}
-"""Minimum if it is not 1: some encoders have no segments, experts or position table."""
+LEAST: Mapping[str, int] = _BOUNDS["least"]
+"""Minimum if it is not 1."""
 TYPES = ("float32", "float16", "bfloat16", "float64", "float", "half", "double", "auto")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
 IMPLEMENTATION = ("_implementation", "_implementation_internal")

@@ -6,11 +6,11 @@ import glob
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from blurb.checkpoints import hub
 from blurb.checkpoints.reading import reason
@@ -18,35 +18,13 @@ from blurb.messages.errors import ModelError
 from blurb.names import by_number, known_as
 from blurb.system.files import of_system
 
-OWNERS = {
-    "google-bert": (
-        "bert-base-cased",
-        "bert-base-uncased",
-        "bert-large-cased",
-        "bert-large-uncased",
-        "bert-base-multilingual-cased",
-        "bert-base-multilingual-uncased",
-        "bert-large-uncased-whole-word-masking",
-        "bert-large-cased-whole-word-masking",
-        "bert-base-chinese",
-        "bert-base-german-cased",
-    ),
-    "FacebookAI": ("roberta-base", "roberta-large", "xlm-roberta-base", "xlm-roberta-large"),
-    "distilbert": (
-        "distilbert-base-cased",
-        "distilbert-base-uncased",
-        "distilbert-base-multilingual-cased",
-        "distilroberta-base",
-        "distilgpt2",
-    ),
-    "albert": tuple(
-        f"albert-{size}-{version}" for size in ("base", "large", "xlarge", "xxlarge") for version in ("v1", "v2")
-    ),
-    "xlnet": ("xlnet-base-cased", "xlnet-large-cased"),
-    "google-t5": ("t5-small", "t5-base", "t5-large", "t5-3b", "t5-11b"),
-    "openai-community": ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "openai-gpt"),
-    "almanach": ("camembert-base",),
-}
+
+def _table(name: str) -> dict[str, Any]:
+    """A TOML file of this folder."""
+    return tomllib.loads((files("blurb.checkpoints") / name).read_text(encoding="utf-8"))
+
+
+OWNERS: Mapping[str, Sequence[str]] = _table("owners.toml")
 """Names without organisation that the tutorials of transformers use, by the organisation whose models they are."""
 
 
@@ -58,10 +36,7 @@ def presets() -> dict[str, str]:
 @cache
 def preset_facts() -> Mapping[str, Mapping[str, str]]:
     """What `presets.toml` says of each preset, by its short name."""
-    found: dict[str, dict[str, str]] = tomllib.loads(
-        (files("blurb.checkpoints") / "presets.toml").read_text(encoding="utf-8")
-    )
-    return found
+    return _table("presets.toml")
 
 
 def default_name(reference: str) -> str:
