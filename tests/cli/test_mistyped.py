@@ -20,24 +20,6 @@ from tests.store.fakes import stored, trial
 RUN = ("run", "scratch:tiny", "--suite", "demo")
 
 
-@pytest.mark.extensions
-@pytest.mark.parametrize(
-    ("typed", "answer"),
-    [
-        (["leaderbord", "show"], "There is no command called 'leaderbord'. Did you mean 'leaderboard'?"),
-        (["leaderboard", "shwo"], "Did you mean 'show'? Available: add, html,"),
-        (["runs", "list"], "'blurb runs' alone is the list. There is no command called 'list'."),
-        (["tasks", "list"], "'blurb tasks' alone is the list."),
-        (["--data", "DATA", "run", "m"], "Options come after the command: blurb run ... --data"),
-        (["--datta"], "No such option '--datta'."),
-    ],
-)
-def test_of_commands_and_their_options(typed: list[str], answer: str) -> None:
-    result = CliRunner().invoke(cli, typed, prog_name="blurb")
-    assert result.exit_code == 2
-    assert answer in result.output.replace("No such option: --", "No such option '--")
-
-
 def test_no_group_is_without_suggestions() -> None:
     for name, command in ((name, cli.get_command(None, name)) for name in cli.list_commands(None)):  # type: ignore[attr-defined, arg-type]
         if hasattr(command, "commands"):
@@ -57,52 +39,6 @@ def test_settings_by_the_names_of_transformers(typed: str, meant: str) -> None:
 def test_keywords_of_python(typed: str, meant: str) -> None:
     with pytest.raises(BlurbError, match=f"no option or setting called '{typed}'. Did you mean '{meant}'"):
         blurb.run("scratch:tiny", suite="demo", **{typed: "1"})
-
-
-ORIGINAL = "MTL/data/gad.zip"
-
-
-@pytest.mark.extensions
-@pytest.mark.parametrize(
-    ("typed", "answer"),
-    [
-        ([*RUN, "--head", "./m.sh:MyHead"], "a head of your own is in a Python file, ./NAME.py:MyHead"),
-        ([*RUN, "--head", "my_head.py"], "Write ./my_head.py:CLASS"),
-        ([*RUN, "--wandb"], "No such option '--wandb'. Did you mean '--track wandb'?"),
-        ([*RUN, "-o", "out"], "No such option '-o'. Did you mean '--output'?"),
-        ([*RUN, "--dataset", "gad"], "No such option '--dataset'. Did you mean '--tasks'?"),
-        ([*RUN, "--fp16"], "Did you mean '--precision fp16'?"),
-        (["leaderboard", "html", "-o", "page.html"], "No such option '-o'. Did you mean '--out'?"),
-        (["leaderboard", "html", "--open"], "blurb opens no browser: open the file that it names."),
-        (["-v"], "No such option '-v'. Did you mean '--version'?"),
-        (["resume"], "There is no command called 'resume'. Did you mean 'run'?"),
-        (["rseume"], " run, runs, score, "),
-        (["download"], "Did you mean 'data get'?"),
-        (["errors", "row", "ncbi-disease"], "Did you mean --task ncbi-disease?"),
-        (["errors", "row", "NCBI_disease"], "Did you mean --task NCBI_disease?"),
-        (["status", "raw"], "Did you mean --output raw?"),
-        (["leaderboard", "show", "raw"], "Did you mean --output raw?"),
-        (["tasks", "show", "BC5CDR"], "Did you mean 'bc5-chem,bc5-disease'?"),
-        ([*RUN, "--tasks", "nosuch"], "all, blurb-12."),
-        ([*RUN, "--learning-rate", "1e-5"], "No such option '--learning-rate'. Did you mean '--lr'?"),
-        ([*RUN, "--warmup", "0"], "No such option '--warmup'. It is a setting: --set warmup=..."),
-        ([*RUN, "--seeds", "1,2,3"], "give a number: --seeds 3 runs seeds 1 to 3 (got '1,2,3')."),
-        (["run", "scratch:tiny", "--data", "raw"], "BLURB's files are made from them by blurb data prepare --raw raw"),
-        (["leaderboard", "html", "page.html"], "Did you mean --out page.html?"),
-        (["heads", "show", "crff"], "There is no head or pooling called 'crff'. Did you mean 'crf'?"),
-        (["list"], "There is no command called 'list'. Did you mean 'runs'?"),
-        (["eval"], "Did you mean 'run'?"),
-        (["version"], "Did you mean '--version'?"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_answers_name_what_was_meant(typed: list[str], answer: str, here: Path) -> None:
-    (here / "raw" / ORIGINAL).parent.mkdir(parents=True)
-    (here / "raw" / ORIGINAL).touch()
-    result = CliRunner().invoke(cli, typed, prog_name="blurb")
-    assert result.exit_code != 0
-    assert answer in (str(result.exception) if isinstance(result.exception, BlurbError) else result.output)
-    assert [path.name for path in here.iterdir()] == ["raw"]
 
 
 def test_what_works_now() -> None:

@@ -6,31 +6,9 @@ import warnings
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import blurb
-from blurb.cli import cli
 from blurb.messages.errors import BlurbError, Notice, notify
-
-ANSWERS = [
-    (["run", "scratch:tiny", "--data", "doc.tsv", "--tasks", "gad"], "doc.tsv: is a file; give its folder."),
-    (["check", "a", "--baseline", "b", "--max-drop", "5%"], "it must be a number, at least 0 points (got '5%')."),
-    (
-        ["run", "scratch:tiny", "--suite", "demo", "--jobs", "many"],
-        "it must be a whole number, at least 1 and at most 4,096 (got 'many').",
-    ),
-    (["doctor", "row"], "row: is a row as files; check it with blurb leaderboard verify."),
-    (["heads", "show", "crf"], "\nconstrained: whether training enforces it, too"),
-]
-
-
-@pytest.mark.parametrize(("typed", "answer"), ANSWERS)
-def test_an_answer(typed: list[str], answer: str, here: Path) -> None:
-    Path("doc.tsv").touch()
-    Path("row").mkdir()
-    Path("row/row.json").write_text("{}")
-    done = CliRunner().invoke(cli, typed, prog_name="blurb")
-    assert answer in (str(done.exception) if isinstance(done.exception, BlurbError) else done.output)
 
 
 @pytest.mark.extensions

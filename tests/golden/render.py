@@ -31,8 +31,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden import _compact, drawn, encoder
-from tests.golden._case import INPUTS, Case
-from tests.golden.cases import CASES
+from tests.golden.cases import CASES, INPUTS, Case
 from tests.golden.interface import REFERENCE, interface, reference
 
 HERE = Path(__file__).parent
@@ -87,6 +86,7 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
             else:
                 (folder / part).symlink_to(inputs / part)
     for path, text in case.files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     from blurb.leaderboard import kept_intervals
 
@@ -142,7 +142,7 @@ def _run(command: str, case: Case, patch: pytest.MonkeyPatch) -> str:
         mine.setattr(tasks, "_files", {})  # task files that another command of this process was asked for
         if case.terminal:
             mine.setattr(stream, "isatty", lambda self: True)
-        result = runner.invoke(cli, shlex.split(command), input=case.typed)
+        result = runner.invoke(cli, shlex.split(command), input=case.typed, prog_name="blurb")
     code, stderr = result.exit_code, result.stderr
     if isinstance(result.exception, BlurbError | OSError):  # as `blurb.cli._exit.run` ends
         code, stderr = 2, f"{stderr}Error: {result.exception}\n"

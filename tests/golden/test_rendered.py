@@ -13,9 +13,8 @@ import pytest
 from blurb.cli._group import added
 from blurb.execution.engines import engines
 from tests.golden import render
-from tests.golden._case import Case
 from tests.golden._changes import some_row
-from tests.golden.cases import CASES, LEFT_OUT
+from tests.golden.cases import CASES, LEFT_OUT, Case
 from tests.golden.interface import REFERENCE, commands, interface, reference
 
 LONG = 160
