@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blurb.messages.errors import FIRST, DataError, ErrorCollector
+from blurb.messages.errors import FIRST, DataError, ErrorCollector, MissingColumns
 from blurb.messages.text import plural
 from blurb.system.files import ordinary, read_bytes
 from blurb.system.text_files import HEAD_BYTES, decode, refuse_binary, refuse_separators
@@ -144,8 +144,7 @@ def table_of(
     reader = csv.DictReader(io.StringIO(text, newline="\n"), restval="" if short else None)
     columns, rows = _names(reader, path), list[tuple[FileLine, dict[str, str]]]()
     if missing := [column for column in needed if column not in columns]:
-        what = f"not a {noun}, as columns are missing" if noun else "missing columns"
-        errors.add(DataError(f"{what}: {', '.join(missing)}.", path, 1))
+        errors.add(MissingColumns(missing, path, noun))
         return Table(columns, rows)
     try:
         for cells in reader:

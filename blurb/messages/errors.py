@@ -86,6 +86,17 @@ class DataError(BlurbError):
         self.line = line
 
 
+class MissingColumns(DataError):
+    """A table without columns that it must have."""
+
+    def __init__(self, missing: Sequence[str], path: Path, noun: str = "") -> None:
+        """
+        :param noun: of such a table, if it is to be said
+        """
+        what = f"not a {noun}, as columns are missing" if noun else "missing columns"
+        super().__init__(f"{what}: {', '.join(missing)}.", path, 1)
+
+
 class ModelError(BlurbError):
     """A model reference that does not lead to a valid encoder and tokenizer."""
 
@@ -146,7 +157,7 @@ class ErrorCollector:
         self._texts |= new.keys()
 
     def tell(self, then: str = "") -> None:
-        """Raises the only error as it is, or all of them as `Several`; does nothing if there is none.
+        """Raises the only error as it is, or all of them as an `ErrorGroup`; does nothing if there is none.
 
         :param then: a sentence below a list
         """

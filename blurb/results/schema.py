@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from blurb.messages.errors import FIRST, DataError, ErrorCollector
+from blurb.messages.errors import FIRST, DataError, ErrorCollector, MissingColumns
 from blurb.messages.text import escaped
 from blurb.results.row import Row, RowIdentity
 from blurb.store.record import admits_in_tables
@@ -47,7 +47,7 @@ def read_lines(path: Path, columns: Sequence[str], errors: ErrorCollector = FIRS
         return []
     missing = [column for column in columns if column not in there]
     if missing:
-        errors.add(DataError(f"missing columns: {', '.join(missing)}.", path, 1))
+        errors.add(MissingColumns(missing, path))
         return []
     if not rows:
         errors.add(DataError("the table has no rows.", path))
