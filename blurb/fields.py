@@ -1,4 +1,4 @@
-"""What a value may be, declared once: a key of a TOML file, a setting, an option of a command."""
+"""Fields: type, bounds and choices of a value, declared once for TOML keys, settings and options."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KINDS: Mapping[type, tuple[str, type]] = {
 
 @dataclass(frozen=True)
 class Field:
-    """What a value may be.
+    """The type, bounds and choices of a value.
 
     :param kind: its type; `object` for any
     :param low, above, below, most: bounds of a number: at least, above, below, at most
@@ -90,7 +90,7 @@ class Field:
             raise
 
     def checked(self, name: str, given: Any, where: object = None) -> Any:
-        """What was given, of the right type and spelling, before it is parsed."""
+        """The given value in the right type and spelling, before it is parsed."""
         if (given is None and self.optional) or given in self.words:
             return given
         if self.many:

@@ -163,5 +163,5 @@ def related(folder: str, name: str) -> bool:
 
 
 def _core(name: str) -> str:
-    """What a name and its folder have in common."""
+    """The letters and digits of a name, which its folder keeps."""
     return re.sub(r"[^A-Za-z0-9]+", "", name)

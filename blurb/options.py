@@ -20,7 +20,7 @@ GROUPS = ("", "Tasks and data", "Protocol", "Model", "Trials", "Machine", "Resul
 
 @dataclass(frozen=True)
 class Option(Field):
-    """What a command line has to know of a field beside what its value may be; `bool` is a flag.
+    """The command line's side of a field; `bool` is a flag.
 
     :param flag: if that is not the name with hyphens
     :param metavar: what help calls the value
@@ -66,10 +66,10 @@ def option(default: Any, group: str, help: str, **more: Any) -> Any:
 
 def parameters(source: Callable[..., Any] | type) -> dict[str, Parameter]:
     """The options of a data class in the order of their groups, or those in the annotations of a function."""
-    return _of_class(source) if isinstance(source, type) else _of_function(source)
+    return _class_parameters(source) if isinstance(source, type) else _function_parameters(source)
 
 
-def _of_class(kind: Any) -> dict[str, Parameter]:
+def _class_parameters(kind: Any) -> dict[str, Parameter]:
     declarations, hints, options = fields.of(kind), fields.hints(kind), []
     for each in dataclasses.fields(kind):
         if isinstance(declarations.get(each.name), Option):
@@ -79,7 +79,7 @@ def _of_class(kind: Any) -> dict[str, Parameter]:
     return {each.name: each for each in sorted(options, key=lambda each: GROUPS.index(each.about.group))}
 
 
-def _of_function(function: Callable[..., Any]) -> dict[str, Parameter]:
+def _function_parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
     hints, options = fields.hints(function), {}
     for name, parameter in inspect.signature(function).parameters.items():
         hint, *more = get_args(hints[name]) if get_origin(hints.get(name)) is not None else (None,)

@@ -1,4 +1,4 @@
-"""What commands print as JSON: typed records, whose JSON Schemas are in `blurb/schemas` (docs/json.md).
+"""Records that commands print as JSON; their JSON Schemas are in `blurb/schemas` (docs/json.md).
 
 A record is a `TypedDict` or a dataclass beside the code that makes it. `Annotated` says what a key is, as a text, where
 its value comes from (`From`), and rules in JSON Schema's own words; of a dataclass the `:param` lines of its docstring
@@ -44,7 +44,7 @@ class From:
 
 
 def follow(path: str, of: Any) -> Any:
-    """What a path of attributes and places leads to; None if one of them is None."""
+    """The value at the end of a path of attributes and places; None if one of them is None."""
     for part in path.split("."):
         of = None if of is None else of[int(part)] if part.isdecimal() else getattr(of, part)
     return of

@@ -102,7 +102,7 @@ class Registry(Generic[T]):
         self.group = group
         self.separator = separator
         self.typed: dict[str, Path | None] = {}
-        """What a person typed: `name.py:Object` -> path of the file, `package.module:Object` -> None."""
+        """Typed references: `name.py:Object` -> path of the file, `package.module:Object` -> None."""
 
     @cached_property
     def entries(self) -> dict[str, PluginEntry]:
@@ -113,7 +113,7 @@ class Registry(Generic[T]):
 
     @property
     def faults(self) -> dict[str, str]:
-        """What is wrong with names of plug-ins: two have it, or nobody could type it; a built-in entry keeps its."""
+        """Faults of names of plug-ins: two share one, or nobody could type it; a built-in entry keeps its name."""
         return self._sorted_out[1]
 
     @cached_property
@@ -156,7 +156,7 @@ class Registry(Generic[T]):
 
     @property
     def missing(self) -> dict[str, PluginEntry]:
-        """What an extension brings that was deleted here, by name."""
+        """Names of entries that a deleted extension brings."""
         return {entry.name: entry for entry in self._discover() if entry.is_missing}
 
     def names(self) -> list[str]:
@@ -209,7 +209,7 @@ class Registry(Generic[T]):
         return {name: one for name in self.names() if (one := self.known(name, get)) is not None}
 
     def load(self, reference: str) -> T:
-        """What a person typed: a name, `package.module:Object` or `folder/file.py:Object`, whose code then runs.
+        """Load an entry as typed: a name, `package.module:Object` or `folder/file.py:Object`, whose code then runs.
 
         :raises UnknownName: with the closest name, if it does not exist
         :raises SettingsError: if the code cannot be loaded, or another file has this name
@@ -322,7 +322,7 @@ def _path(reference: str) -> Path | None:
 
 
 def _how(kind: str, name: str) -> str:
-    """What to do about code that is named in data, or a file without its class; "" for a plain name."""
+    """Advice for code that is named in data, or a file without its class; "" for a plain name."""
     if ":" not in name:
         return f" Write ./{name.removeprefix('./')}:CLASS for a {kind} of your own." if name.endswith(".py") else ""
     example = shlex.quote(f"./{name.rpartition('/')[2]}" if _is_file(name) else name)

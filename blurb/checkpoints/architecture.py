@@ -307,7 +307,7 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterator[ModelError]:
-    """What asks for code, at any depth: versions of transformers have followed such fields into nested ones."""
+    """Faults of fields that ask for code, at any depth: transformers has followed them into nested ones."""
     waiting: list[Any] = [config]
     while waiting:
         value = waiting.pop()
@@ -331,7 +331,7 @@ def config_fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def config_fault(name: str, value: Any) -> ModelError | None:
-    """What is wrong with a field. Missing fields (null) get their default, or transformers rejects them."""
+    """The fault of a field, if any. Missing fields (null) get their default, or transformers rejects them."""
     if value is None:
         return None
     if name in UPPER_BOUNDS:

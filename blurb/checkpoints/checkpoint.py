@@ -63,7 +63,7 @@ class Checkpoint:
 
     @cached_property
     def stamp(self) -> Stamp:
-        """What tells, without reading them, whether the files are those that were hashed."""
+        """Sizes and times of the files, which show without reading them whether they are those that were hashed."""
         return self.weights.stamp(self.remote_code)
 
     @cached_property
@@ -84,7 +84,7 @@ class Checkpoint:
 
     @cached_property
     def size(self) -> EncoderSize:
-        """What decides the time and memory of a pass."""
+        """Sizes that decide the time and memory of a pass."""
         return size_of(self.outline)
 
     @cached_property

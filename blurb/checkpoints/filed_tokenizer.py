@@ -155,7 +155,7 @@ def _as_in_model(inner: Any, path: Path) -> Any:
 
 
 def _preparation(inner: Any) -> Callable[[str], str]:
-    """What the tokenizer does to a text before SentencePiece reads it: lower case, no accents (ALBERT, XLNet)."""
+    """The tokenizer's own preparation of a text for SentencePiece: lower case, no accents (ALBERT, XLNet)."""
     lowers = Tokenizer(inner).lower_cases
     strips = inner.tokenize("é") == inner.tokenize("e")
 
@@ -173,9 +173,9 @@ def _difference(
     """The first probe whose pieces differ, with both; unknown pieces are alike however they are written."""
     own = [processor.id_to_piece(index) for index in range(len(processor)) if _is_own(processor, index)]
     probes = (*PROBES, " kalo ", *own, *(f"the {piece} of" for piece in own))
-    for text, mine in zip(probes, Tokenizer(inner).subtokens(probes), strict=True):
+    for text, subtokens in zip(probes, Tokenizer(inner).subtokens(probes), strict=True):
         unknown = inner.unk_token
-        pieces = inner.convert_ids_to_tokens(mine.ids)
+        pieces = inner.convert_ids_to_tokens(subtokens.ids)
         ids = processor.encode(prepare(text))
         filed = [unknown if one == processor.unk_id() else processor.id_to_piece(one) for one in ids]
         if pieces != filed:

@@ -116,7 +116,7 @@ def _problems(repository: str, tried: str) -> Iterator[None]:
 
 
 def _innermost(error: BaseException) -> str:
-    """What the system says of a failed connection, without the types and numbers of the libraries between."""
+    """The system's message about a failed connection, without the types and numbers of the libraries between."""
     seen: set[int] = set()
     each: BaseException | None = error
     while each is not None and id(each) not in seen:

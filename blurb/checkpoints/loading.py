@@ -23,11 +23,11 @@ NO_ENCODER = "its config.json does not describe a text encoder"
 STRANGE = "ꙮ"
 """A letter that is missing in most vocabularies."""
 DERIVED = ("use_return_dict",)
-"""What older releases wrote into config.json and newer ones derive."""
+"""Values that older releases wrote into config.json and newer ones derive."""
 BUFFERS = re.compile(r"(^|\.)(position_ids|token_type_ids|inv_freq|masked_bias|(attn|attention|self_attn)\.bias)$")
 """Names that older releases of transformers saved beside the weights, and that are none."""
 WRAPPERS = {"module.": "DataParallel", "_orig_mod.": "torch.compile", "model.": "Lightning"}
-"""What puts a prefix before the names of weights."""
+"""Wrappers by the prefix that they put before the names of weights."""
 RESET = {"return_dict": True, "chunk_size_feed_forward": 0}
 """Switches of config.json that change the form of a forward pass and not its values."""
 
@@ -148,7 +148,7 @@ def _from_files(
     return model, lost, set(info["unexpected_keys"])
 
 
-def _of_its_encoder(model: Any, config: Any, missing: set[str]) -> set[str]:
+def _encoder_weights(model: Any, config: Any, missing: set[str]) -> set[str]:
     """The missing weights that the encoder has: an encoder-decoder may be saved without its decoder (LongT5)."""
     if not (config.is_encoder_decoder and hasattr(model, "get_encoder")):
         return missing
@@ -162,7 +162,7 @@ def _check_names(folder: Path, config: Any, model: Any, missing: set[str], unuse
 
     A pooler may be new or unused, and a head unused.
     """
-    lost = sorted(key for key in _of_its_encoder(model, config, missing) if not key.startswith("pooler."))
+    lost = sorted(key for key in _encoder_weights(model, config, missing) if not key.startswith("pooler."))
     if lost:
         raise ModelError(
             f"{len(lost)} weights of the encoder are missing in the checkpoint or have another size "
@@ -183,7 +183,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _wrapped(name: str, unused: Iterable[str]) -> str:
-    """What the names in the file show, if they are those of the encoder behind a prefix."""
+    """A hint for names in the file that are those of the encoder behind a prefix; "" for others."""
     prefixes = (one.removesuffix(name) for one in sorted(unused) if one.endswith(f".{name}"))
     prefix = next(prefixes, "")
     by = next((wrapper for start, wrapper in WRAPPERS.items() if prefix.startswith(start)), "")

@@ -35,7 +35,7 @@ def presets() -> dict[str, str]:
 
 @cache
 def preset_facts() -> Mapping[str, Mapping[str, str]]:
-    """What `presets.toml` says of each preset, by its short name."""
+    """The entries of `presets.toml`, by short name."""
     return _table("presets.toml")
 
 

@@ -40,7 +40,7 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
     config: dict[str, Any] = {}
     for name in FILES:
         if (folder / name).is_file():
-            with _of_tokenizer(folder):
+            with _blame_tokenizer(folder):
                 check_size(folder, name)
                 if name not in JSON_FILES:
                     continue
@@ -56,7 +56,7 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _of_tokenizer(folder: Path) -> Iterator[None]:
+def _blame_tokenizer(folder: Path) -> Iterator[None]:
     try:
         yield
     except ModelError as error:

@@ -37,7 +37,7 @@ OTHER_RELEASES = {
     "*.pt": f"this is a file of torch.save: {SAVE}",
     "*.pth": f"this is a file of torch.save: {SAVE}",
 }
-"""What the files of a folder show that transformers does not load, and what to do."""
+"""Files that transformers does not load, their origin, and advice."""
 
 Stamp = tuple[tuple[str, int, int, int, int], ...]
 """Name, size, times of change and place on the disk of every file."""
@@ -114,7 +114,7 @@ def find_weights(folder: Path, config: Mapping[str, Any]) -> Weights:
 
 
 def other_release(folder: Path) -> str:
-    """What a folder without weights for PyTorch is, and what to do; "" if its files do not tell."""
+    """Advice for a folder without weights for PyTorch, by its files; "" if they show nothing."""
     return next((said for pattern, said in OTHER_RELEASES.items() if any(folder.glob(pattern))), "")
 
 

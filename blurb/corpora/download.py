@@ -239,7 +239,7 @@ RIGHT = ("identical", "counts only")
 
 @dataclass(frozen=True)
 class Got:
-    """What came of a dataset.
+    """The outcome for a dataset.
 
     :param verdict: on the files in the data folder, or "missing", "broken"
     :param needs: what is still to be done, and where; "" if it is complete
@@ -256,8 +256,8 @@ def get(task: Task, raw: Path, data: Path, download: Callable[[Download], object
     :param raw: folder of the original releases, where one may put by hand what needs a registration
     :param download: fetches a file to `raw`; by default without showing progress
     """
-    if data.is_dir() and str((there := examine(task, data)).verdict) in RIGHT and not there.missing:
-        return Got(task, str(there.verdict))
+    if data.is_dir() and str((verification := examine(task, data)).verdict) in RIGHT and not verification.missing:
+        return Got(task, str(verification.verdict))
     raw.mkdir(parents=True, exist_ok=True)
     try:
         verdict = _prepared(task, raw, data)

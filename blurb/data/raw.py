@@ -55,7 +55,7 @@ def read(task: Task, given: Input, number: int, where: Path | None = None) -> Ra
 
 def _read(task: Task, given: Input, number: int) -> Raw:
     wanted = columns(task)
-    record = _of_text(task, given, wanted) if isinstance(given, str) else dict(given)
+    record = _parse_row(task, given, wanted) if isinstance(given, str) else dict(given)
     nothing = {"tags": [], "labels": [], "score": 0.0, "label": task.labels[0] if task.labels else ""}
     answer = {name: nothing[name] for name in task.task_type.columns if name in ANSWERS}
     example: Example = {"id": str(record.get("id", number)), "doc_id": None, **answer}
@@ -86,7 +86,7 @@ def lines(path: Path) -> Iterator[tuple[int, Input]]:
             yield line.number, json_object(text, line) if path.suffix == ".jsonl" else text
 
 
-def _of_text(task: Task, text: str, wanted: Sequence[str]) -> dict[str, Any]:
+def _parse_row(task: Task, text: str, wanted: Sequence[str]) -> dict[str, Any]:
     if not text.strip():
         raise DataError("the text is empty.")
     if wanted in (["tokens"], ["text"]):

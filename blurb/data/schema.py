@@ -71,7 +71,7 @@ def words(row: Example) -> int:
 
 
 def identity(row: Example) -> tuple[object, ...]:
-    """What a model can see of an example: examples with equal identity have exactly the same input.
+    """The identity of an example for a model: examples with equal identity have exactly the same input.
 
     The order of the two sentences of a similarity pair is ignored, as the score does not depend on it. In a relation
     the positions of the entities are part of the input.

@@ -53,7 +53,7 @@ class Formulation(ABC):
     has_pair: ClassVar[bool] = False
     """Whether inputs are two texts to compare, and the features have their positions."""
     loss: ClassVar[Literal["log_loss", "squared_error"]] = "log_loss"
-    """What `losses` are."""
+    """The kind of values in `losses`."""
     vectors: ClassVar[tuple[str, ...]] = ("first", "mean", "max")
     """Vectors of an input that a probe reads (`blurb.learners.frozen`); token tasks have one per word."""
 

@@ -15,7 +15,7 @@ WORDS = {"true": True, "false": False}
 
 
 class Plugins(Protocol):
-    """What is asked of a registry of classes."""
+    """The part of a registry of classes that is used here."""
 
     kind: str
 

@@ -105,7 +105,7 @@ class Tokenizer:
         return flat(self.subtokens(texts))
 
     def _encoded(self, texts: Sequence[str], **more: bool) -> Any:
-        """What a fast tokenizer makes of the texts.
+        """The encodings of the texts by a fast tokenizer.
 
         A pattern of its own that gives up on one of them panics in Rust, which is no Exception in Python and would end
         the whole command.
@@ -151,7 +151,7 @@ class Tokenizer:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _slow_state(self) -> dict[str, Any]:
-        """What decides the ids of a slow tokenizer besides its vocabulary: merges and switches."""
+        """Merges and switches, which decide the ids of a slow tokenizer besides its vocabulary."""
         with tempfile.TemporaryDirectory() as folder:
             try:
                 files = self.inner.save_vocabulary(folder, None)  # some have no default for the prefix

@@ -88,7 +88,7 @@ def row_name(weights: str, learner: str = "") -> str:
 
 
 def row_kind(name: str) -> RowKind:
-    """What is known of rows with a word in their column `learner`; others are only comparable among themselves."""
+    """Properties of rows by the word in their column `learner`; rows of unknown kinds compare only among themselves."""
     for kind in (DEFAULT, *kinds.usable().values()):
         if kind.rows.name == name:
             return kind.rows

@@ -72,7 +72,7 @@ class Subset:
 
 
 class Predicted(NamedTuple):
-    """What a learner says of some units.
+    """Predictions of a learner for some units.
 
     :param answers: one per unit, as label names
     :param scores: those behind each answer; None if there are none

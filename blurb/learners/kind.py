@@ -1,4 +1,4 @@
-"""What blurb has to know of a kind of learner: each is declared once, in a file of `kinds/` or a plug-in."""
+"""The declaration of a kind of learner, made once, in a file of `kinds/` or a plug-in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from blurb.formulations._base import Formulation
 
 FINE_TUNING = "fine-tuning"
-"""What the published numbers measure."""
+"""The learner that the published numbers measure."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class RowKind:
 
     @property
     def runs(self) -> str:
-        """What exports count: seeds, or runs where nobody knows the seeds."""
+        """The noun that exports count: seeds, or runs where the seeds are unknown."""
         return "runs" if self.claimed else "seeds"
 
     @property

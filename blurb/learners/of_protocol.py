@@ -1,4 +1,4 @@
-"""What a protocol says to its learner: whether it may, and how many seeds are run."""
+"""A protocol and its learner: which settings apply, and how many seeds are run."""
 
 from __future__ import annotations
 

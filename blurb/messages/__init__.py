@@ -1,1 +1,1 @@
-"""What is told to people: errors with parts, words, redaction."""
+"""Messages to people: errors with parts, words, redaction."""

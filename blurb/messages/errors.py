@@ -143,7 +143,7 @@ class ErrorCollector:
         self._texts: set[str] = set()
 
     def tried(self, check: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
-        """What a check returns, or None after adding its error."""
+        """The result of a check, or None after adding its error."""
         try:
             return check(*arguments, **more)
         except BlurbError as error:
@@ -202,7 +202,7 @@ Tell = Callable[[BlurbError], None]
 
 
 def item_of(items: Mapping[str, T], name: str, kind: str = "dataset") -> T:
-    """What has a name; else an UnknownName, which is a KeyError, with the nearest one."""
+    """The entry of a name; without one an UnknownName, which is a KeyError, with the nearest name."""
     if name not in items:
         raise UnknownName(kind, name, items)
     return items[name]

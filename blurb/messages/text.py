@@ -34,7 +34,7 @@ def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str
 
 
 BLANKS = re.compile(r"^[\s\u200b\u2060\ufeff]+|[\s\u200b\u2060\ufeff]+$")
-"""What nobody sees at the ends of a text: blanks, also those without width, and a byte order mark."""
+"""Invisible characters at the ends of a text: blanks, also those without width, and a byte order mark."""
 
 
 def folded(name: str) -> str:

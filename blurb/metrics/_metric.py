@@ -17,7 +17,7 @@ Scores = NDArray[np.float64]
 LOSSES = frozenset({"log_loss", "squared_error"})
 """Figures that a trial has on dev beside the values of its metric (`Formulation.losses`)."""
 ROUNDING = 1e-6
-"""What a sum of floats may be beyond the range of a metric."""
+"""Tolerance of a sum of floats beyond the range of a metric."""
 
 
 def _as_they_are(first: Counts, second: Counts) -> Counts:

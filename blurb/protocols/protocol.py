@@ -92,9 +92,9 @@ class Protocol:
         """The origin of a setting's value, for messages."""
         if baseline and setting not in in_groups("examples", "inputs"):
             own = setting in baselines.of(self.per_baseline, baseline, task)
-            there = f"[baselines.{baseline}]"
+            table = f"[baselines.{baseline}]"
             if own or setting in baselines.of(default_baselines(), baseline, task):
-                return f"protocol {self.name}, {there}" if own else f"{there} of {BASELINES}.toml"
+                return f"protocol {self.name}, {table}" if own else f"{table} of {BASELINES}.toml"
             return "by default"
         if setting in self.per_task.get(task.name, {}):
             return f"protocol {self.name}, task {task.name}"

@@ -24,7 +24,7 @@ CHECKPOINTS_OWN = -1.0
 
 @dataclass(frozen=True)
 class Setting(Field):
-    """What a setting may be.
+    """Declare a setting: default, bounds and help.
 
     :param later: whether it came after the first stores: it is left out of trials while it has its default, so that
         old trials stay done
@@ -184,7 +184,7 @@ ELSEWHERE = {
     "max_steps": "max_updates",
     "dropout": "head_dropout",
 }
-"""What transformers and its scripts call the settings, for suggestions."""
+"""Names of the settings in transformers and its scripts, for suggestions."""
 TABLE = Field(dict, keys=FIELDS, noun="setting", aliases=ELSEWHERE)
 """A table of settings."""
 

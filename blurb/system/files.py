@@ -30,7 +30,7 @@ OURS = re.compile(r"\.[0-9a-f]{16}\.tmp$")
 
 
 CUT = re.compile(r"inline_container|unexpected pos|No space left on device|os error 28")
-"""What the messages of torch's and safetensors' writers have in them where a disk is full."""
+"""Words of torch's and safetensors' writers where a disk is full."""
 
 
 def ordinary(path: str, flags: int) -> int:
@@ -47,7 +47,7 @@ def ordinary(path: str, flags: int) -> int:
 
 
 def of_system(error: OSError) -> str:
-    """What the system says, about the file that was meant and not the temporary one beside it.
+    """The system's message, about the file that was meant and not the temporary one beside it.
 
     >>> of_system(OSError(30, "Read-only file system", "runs/.spec.json.0123456789abcdef.tmp"))
     'runs/spec.json: Read-only file system.'

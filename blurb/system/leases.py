@@ -34,7 +34,7 @@ PAUSES = (0.01, 1.0)
 SILENCE = 5.0
 """Seconds of waiting for a lease before a message says so."""
 END = ".end"
-"""What is added to the name of a lease for the right to end it, and to that one's for the right to end that."""
+"""Suffix of the lease on ending a lease; doubled, on ending that one."""
 
 
 class Lost(StoreError):
@@ -69,10 +69,10 @@ class Lease:
         if record is None:  # another may have renamed it by mistake, and puts it back at once
             time.sleep(PAUSES[0])
             record = _read(self.path)
-        there = None if record is None else LeaseRecord.parse(record)
-        if record is None or (there is not None and there.token != self.token):
+        current = None if record is None else LeaseRecord.parse(record)
+        if record is None or (current is not None and current.token != self.token):
             self.lost = True
-        elif there is None:  # damaged; the next beat mends it
+        elif current is None:  # damaged; the next beat mends it
             self.lost |= not self._ended.is_set() and not os.path.samestat(
                 os.fstat(self._file.fileno()), self.path.stat()
             )
@@ -155,9 +155,9 @@ def held(path: Path, wait: bool = True) -> Iterator[Lease]:
     start, notified, pause = time.monotonic(), False, PAUSES[0]
     first = None if wait else read(path)
     while (lease := take(path)) is None:
-        there = read(path)
-        if not wait and there is not None and (there.is_here or (first is not None and there != first)):
-            raise Busy(f"{path}: {there} has it; wait until that is done, or stop it.")
+        current = read(path)
+        if not wait and current is not None and (current.is_here or (first is not None and current != first)):
+            raise Busy(f"{path}: {current} has it; wait until that is done, or stop it.")
         if time.monotonic() - start > SILENCE and not notified:
             notify(f"Waiting for {who(path)}, which holds {path}.")
             notified = True
@@ -261,7 +261,7 @@ def _end(path: Path, content: bytes) -> bool:
         return False
     try:
         found = _read(path)
-        return found is None or (found == content and _remove(path, lambda there: there == content))
+        return found is None or (found == content and _remove(path, lambda record: record == content))
     finally:
         right.release()
 
@@ -308,9 +308,9 @@ def _create(path: Path) -> Lease | None:
                 return None
     finally:
         aside.unlink(missing_ok=True)
-    there = read(path)
+    current = read(path)
     with contextlib.suppress(FileNotFoundError):  # renamed by mistake, and not put back yet
-        return Lease(path, holder) if there is not None and there.token == holder.token else None
+        return Lease(path, holder) if current is not None and current.token == holder.token else None
     return None
 
 

@@ -31,7 +31,7 @@ UNREADABLE = (
     MemoryError,
     RecursionError,
 )
-"""What `columns` raises for a file that cannot be read: Arrow's errors are of these, dates beyond Python's overflow."""
+"""Errors of `columns` for a file that cannot be read: Arrow's, and those of dates beyond Python's."""
 CELL = 32
 """Bytes that Python needs for a value at least."""
 BATCH = 10_000
@@ -135,5 +135,5 @@ def _size(array: pyarrow.Array) -> int:
 
 
 def first_line(error: Exception) -> str:
-    """What Arrow says, without the lines in which it repeats itself."""
+    """Arrow's message, without the lines in which it repeats itself."""
     return (str(error).splitlines() or [repr(error)])[0].rstrip(".")

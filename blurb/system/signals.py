@@ -27,7 +27,7 @@ class Terminated(BaseException):
 
 class _Steps:
     running = False
-    asked: Callable[[], object] | None = None
+    request: Callable[[], object] | None = None
 
 
 def on_first(numbers: Sequence[int], leave: Callable[[int], object], afterwards: signal.Handlers) -> None:
@@ -43,7 +43,7 @@ def on_first(numbers: Sequence[int], leave: Callable[[int], object], afterwards:
         if not _Steps.running:
             leave(number)
             return
-        _Steps.asked = partial(leave, number)
+        _Steps.request = partial(leave, number)
         if hasattr(signal, "setitimer"):
             signal.signal(signal.SIGALRM, lambda *_: leave(number))
             signal.setitimer(signal.ITIMER_REAL, STEP_LIMIT)
@@ -72,8 +72,8 @@ def step() -> Iterator[None]:
         yield
     finally:
         _Steps.running = False
-        asked, _Steps.asked = _Steps.asked, None
-        if asked is not None:
+        request, _Steps.request = _Steps.request, None
+        if request is not None:
             if hasattr(signal, "setitimer"):
                 signal.setitimer(signal.ITIMER_REAL, 0)
-            asked()
+            request()

@@ -56,7 +56,7 @@ SEVERAL = {
     "sts": "similarity",
     "re": "relation",
 }
-"""What people type for a task or several, as other tools call them."""
+"""Names that other tools give to a task or several."""
 RESERVED = ("rows", TWELVE)
 """No task may have one of these names: that of a folder in the store, of a selection."""
 
@@ -189,12 +189,12 @@ def _in_order(chosen: Iterable[Task]) -> list[Task]:
 
 
 def load_selection(wanted: str | Iterable[str]) -> list[Task]:
-    """What a person typed: as `select`, and task files by path."""
+    """Select tasks as typed: names as in `select`, and task files by path."""
     return select(load(word.strip()).name if word.strip().endswith(SUFFIX) else word for word in _words(wanted))
 
 
 def selections() -> list[str]:
-    """What `select` knows: names of tasks, types, `all` and `blurb-12`; no task is read for that."""
+    """The words that `select` knows: names of tasks, types, `all` and `blurb-12`; no task is read."""
     return [*_registry.names(), *_files, *types.names(), "all", TWELVE]
 
 

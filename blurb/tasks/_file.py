@@ -205,10 +205,10 @@ def _check_metric(content: Mapping[str, Any], task_type: TaskType, where: str, e
             errors.add(_inapplicable(key, content["type"], where))
         elif key in LABEL_METRICS and label not in content.get("labels", [label]):
             errors.add(SettingsError(f"'{key}' must be one of the labels (got {label!r}).", where=where))
-    asked = [f"'{key}'" for key in ("metric", *LABEL_METRICS) if key in content]
-    if len(asked) > 1:
+    named = [f"'{key}'" for key in ("metric", *LABEL_METRICS) if key in content]
+    if len(named) > 1:
         what = "'negative' is micro F1 of the other classes, 'positive' F1 of this class."
-        errors.add(SettingsError(f"give only one of {' and '.join(asked)}: {what}", where=where))
+        errors.add(SettingsError(f"give only one of {' and '.join(named)}: {what}", where=where))
     possible = (task_type.metric, *task_type.metrics)
     if (name := content.get("metric", task_type.metric)) not in possible:
         errors.add(UnknownName(f"metric of a {content['type']} task", name, possible, where=where))

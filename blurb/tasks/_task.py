@@ -50,7 +50,7 @@ class Source:
 
 
 class Layout(TypedDict, total=False):
-    """What a task file says of its files beyond their format; keys depend on the format."""
+    """Options of the reader of a task file; the keys depend on the format."""
 
     kind: Annotated[str, "format"]
     token: Annotated[int, "column of the word"]

@@ -25,12 +25,12 @@ def check_precision(wanted: str) -> None:
         raise SettingsError(f"{opt('precision')} must be one of auto, fp32, bf16, fp16 (got '{wanted}').")
 
 
-def unavailable(device: str, there: list[str]) -> SettingsError:
+def unavailable(device: str, available: list[str]) -> SettingsError:
     """The error of a device that this machine does not have.
 
-    :param there: the devices that it has
+    :param available: the devices that it has
     """
-    return SettingsError(f"{opt('device', device)} is not available; this machine has {', '.join(there)}.")
+    return SettingsError(f"{opt('device', device)} is not available; this machine has {', '.join(available)}.")
 
 
 def no_fp16() -> SettingsError:

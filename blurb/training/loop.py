@@ -202,13 +202,13 @@ class Trainer:
         predicted: list[npt.NDArray[np.generic]] = [np.zeros(0)] * len(features)
         scores = list(predicted)
         with self.products:
-            for rows, (best, probabilities) in asked(features, self.pad_id, self.device, self.network.predict):
+            for rows, (best, probabilities) in in_batches(features, self.pad_id, self.device, self.network.predict):
                 for row, value, score in zip(rows, best.cpu().numpy(), probabilities.cpu().numpy(), strict=True):
                     predicted[row], scores[row] = value, score
         return predicted, scores
 
 
-def asked(
+def in_batches(
     features: Features, pad_id: int, device: torch.device, ask: Callable[[Batch], T]
 ) -> Iterator[tuple[npt.NDArray[np.int64], T]]:
     """Yields rows and the result of `ask` for their batch, longest first; halves a batch if memory runs out.

@@ -52,7 +52,7 @@ def read(folder: Path, task: Task, split: Split, errors: ErrorCollector = FIRST)
 
 
 def _problem(row: Record) -> str:
-    """What is wrong with the keys and texts of a line; "" if nothing."""
+    """The fault of the keys and texts of a line; "" without one."""
     if set(row) != set(KEYS):
         return f"expected an object with the keys {', '.join(KEYS)}"
     if not all(isinstance(row[key], str) and row[key] for key in ("id", "text", "label")):

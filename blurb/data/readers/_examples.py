@@ -1,4 +1,4 @@
-"""What all readers share: each example once, and labels without the blanks that nobody sees."""
+"""Parts that all readers share: each example once, and labels without invisible blanks."""
 
 from __future__ import annotations
 

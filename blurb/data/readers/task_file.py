@@ -148,7 +148,7 @@ def _entities(record: Record, task: Task, line: FileLine) -> Example:
 
 
 Cut = tuple[Iterable[tuple[FileLine, Any]], Callable[[FileLine, Any], Record]]
-"""What a file is cut into, and what makes a record of it or raises a DataError."""
+"""A file cut into records, and the function that makes an example of one or raises a DataError."""
 
 
 def _conll(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollector) -> Cut:
@@ -191,7 +191,7 @@ def _tsv(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollect
 
 
 def _places(
-    names: Sequence[str], fields: Sequence[str], columns: Mapping[str, Any], line: FileLine, there: str
+    names: Sequence[str], fields: Sequence[str], columns: Mapping[str, Any], line: FileLine, shown: str
 ) -> dict[str, int]:
     """Field -> place of its column; DataError for a column that is not there, or twice.
 
@@ -207,7 +207,7 @@ def _places(
         if isinstance(place, int) and 0 <= place < len(names):
             places[field] = place
         elif field in columns:
-            raise line.error(f"no column {place!r} for {field}; available columns: {there}.")
+            raise line.error(f"no column {place!r} for {field}; available columns: {shown}.")
     return places
 
 
@@ -232,7 +232,7 @@ FORMATS: Mapping[str, Callable[[Path, Layout, Sequence[str], ErrorCollector], Cu
 
 @dataclass(frozen=True)
 class Guess:
-    """What `blurb tasks new` writes for a file.
+    """The options that `blurb tasks new` writes for a file.
 
     :param labels: sorted; None if the file cannot be read so
     :param columns: names of columns that are not those of their fields
@@ -270,6 +270,6 @@ def _renamed(path: Path, columns: Mapping[str, object], form: str) -> dict[str, 
     if form == "conll":
         return {}
     names = next(json_lines(path))[1].keys() if form == "jsonl" else next(lines_of(path))[1].split("\t")
-    there = {name.strip() for name in names}
+    present = {name.strip() for name in names}
     pairs = (("label", "labels"), ("labels", "label"))
-    return {field: other for field, other in pairs if field in columns and field not in there and other in there}
+    return {field: other for field, other in pairs if field in columns and field not in present and other in present}

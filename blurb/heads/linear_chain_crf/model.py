@@ -20,7 +20,7 @@ BARRED = 1e9
 
 
 class TransitionRules(Protocol):
-    """What a tagging scheme allows (`blurb.inputs.tagging.rules`)."""
+    """The transitions that a tagging scheme allows (`blurb.inputs.tagging.rules`)."""
 
     @property
     def start_transitions(self) -> Bools:

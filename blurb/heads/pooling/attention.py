@@ -22,7 +22,7 @@ class AttentionPooling(Pooling):
         return weighted_sum(hidden, self.weights(hidden, mask))
 
     def weights(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """What each sub-token weighs, (batch, pieces); rows sum to 1, padding weighs nothing."""
+        """Weights of the sub-tokens, (batch, pieces); rows sum to 1, padding has weight 0."""
         scores: Tensor = self.score(torch.tanh(self.inner(hidden))).squeeze(-1)  # (batch, pieces)
         return masked_softmax(scores, mask)
 

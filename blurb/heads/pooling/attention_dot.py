@@ -35,7 +35,7 @@ class AttentionDot(Pooling):
         return weighted_sum(hidden, self.weights(hidden, mask))
 
     def weights(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """What each sub-token weighs, (batch, pieces); rows sum to 1, padding weighs nothing."""
+        """Weights of the sub-tokens, (batch, pieces); rows sum to 1, padding has weight 0."""
         scores = torch.einsum("bs,bps->bp", self.query(hidden, mask), hidden) / hidden.shape[-1] ** 0.5
         return masked_softmax(scores, mask)
 

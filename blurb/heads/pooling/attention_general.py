@@ -16,8 +16,8 @@ class AttentionGeneral(AttentionDot):
 
     def query(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """(batch, size)."""
-        asked: Tensor = self.inner(super().query(hidden, mask))
-        return asked
+        query: Tensor = self.inner(super().query(hidden, mask))
+        return query
 
 
 POOLING = AttentionGeneral

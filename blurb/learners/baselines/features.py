@@ -50,7 +50,7 @@ class WindowFeatures(BaseEstimator, TransformerMixin):  # type: ignore[misc]
         sentence = sentence_of(units)
         types = {word: number for number, word in enumerate(dict.fromkeys([*words, OUTSIDE]))}
         numbers = np.array([types[word] for word in words], dtype=np.int64)
-        own, beside = _hashed(map(of_word, types)), _hashed(map(of_neighbour, types))
+        own, beside = _hashed(map(word_features, types)), _hashed(map(neighbour_features, types))
         around = {
             place: _at(numbers, sentence, place, types[OUTSIDE]) for place in range(-self.window, self.window + 1)
         }
@@ -62,10 +62,10 @@ class WindowFeatures(BaseEstimator, TransformerMixin):  # type: ignore[misc]
         return scipy.sparse.hstack(blocks).tocsr()
 
 
-def of_word(word: str) -> list[str]:
+def word_features(word: str) -> list[str]:
     """The features of a word itself.
 
-    >>> of_word("IL-2")[:4]
+    >>> word_features("IL-2")[:4]
     ['word=IL-2', 'lower=il-2', 'shape=XX-d', 'short=X-d']
     """
     full, short = shape(word)
@@ -74,7 +74,7 @@ def of_word(word: str) -> list[str]:
     return [f"word={word}", f"lower={lower}", f"shape={full}", f"short={short}", *affixes]
 
 
-def of_neighbour(word: str) -> list[str]:
+def neighbour_features(word: str) -> list[str]:
     """The features of a word for those beside it."""
     lower = word.lower()
     return [f"lower={lower}", f"short={shape(word)[1]}", f"suffix={lower[-3:]}"]
@@ -156,7 +156,7 @@ def ngrams(text: str, longest: int) -> list[str]:
 
 
 def cues(unit: Example, formulation: Formulation) -> list[str]:
-    """What a relation shows beside its words: the order of the entities, their types, distance and neighbours."""
+    """Features of a relation beside its words: order of the entities, their types, distance and neighbours."""
     before, between, after = _between(unit, formulation)
     head, tail = _entities(unit, formulation)
     order = "same" if head == tail else "head first" if head < tail else "tail first"
@@ -167,7 +167,7 @@ def cues(unit: Example, formulation: Formulation) -> list[str]:
 
 
 class TextComparison(BaseEstimator, TransformerMixin):  # type: ignore[misc]
-    """What two texts have in common: the cosine of their TF-IDF, shared words and pairs of words, and lengths.
+    """Features of a pair of texts: the cosine of their TF-IDF, shared words and pairs of words, and lengths.
 
     :param longest: longest sequences of words of the cosine
     """

@@ -76,7 +76,7 @@ class _Part:
     known: Any
     answers: Any
     units: Sequence[Any]
-    asked: Any
+    held_out: Any
 
 
 class Bigrams(Learner):
@@ -117,7 +117,7 @@ class Bigrams(Learner):
         history: History = []
         for number, strength in enumerate(strengths, 1):
             models = [self._solve(part.known, part.answers, strength) for part in parts]
-            scores = torch.cat([model.scores(part.asked) for model, part in zip(models, parts, strict=True)])
+            scores = torch.cat([model.scores(part.held_out) for model, part in zip(models, parts, strict=True)])
             shift, score = best_shift(
                 lambda shifted: self.formulation.score_of(units, self._named(units, shifted)[0]), scores, rarer
             )
@@ -144,10 +144,10 @@ class Bigrams(Learner):
 
     def _part(self, rows: Sequence[Any], answers: Any, held: npt.NDArray[np.bool_]) -> _Part:
         """The other folds to fit on, features included, and the held one to choose by."""
-        kept, asked = ([row for row, out in zip(rows, held, strict=True) if out == side] for side in (False, True))
+        kept, held_out = ([row for row, out in zip(rows, held, strict=True) if out == side] for side in (False, True))
         features = self._features(len(kept))
         of_rows = held[sentence_of(rows)] if self.problem.kind == "tokens" else held
-        return _Part(features.fit_transform(kept), answers[~of_rows], asked, features.transform(asked))
+        return _Part(features.fit_transform(kept), answers[~of_rows], held_out, features.transform(held_out))
 
     def _targets(self, units: Sequence[Any]) -> npt.NDArray[Any]:
         """(rows,), or (units, labels) for several labels; rows are words for tags, else units."""

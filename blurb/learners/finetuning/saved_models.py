@@ -172,8 +172,8 @@ def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:
         return
     for name in TOKENIZER_FILES:
         (folder / name).unlink(missing_ok=True)
-        if (there := Path(learner.source.location) / name).is_file():
-            shutil.copy(there, folder)
+        if (original := Path(learner.source.location) / name).is_file():
+            shutil.copy(original, folder)
     if not comes_back():
         raise ModelError(
             f"The tokenizer of {learner.source.name} cannot be saved as it is used in this trial, so its model is not "

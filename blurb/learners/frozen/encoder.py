@@ -27,7 +27,7 @@ from blurb.messages.errors import ModelError
 from blurb.messages.spelling import opt
 from blurb.training.batches import Batch
 from blurb.training.hardware import Precision, bf16_products
-from blurb.training.loop import asked
+from blurb.training.loop import in_batches
 
 LAYERS = ("last", "middle")
 """In the order in which they are tried: if they tie on dev, the last layer wins."""
@@ -74,7 +74,7 @@ class Frozen:
         :param into: for each of `LAYERS` (inputs, vectors * size), or (words, size) in the order of the inputs
         """
         starts = features.word_ids.offsets if features.word_ids is not None else np.arange(len(features) + 1)
-        for rows, found in asked(features, self.pad_id, self.device, lambda batch: self._vectors(batch, names)):
+        for rows, found in in_batches(features, self.pad_id, self.device, lambda batch: self._vectors(batch, names)):
             places = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
             for array, vectors in zip(into, found, strict=True):
                 array[places] = vectors.clamp(-LARGEST, LARGEST).half().cpu().numpy()

@@ -80,7 +80,7 @@ class _Split:
 
     known: Design
     answers: Tensor
-    asked: Design
+    held_out: Design
     places: Tensor
 
 
@@ -145,7 +145,7 @@ class ProbeLearner(Learner):
                     fit if split.known is design else self._solve(split.known, split.answers, strength, crossed[place])
                 )
                 crossed[place] = used
-                scores[split.places] = used.scores(split.asked)
+                scores[split.places] = used.scores(split.held_out)
             shift, score = best_shift(functools.partial(self._score, judged), scores, rarer)
             history.append({"layer": name, "strength": strength, "shift": shift, "loss": fit.loss, "dev": score})
             log.info("%s layer, strength %g, shift %g: loss %.4f, dev %.4f", *history[-1].values())

@@ -116,7 +116,7 @@ def _around_one_mean(first: Counts, second: Counts) -> Counts:
     return np.stack([n, x, y + move * n, xx, yy + 2 * move * y + move**2 * n, xy + move * x, first[:, 6]], 1)
 
 
-def _of_moments(sums: Counts) -> Scores:
+def _scores_from_moments(sums: Counts) -> Scores:
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)[:6]
     covariance = n * xy - x * y
     spreads = [n * square - mean * mean for square, mean in ((xx, x), (yy, y))]
@@ -132,7 +132,7 @@ METRIC = Metric(
     main="pearson",
     hub="pearsonr",
     counts=_moments,
-    score=_of_moments,
+    score=_scores_from_moments,
     mistakes=_distance,
     aligned=_around_one_mean,
     dtype="float64",

@@ -31,7 +31,7 @@ class TaskType:
     hub: str
     """Task name on the Hugging Face Hub."""
     unit: str = "examples"
-    """What `size` counts."""
+    """The unit of `size`."""
     size: Callable[[Examples], int] = len
     """The size of a split as Table 3 of the paper counts it."""
     label_counts: Callable[[Examples], Counter[str]] = _no_labels
