@@ -144,7 +144,7 @@ def test_a_probe_passes_once_over_every_split_and_fits(counted: None, monkeypatc
 
 
 def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
-    from blurb.learners import selection as choosing
+    from blurb.learners import linear as choosing
     from blurb.learners.frozen import encoder as frozen
     from blurb.learners.frozen import probe as learner
 

@@ -27,7 +27,7 @@ from blurb.learners import of_protocol
 from blurb.learners.frozen import encoder as frozen
 from blurb.learners.frozen import probe
 from blurb.learners.frozen.encoder import Frozen
-from blurb.learners.selection import folds
+from blurb.learners.linear import folds
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
 from blurb.store.record import read_predictions

@@ -1,7 +1,7 @@
 """`baseline:bigrams`: linear models of words and pairs of words, with scikit-learn.
 
 The strength of the penalty and the shift towards rarer answers are chosen as those of the probe are
-(`blurb.learners.selection`). The fits do not depend on the seed, which only samples examples.
+(`blurb.learners.linear`). The fits do not depend on the seed, which only samples examples.
 """
 
 from __future__ import annotations
@@ -18,17 +18,13 @@ from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from torch import Tensor
 
 from blurb.checkpoints.source import ModelSource
-from blurb.formulations._base import Formulation, Output
-from blurb.heads import heads
-from blurb.heads._base import Problem
-from blurb.heads._spec import parse
-from blurb.heads.linear import decide
+from blurb.formulations._base import Formulation
 from blurb.inputs.features import Features, Ragged
-from blurb.learners.base import History, Learner, Predicted, Progress, Subset
+from blurb.learners.base import History, Predicted, Progress, Subset
 from blurb.learners.baselines.features import WindowFeatures, pipeline, sentence_of
-from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, scored_items
+from blurb.learners.linear import FEW, LinearLearner, Read, best_shift, check_head, folds, rarer_answers, scored_items
 from blurb.protocols.settings import Where, unknown_origin
-from blurb.training.crf_fit import FittedChain, fit_chain
+from blurb.training.crf_fit import FittedChain
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +75,7 @@ class _Part:
     held_out: Any
 
 
-class Bigrams(Learner):
+class Bigrams(LinearLearner):
     """A linear model on fixed features of the examples."""
 
     model: LinearModel
@@ -88,7 +84,6 @@ class Bigrams(Learner):
 
     def __init__(self, formulation: Formulation, device: str, precision: str) -> None:
         super().__init__(formulation)
-        self.problem = Problem(formulation.kind, formulation.labels, formulation.scheme)
 
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         rows, answers = train.used, self._targets(train.used)
@@ -105,8 +100,8 @@ class Bigrams(Learner):
         history = self._path(parts, answers, progress)
         if fold is not None:
             self.model = self._solve(matrix, answers, self.facts["strength"])
-        if self.problem.kind == "tokens" and parse(heads, self.formulation.settings.head)[0] is heads.get("crf"):
-            self._chain(matrix, answers, rows)
+        if self._has_chain:
+            self.chain = self._chain(self.model.scores(matrix), torch.from_numpy(answers), self._read(rows))
         return history
 
     def _path(self, parts: Sequence[_Part], answers: Any, progress: Progress) -> History:
@@ -114,12 +109,13 @@ class Bigrams(Learner):
         strengths = STRENGTHS[self.problem.kind]
         rarer = rarer_answers(torch.from_numpy(answers), self.problem)
         units = [unit for part in parts for unit in part.units]
+        read = self._read(units)
         history: History = []
         for number, strength in enumerate(strengths, 1):
             models = [self._solve(part.known, part.answers, strength) for part in parts]
             scores = torch.cat([model.scores(part.held_out) for model, part in zip(models, parts, strict=True)])
             shift, score = best_shift(
-                lambda shifted: self.formulation.score_of(units, self._named(units, shifted)[0]), scores, rarer
+                lambda shifted: self.formulation.score_of(units, self._output(units, read, shifted)[0]), scores, rarer
             )
             if not history or score > max(line["dev"] for line in history):
                 self.model, self.shift = models[0], shift * rarer
@@ -133,9 +129,9 @@ class Bigrams(Learner):
         return history
 
     def predict(self, units: Subset) -> Predicted:
-        scores = self.model.scores(self.features.transform(units.used))
-        output = self._named(units.used, scores + self.shift, self.chain)
-        return Predicted(*output, None if self.chain else self._losses(units.used, scores))
+        scores, read = self.model.scores(self.features.transform(units.used)), self._read(units.used)
+        output = self._output(units.used, read, scores + self.shift, self.chain)
+        return Predicted(*output, None if self.chain else self._losses(units.used, read, scores))
 
     def _features(self, units: int) -> Any:
         if self.problem.kind == "tokens":
@@ -182,37 +178,8 @@ class Bigrams(Learner):
         solver.fit(matrix, positive)
         return solver.coef_[0], float(solver.intercept_[0])
 
-    def _named(self, units: Sequence[Any], scores: Tensor, chain: FittedChain | None = None) -> Output:
-        """Predictions by name from scores (rows, outputs)."""
-        if chain is None:
-            predicted, confidence = decide(self.problem.kind, scores)
-        else:
-            predicted, confidence = chain.decode(scores, torch.from_numpy(sentence_of(units)))
-        by_unit = (self._by_unit(units, each) for each in (predicted, confidence))
-        return self.formulation.output(units, self._inputs(units), *by_unit)
-
-    def _losses(self, units: Sequence[Any], scores: Tensor) -> Sequence[float] | None:
-        """Of the model as it is, whose probabilities a shift for the sake of a metric would distort."""
-        _, shares = decide(self.problem.kind, scores)
-        return self.formulation.losses(units, self._inputs(units), self._by_unit(units, shares))
-
-    def _inputs(self, units: Sequence[Any]) -> Features:
-        words = _all_words(units) if self.problem.kind == "tokens" else None
-        return Features(Ragged.of([[]] * len(units)), np.arange(len(units)), word_ids=words)
-
-    def _by_unit(self, units: Sequence[Any], rows: Tensor) -> list[npt.NDArray[Any]]:
-        if self.problem.kind != "tokens":
-            return list(rows.numpy())
-        return np.split(rows.numpy(), np.cumsum([len(unit["tokens"]) for unit in units])[:-1])
-
-    def _chain(self, matrix: Any, answers: Any, rows: Sequence[Any]) -> None:
-        """Fits a linear chain on the scores of the chosen model, which stay fixed."""
-        constrained = bool(parse(heads, self.formulation.settings.head)[1].get("constrained", False))
-        sentences = torch.from_numpy(sentence_of(rows))
-        self.chain = fit_chain(
-            self.model.scores(matrix), torch.from_numpy(answers), sentences, self.problem, constrained
-        )
-
-
-def _all_words(units: Sequence[Any]) -> Ragged:
-    return Ragged.of(range(len(unit["tokens"])) for unit in units)
+    def _read(self, units: Sequence[Any]) -> Read:
+        words = None
+        if self.problem.kind == "tokens":
+            words = Ragged.of(range(len(unit["tokens"])) for unit in units)
+        return Read(Features(Ragged.of([[]] * len(units)), np.arange(len(units)), word_ids=words))

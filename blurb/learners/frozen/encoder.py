@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from blurb.inputs.features import RAGGED, Features, Ragged
 from blurb.inputs.tokenized_split import cached, features_key
 from blurb.learners.base import Subset
 from blurb.learners.frozen.vectors import Half, stored
+from blurb.learners.linear import Read
 from blurb.messages.errors import ModelError
 from blurb.messages.spelling import opt
 from blurb.training.batches import Batch
@@ -148,39 +148,6 @@ def fingerprint(features: Features) -> str:
 
 
 log = logging.getLogger(__name__)
-Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Read:
-    """The vectors of some units.
-
-    :param features: what the encoder read, as the formulation's `output` wants it
-    :param layers: for each of `frozen.LAYERS` the vectors of each of `frozen_features`
-    """
-
-    features: Features
-    layers: Sequence[Sequence[Half]]
-
-    @property
-    def units(self) -> Ints:
-        """The unit of every row of the design, (rows,)."""
-        if self.features.word_ids is None:
-            return self.features.example_index
-        return np.repeat(self.features.example_index, self.features.word_ids.lengths)
-
-    def by_input(self, rows: Tensor) -> list[npt.NDArray[Any]]:
-        """Rows of the design as an array per input: that of its words, or its own row."""
-        if self.features.word_ids is None:
-            return list(rows.numpy())
-        return np.split(rows.numpy(), self.features.word_ids.offsets[1:-1])
-
-    def neighbours(self) -> Tensor | None:
-        """(rows - 1, 1) for words, 1 where the next is of the same sentence."""
-        if self.features.word_ids is None:
-            return None
-        units = self.units
-        return torch.from_numpy((units[1:] == units[:-1]).astype(np.float32)).unsqueeze(1)
 
 
 class Reader:

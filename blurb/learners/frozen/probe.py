@@ -17,18 +17,24 @@ import torch
 from torch import Tensor
 
 from blurb.checkpoints import ModelSource
-from blurb.formulations._base import Formulation, Output
-from blurb.heads import heads
-from blurb.heads._base import Problem
-from blurb.heads._spec import parse
-from blurb.heads.linear import decide
+from blurb.formulations._base import Formulation
 from blurb.inputs.features import Ragged
-from blurb.learners.base import History, Learner, Predicted, Progress, Subset
-from blurb.learners.frozen.encoder import LAYERS, Ints, Read, Reader
-from blurb.learners.selection import FEW, best_shift, check_head, folds, rarer_answers, scored_items
+from blurb.learners.base import History, Predicted, Progress, Subset
+from blurb.learners.frozen.encoder import LAYERS, Reader
+from blurb.learners.linear import (
+    FEW,
+    Ints,
+    LinearLearner,
+    Read,
+    best_shift,
+    check_head,
+    folds,
+    rarer_answers,
+    scored_items,
+)
 from blurb.messages.errors import TrainingError
 from blurb.protocols.settings import Where, unknown_origin
-from blurb.training.crf_fit import FittedChain, fit_chain
+from blurb.training.crf_fit import FittedChain
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear import Design, Fit, moments, solve
 
@@ -84,7 +90,7 @@ class _Split:
     places: Tensor
 
 
-class ProbeLearner(Learner):
+class ProbeLearner(LinearLearner):
     """A frozen encoder and a linear model. The seed only affects random subsets of examples.
 
     :param device: `auto` or a torch device for the forward pass; the fit runs on the CPU
@@ -100,7 +106,6 @@ class ProbeLearner(Learner):
         self.source = source
         self.device = choose_device(device)
         self.precision = precision
-        self.problem = Problem(formulation.kind, formulation.labels, formulation.scheme)
 
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         check(self.source, self.formulation)
@@ -119,8 +124,8 @@ class ProbeLearner(Learner):
         for layer in range(len(LAYERS)):
             history += self._path(layer, read, targets, judged, progress)
         progress(len(LAYERS) * len(STRENGTHS), len(LAYERS) * len(STRENGTHS))
-        if parse(heads, self.formulation.settings.head)[0] is heads.get("crf"):
-            self._chain(read, targets)
+        if self._has_chain:
+            self.chosen = replace(self.chosen, chain=self._chain(self._scores(read), targets, read))
         return history
 
     def _path(self, layer: int, read: Read, targets: Tensor, judged: _Examples, progress: Progress) -> History:
@@ -161,10 +166,13 @@ class ProbeLearner(Learner):
 
     def predict(self, units: Subset) -> Predicted:
         read = self.reader.read(units)
-        chosen = self.chosen
-        scores = chosen.fit.scores(self._design(read, chosen.layer, chosen.mean, chosen.sd))
+        chosen, scores = self.chosen, self._scores(read)
         output = self._output(units.used, read, scores, chosen.chain)
         return Predicted(*output, None if chosen.chain else self._losses(units.used, read, scores - chosen.shift))
+
+    def _scores(self, read: Read) -> Tensor:
+        chosen = self.chosen
+        return chosen.fit.scores(self._design(read, chosen.layer, chosen.mean, chosen.sd))
 
     def _joined(self, read: Read, layer: int) -> Tensor:
         """The features of the linear model before standardisation, (rows, size), float32."""
@@ -203,24 +211,3 @@ class ProbeLearner(Learner):
     def _score(self, judged: _Examples, scores: Tensor) -> float:
         predicted, _ = self._output(judged.units, judged.read, scores)
         return self.formulation.score_of(judged.units, predicted)
-
-    def _output(self, units: Sequence[Any], read: Read, scores: Tensor, chain: FittedChain | None = None) -> Output:
-        """Predictions by name from scores (rows, outputs)."""
-        if chain is None:
-            predicted, confidence = decide(self.problem.kind, scores)
-        else:
-            predicted, confidence = chain.decode(scores, torch.from_numpy(read.units))
-        return self.formulation.output(units, read.features, *(read.by_input(each) for each in (predicted, confidence)))
-
-    def _losses(self, units: Sequence[Any], read: Read, scores: Tensor) -> Sequence[float] | None:
-        """Of the fit as it is, whose probabilities a shift for the sake of a metric would distort."""
-        _, shares = decide(self.problem.kind, scores)
-        return self.formulation.losses(units, read.features, read.by_input(shares))
-
-    def _chain(self, read: Read, targets: Tensor) -> None:
-        """Fits a linear chain on top of the chosen fit, whose scores stay fixed."""
-        chosen = self.chosen
-        scores = chosen.fit.scores(self._design(read, chosen.layer, chosen.mean, chosen.sd))
-        constrained = bool(parse(heads, self.formulation.settings.head)[1].get("constrained", False))
-        chain = fit_chain(scores, targets, torch.from_numpy(read.units), self.problem, constrained)
-        self.chosen = replace(chosen, chain=chain)

@@ -1,8 +1,9 @@
-"""How linear models are chosen: by the score on dev, or by cross-validation in train where dev is small."""
+"""Linear models on features that stay: chosen by the score on dev, or by folds of train where dev is small."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,18 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from blurb.formulations._base import Formulation
+from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads
 from blurb.heads._base import Problem
 from blurb.heads._spec import parse
+from blurb.heads.linear import decide
+from blurb.inputs.features import Features
+from blurb.learners.base import Learner
 from blurb.messages.errors import SettingsError
 from blurb.protocols.settings import Where, shown, unknown_origin
+from blurb.training.crf_fit import FittedChain, fit_chain
 
+Ints = npt.NDArray[np.int64]
 SHIFTS = (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)
 """Candidate shifts of the bias towards rarer answers (1.2: a label needs a probability of 0.23 only): the best
 likelihood is not the best F1, least of all if one answer in thirty is positive (HoC)."""
@@ -51,7 +57,7 @@ def scored_items(formulation: Formulation, units: Sequence[Any]) -> int:
     return len({name for name in names if name is not None}) + names.count(None)
 
 
-def folds(units: Sequence[Any]) -> npt.NDArray[np.int64] | None:
+def folds(units: Sequence[Any]) -> Ints | None:
     """The fold of each example; a document is never split. None of one document, which would leave nothing to fit."""
     names = [number if unit.get("doc_id") is None else unit["doc_id"] for number, unit in enumerate(units)]
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
@@ -84,3 +90,66 @@ def best_shift(score: Callable[[Tensor], float], scores: Tensor, rarer: Tensor) 
     found = {shift: score(scores + shift * rarer) for shift in (SHIFTS if rarer.any() else SHIFTS[:1])}
     shift = max(found, key=lambda one: found[one])
     return shift, found[shift]
+
+
+@dataclass(frozen=True)
+class Read:
+    """The inputs of some units, and how rows of a design belong to them.
+
+    :param features: the inputs, as the formulation's `output` wants it
+    :param layers: of a probe, for each of `frozen.encoder.LAYERS` the vectors of each of `frozen_features`
+    """
+
+    features: Features
+    layers: Sequence[Sequence[npt.NDArray[np.float16]]] = ()
+
+    @property
+    def units(self) -> Ints:
+        """The unit of every row of the design, (rows,)."""
+        if self.features.word_ids is None:
+            return self.features.example_index
+        return np.repeat(self.features.example_index, self.features.word_ids.lengths)
+
+    def by_input(self, rows: Tensor) -> list[npt.NDArray[Any]]:
+        """Rows of the design as an array per input: that of its words, or its own row."""
+        if self.features.word_ids is None:
+            return list(rows.numpy())
+        return np.split(rows.numpy(), self.features.word_ids.offsets[1:-1])
+
+    def neighbours(self) -> Tensor | None:
+        """(rows - 1, 1) for words, 1 where the next is of the same sentence."""
+        if self.features.word_ids is None:
+            return None
+        units = self.units
+        return torch.from_numpy((units[1:] == units[:-1]).astype(np.float32)).unsqueeze(1)
+
+
+class LinearLearner(Learner):
+    """A linear model, whose scores of (rows, outputs) become answers; rows are words for tags, else inputs."""
+
+    def __init__(self, formulation: Formulation) -> None:
+        super().__init__(formulation)
+        self.problem = Problem(formulation.kind, formulation.labels, formulation.scheme)
+
+    def _output(self, units: Sequence[Any], read: Read, scores: Tensor, chain: FittedChain | None = None) -> Output:
+        """Predictions by name."""
+        if chain is None:
+            predicted, confidence = decide(self.problem.kind, scores)
+        else:
+            predicted, confidence = chain.decode(scores, torch.from_numpy(read.units))
+        return self.formulation.output(units, read.features, *(read.by_input(each) for each in (predicted, confidence)))
+
+    def _losses(self, units: Sequence[Any], read: Read, scores: Tensor) -> Sequence[float] | None:
+        """Of the fit as it is, whose probabilities a shift for the sake of a metric would distort."""
+        _, shares = decide(self.problem.kind, scores)
+        return self.formulation.losses(units, read.features, read.by_input(shares))
+
+    @property
+    def _has_chain(self) -> bool:
+        is_crf = parse(heads, self.formulation.settings.head)[0] is heads.get("crf")
+        return is_crf and self.problem.kind == "tokens"
+
+    def _chain(self, scores: Tensor, targets: Tensor, read: Read) -> FittedChain:
+        """A linear chain on top of the scores of the chosen fit, which stay fixed."""
+        constrained = bool(parse(heads, self.formulation.settings.head)[1].get("constrained", False))
+        return fit_chain(scores, targets, torch.from_numpy(read.units), self.problem, constrained)
