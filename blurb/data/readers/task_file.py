@@ -196,7 +196,7 @@ def _places(
     """Field -> place of its column; DataError for a column that is not there, or twice.
 
     :param columns: field -> name or number of its column, where that is not the name of the field
-    :param there: the columns, for the message
+    :param shown: the columns, for the message
     """
     places = {}
     for field in ("id", "doc_id", *fields):
