@@ -13,8 +13,7 @@ from blurb import __version__
 from blurb.extensions.board import ledger
 from blurb.extensions.board.ledger import BEFORE, FOLDER, MOST_SIGNALS, MOST_TEXT, Event, LedgerEntry, append
 from blurb.extensions.board.listing import sentence
-from blurb.extensions.board.reproduction import Reproduction
-from blurb.extensions.board.verification import Level, RowVerification, beside_others, verify_row
+from blurb.extensions.board.verification import Level, Reproduction, RowVerification, beside_others, verify_row
 from blurb.messages.errors import DataError, SettingsError, UnknownName
 from blurb.results.row import DEMO
 from blurb.row_files.reading import ROWS, manifest_of, read, rows_on
@@ -73,15 +72,15 @@ def verify_board(
     again = {name: by_name[other] for name, other in (reruns or {}).items()}
     rows = [
         BoardRow(
-            row=each.row.folder.name,
+            row=name,
             model=each.row.about["model"],
             level=_level(each, recorded, again, data),
-            recorded=recorded[each.row.folder.name].level if each.row.folder.name in recorded else "",
+            recorded=recorded[name].level if name in recorded else "",
             unseen=each.unseen,
             signals=list(map(str, each.signals)),
             manifest=each.row.manifest,
         )
-        for each in checked
+        for name, each in by_name.items()
     ]
     problems += [
         f"{row['row']}: was {row['recorded']} when it was verified, and is only claimed now"
@@ -143,40 +142,36 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
         what = "the name must be letters, digits, '.', '_' and '-', and a folder's on every system"
         raise SettingsError(f"{what} (got '{name[:40]}').", where=place)
     with ledger.changing(board):
-        _add(board, row, place, by, date)
+        names = [path.name for path in sorted(row.iterdir())] if read(row) else []
+        manifest = manifest_of(row)
+        hashes = ledger.hashes(board)
+        recorded, alike = hashes.get(name), ledger.same_folders({name, *hashes})
+        if alike:
+            raise SettingsError(f"{' and '.join(alike[0])} are one folder on macOS and Windows.", where=place)
+        if place.exists():
+            raise SettingsError(f"the name is on the board already (got '{name[:40]}').", where=place)
+        if recorded not in (None, manifest):
+            fix = "withdraw it first, or submit the files that it had."
+            raise SettingsError(f"the ledger has a row '{name}' of other files, which are gone", where=place, fix=fix)
+        for other in rows_on(board):
+            if manifest_of(other.folder) == manifest:
+                raise SettingsError(f"these very files are on the board already, as {other.folder.name}.", where=row)
+        aside = board / ROWS / f".{name}"
+        shutil.rmtree(aside, ignore_errors=True)  # of a submission that was killed
+        aside.mkdir(parents=True)
+        try:
+            for each in names:
+                with open(row / each, "rb", opener=ordinary) as source:
+                    write_whole(aside / each, source.read())
+            if manifest_of(aside) != manifest:
+                raise DataError("changed while it was read.", row)
+            if recorded is None:
+                append(board, LedgerEntry(date, Event.ADDED, name, by, manifest))
+            aside.rename(place)
+        except BaseException:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
     return place
-
-
-def _add(board: Path, row: Path, place: Path, by: str, date: str) -> None:
-    names = [path.name for path in sorted(row.iterdir())] if read(row) else []
-    manifest, name = manifest_of(row), place.name
-    hashes = ledger.hashes(board)
-    recorded, alike = hashes.get(name), ledger.same_folders({name, *hashes})
-    if alike:
-        raise SettingsError(f"{' and '.join(alike[0])} are one folder on macOS and Windows.", where=place)
-    if place.exists():
-        raise SettingsError(f"the name is on the board already (got '{name[:40]}').", where=place)
-    if recorded not in (None, manifest):
-        fix = "withdraw it first, or submit the files that it had."
-        raise SettingsError(f"the ledger has a row '{name}' of other files, which are gone", where=place, fix=fix)
-    for other in rows_on(board):
-        if manifest_of(other.folder) == manifest:
-            raise SettingsError(f"these very files are on the board already, as {other.folder.name}.", where=row)
-    aside = board / ROWS / f".{name}"
-    shutil.rmtree(aside, ignore_errors=True)  # of a submission that was killed
-    aside.mkdir(parents=True)
-    try:
-        for each in names:
-            with open(row / each, "rb", opener=ordinary) as source:
-                write_whole(aside / each, source.read())
-        if manifest_of(aside) != manifest:
-            raise DataError("changed while it was read.", row)
-        if recorded is None:
-            append(board, LedgerEntry(date, Event.ADDED, name, by, manifest))
-        aside.rename(place)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
 
 
 def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
@@ -246,17 +241,17 @@ def found(folder: Path, title: str, suite: str = "blurb", requirement: str = "")
         raise SettingsError("there are workflows already", where=folder / WORKFLOWS, fix="give a new folder.")
     demo = suite == DEMO
     values = {
-        "@DATA@\n": "" if demo else _template("data.yml"),
+        "@DATA@\n": "" if demo else _template("data.yml", {}),
         "@VERSION@": __version__,
         "@BLURB@": requirement,
         "@TITLE@": title,
     }
     contents = {
-        folder / "README.md": _filled("README.md", {**values, "@SUITE@": "--suite demo" if demo else "--data DATA"}),
-        folder / WORKFLOWS / "verify.yml": _filled(
+        folder / "README.md": _template("README.md", {**values, "@SUITE@": "--suite demo" if demo else "--data DATA"}),
+        folder / WORKFLOWS / "verify.yml": _template(
             "verify.yml", {**values, "@SUITE@": "--suite demo" if demo else "--data data"}
         ),
-        folder / WORKFLOWS / "publish.yml": _filled("publish.yml", values),
+        folder / WORKFLOWS / "publish.yml": _template("publish.yml", values),
         folder / ".gitattributes": "* -text\n",  # line endings are part of the hashes
         folder / ROWS / ledger.KEEP: "",
         folder / ledger.FILE: "",
@@ -267,12 +262,8 @@ def found(folder: Path, title: str, suite: str = "blurb", requirement: str = "")
     return list(contents)
 
 
-def _template(name: str) -> str:
-    return (files("blurb.extensions.board") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _filled(name: str, values: dict[str, str]) -> str:
-    text = _template(name)
+def _template(name: str, values: Mapping[str, str]) -> str:
+    text = (files("blurb.extensions.board") / "templates" / name).read_text(encoding="utf-8")
     for place, value in values.items():
         text = text.replace(place, value)
     return text

@@ -1,13 +1,18 @@
-"""What `row.json` says twice: it is compared with itself, and with what this blurb knows of protocols and seeds."""
+"""Signals of what is odd about a row, and those within `row.json`, which says things twice.
+
+It is compared with itself, and with what this blurb knows of protocols and seeds. A signal is told beside the row, with
+its figure; its reader judges.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from blurb import __version__, learners, tasks
-from blurb.extensions.board.signals import Signal, SignalKind
 from blurb.messages.errors import BlurbError
 from blurb.messages.text import plural
 from blurb.protocols import protocol
@@ -17,6 +22,50 @@ from blurb.row_files.writing import RowRecord, RunRecord
 from blurb.scoring.scores import fingerprint
 from blurb.store.trial import Configuration, Trial
 from blurb.tasks import SCORED
+
+
+class SignalKind(StrEnum):
+    """What is odd about a row."""
+
+    FIGURE = "figure edited"
+    EXAMPLES = "examples"
+    DATA = "other data"
+    SUBSTITUTE = "not the release"
+    UNSEEN = "not looked at"
+    METRICS = "other version of the metrics"
+    CAPPED = "part of the examples"
+    SEEDS = "fewer seeds than planned"
+    UNPLANNED = "seeds that were not planned"
+    UNEQUAL = "runs of different settings"
+    TRIAL = "trial hash"
+    PROTOCOL = "not the protocol"
+    NO_DEV = "no predictions on dev"
+    UNCHECKED = "cannot be checked here"
+    SAME_RUNS = "two seeds alike"
+    GAP = "test far above dev"
+    LEAKED = "much from leaked examples"
+    BETTER = "better than runs of its recipe"
+    COPIED = "predictions of another row"
+
+
+FATAL = (SignalKind.FIGURE, SignalKind.EXAMPLES, SignalKind.DATA, SignalKind.METRICS, SignalKind.UNSEEN)
+"""Signals with which a figure is not recomputed."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Something odd, with its figure.
+
+    :param where: dataset, and seed if it is of one run
+    """
+
+    kind: SignalKind
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.where}: {self.what}"
+
 
 NAMED = ("head", "pooling")
 """Settings of which only the first word, the name, is compared: a trial has their options written out."""
@@ -28,19 +77,9 @@ WHOLE = "the row"
 def signals(row: RowFiles) -> Iterator[Signal]:
     """Everything in the description of a row that does not fit."""
     about = row.about
-    by_dataset: dict[str, list[RunRecord]] = {}
-    for run in about["runs"]:
-        by_dataset.setdefault(run["task"], []).append(run)
     yield from _of_trials(row)
     yield from _of_protocol(about)
-    yield from _perfect(row)
-    for task in dict.fromkeys([*about["planned"], *by_dataset]):
-        yield from _of_dataset(about, task, by_dataset.get(task, []))
-
-
-def _perfect(row: RowFiles) -> Iterator[Signal]:
-    """Runs that answer everything right on test and not on dev, which no learner does by itself."""
-    for run in row.about["runs"]:
+    for run in about["runs"]:  # no learner answers everything right on test and not on dev by itself
         metric = run["metric"]
         if run["dev"] and run["test"] and run["test"][metric] >= 1 > run["dev"][metric]:
             count = len(list(of_run(row, run, "test")))
@@ -48,6 +87,8 @@ def _perfect(row: RowFiles) -> Iterator[Signal]:
                 dev = f"{100 * run['dev'][metric]:.2f}"
                 what = f"all {count} answers on test are right, and dev has {dev}"
                 yield Signal(SignalKind.GAP, f"{run['task']}, seed {run['seed']}", what)
+    for task in dict.fromkeys([*about["planned"], *(run["task"] for run in about["runs"])]):
+        yield from _of_dataset(about, task, [run for run in about["runs"] if run["task"] == task])
 
 
 def kinds_of(about: RowRecord) -> list[learners.LearnerKind]:
@@ -117,10 +158,13 @@ def _predictions(row: RowFiles, run: RunRecord) -> str:
 
 def _of_protocol(about: RowRecord) -> Iterator[Signal]:
     """A protocol whose hash is not that of its name, and settings that it does not have."""
-    named = Configuration(about["protocol"], about["protocol_hash"], {}, "", "")
-    shipped = _shipped(about["protocol"])
     if about["learner"] == learners.EXTERNAL.rows.name:
         return
+    named = Configuration(about["protocol"], about["protocol_hash"], {}, "", "")
+    name = named.protocol.partition("@")[0]
+    shipped = protocol.load(name) if name in protocol.names() else None
+    if shipped is not None and shipped.name != named.protocol:
+        shipped = None  # of another version
     if shipped is not None and shipped.hash != named.protocol_hash:
         differing = f"its hash is {named.protocol_hash[:12]}, that of {shipped.name} is {shipped.hash[:12]}"
         yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
@@ -133,14 +177,6 @@ def _of_protocol(about: RowRecord) -> Iterator[Signal]:
     else:
         what = f"hash and settings of the protocol '{named.protocol}', which this blurb does not have"
         yield Signal(SignalKind.UNCHECKED, WHOLE, what)
-
-
-def _shipped(name: str) -> Protocol | None:
-    """The protocol of that name in this blurb; None for those of users and of other versions."""
-    if name.partition("@")[0] not in protocol.names():
-        return None
-    there = protocol.load(name.partition("@")[0])
-    return there if there.name == name else None
 
 
 def _of_settings(about: RowRecord, run: RunRecord, shipped: Protocol) -> Iterator[Signal]:

@@ -100,8 +100,7 @@ def is_board(folder: Path) -> bool:
 def check(board: Path) -> None:
     """Raises a SettingsError for a folder that is no board."""
     if not is_board(board):
-        fix = "blurb leaderboard init makes one."
-        raise SettingsError(f"is no board, as it has no {FILE}", where=board, fix=fix)
+        raise SettingsError(f"is no board, as it has no {FILE}", where=board, fix="blurb leaderboard init makes one.")
 
 
 def read(path: Path) -> list[LedgerEntry]:
@@ -132,8 +131,7 @@ def _entry(line: str, path: Path, number: int) -> LedgerEntry:
     if content.get("event") not in list(Event):
         raise DataError(f"event must be one of {', '.join(Event)}.", path, number)
     event = Event(content["event"])
-    missing = [name for name in ("date", "row", "by", *WANTED[event]) if content.get(name) in ("", None)]
-    if missing:
+    if missing := [name for name in ("date", "row", "by", *WANTED[event]) if content.get(name) in ("", None)]:
         raise DataError(f"{event}: {missing[0]} is missing.", path, number)
     known = {"date", "event", "row", "by", *WANTED[event], *(["signals"] if event is Event.VERIFIED else [])}
     if odd := sorted(content.keys() - known):

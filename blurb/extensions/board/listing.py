@@ -6,7 +6,7 @@ What a page says of a row of a board beside its figures: facts of its files, and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,41 +21,7 @@ from blurb.row_files.reading import rows_on
 from blurb.row_files.scores import scores
 from blurb.row_files.writing import RowRecord
 
-
-def facts(listing: BoardListing) -> Iterator[tuple[str, str]]:
-    """Name and value of what its files say, but for those that say nothing."""
-    about = listing.about
-    party = {"first": "first: made the model", "third": "third: did not make the model"}.get(about["party"], "")
-    texts = {
-        "Folder": listing.scores.key,
-        "Measured by": about["measured_by"],
-        "Party": party,
-        # Of predictions from elsewhere nobody has seen the weights.
-        "Weights and configuration": "" if listing.scores.kind.joins else about["weights"],
-        "Tokenizer": about["tokenizer"],
-        "Protocol": f"{about['protocol']} ({about['protocol_hash'][:12]})",
-        "blurb": about["blurb"],
-        "Manifest": listing.manifest,
-    }
-    yield from ((name, public(value)) for name, value in texts.items() if value)
-
-
-def citation(listing: BoardListing, title: str) -> str:
-    """An entry for BibTeX, with the hash by which all files of the row are known.
-
-    :param title: of the board
-    """
-    about = listing.about
-    name = f"{about['model']} under {about['protocol']}"
-    fields = {
-        "title": f"{{{_plain(name)}: a row of predictions on BLURB}}",
-        "author": f"{{{_plain(about['measured_by'])}}}" if about["measured_by"] else "",
-        "howpublished": f"{_plain(title)}, row {_plain(listing.scores.key)}",
-        "year": listing.added[:4],
-        "note": f"{listing.level}; SHA-256 of its manifest {listing.manifest[:16]}",
-    }
-    lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
-    return "\n".join([f"@misc{{{listing.scores.key},", ",\n".join(lines), "}"])
+PARTIES = {"first": "first: made the model", "third": "third: did not make the model"}
 
 
 def _plain(text: str) -> str:
@@ -104,12 +70,36 @@ class BoardListing:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Name and value of what its files say."""
-        return list(facts(self))
+        """Name and value of what its files say, but for those that say nothing."""
+        about = self.about
+        texts = {
+            "Folder": self.scores.key,
+            "Measured by": about["measured_by"],
+            "Party": PARTIES.get(about["party"], ""),
+            # Of predictions from elsewhere nobody has seen the weights.
+            "Weights and configuration": "" if self.scores.kind.joins else about["weights"],
+            "Tokenizer": about["tokenizer"],
+            "Protocol": f"{about['protocol']} ({about['protocol_hash'][:12]})",
+            "blurb": about["blurb"],
+            "Manifest": self.manifest,
+        }
+        return [(name, public(value)) for name, value in texts.items() if value]
 
     def citation(self, title: str) -> str:
-        """An entry for BibTeX; `title` is that of the page."""
-        return citation(self, title)
+        """An entry for BibTeX, with the hash by which all files of the row are known.
+
+        :param title: of the page
+        """
+        about, key = self.about, self.scores.key
+        fields = {
+            "title": f"{{{_plain(about['model'])} under {_plain(about['protocol'])}: a row of predictions on BLURB}}",
+            "author": f"{{{_plain(about['measured_by'])}}}" if about["measured_by"] else "",
+            "howpublished": f"{_plain(title)}, row {_plain(key)}",
+            "year": self.added[:4],
+            "note": f"{self.level}; SHA-256 of its manifest {self.manifest[:16]}",
+        }
+        lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
+        return "\n".join([f"@misc{{{key},", ",\n".join(lines), "}"])
 
     @property
     def level(self) -> Level:
@@ -138,8 +128,9 @@ class BoardFolder:
         return any(each.scores.key == row.key and each.level is Level.CLAIMED for each in self.listings)
 
     def withdrawn(self) -> list[str]:
-        """The rows that were taken from it, a sentence each."""
-        return [f"{entry.row}: {sentence(entry)}" for entry in withdrawn(self.folder)]
+        """The rows that were taken from it, a sentence each, earliest first; also those that were added again."""
+        entries = ledger.read(self.folder / ledger.FILE)
+        return [f"{entry.row}: {sentence(entry)}" for entry in entries if entry.event is Event.WITHDRAWN]
 
 
 def read(board: Path) -> list[BoardListing]:
@@ -150,10 +141,9 @@ def read(board: Path) -> list[BoardListing]:
     """
     ledger.check(board)
     entries = ledger.read(board / ledger.FILE)
-    there = rows_on(board)
     listings = [
-        BoardListing(scores(row), row.about, row.manifest, [e for e in entries if e.row == row.folder.name])
-        for row in there
+        BoardListing(scores(row), row.about, row.manifest, [each for each in entries if each.row == row.folder.name])
+        for row in rows_on(board)
     ]
     named = labelled([replace(each.scores, remarks=(standing(each),)) for each in listings])
     return [replace(each, scores=row) for each, row in zip(listings, named, strict=True)]
@@ -172,11 +162,6 @@ def standing(listing: BoardListing) -> str:
         text = f"{what} by {last.by} ({last.date}{count})"
     party = f" ({about['party']} party)" if about["party"] else ""
     return f"{text}; measured by {about['measured_by']}{party}" if about["measured_by"] else text
-
-
-def withdrawn(board: Path) -> list[LedgerEntry]:
-    """The entries of the rows that were withdrawn, earliest first, also of those that were added again."""
-    return [entry for entry in ledger.read(board / ledger.FILE) if entry.event is Event.WITHDRAWN]
 
 
 def sentence(entry: LedgerEntry) -> str:

@@ -14,7 +14,8 @@ from blurb.messages.errors import DataError, SettingsError
 from blurb.results.score import shares_of
 from blurb.row_files.reading import ROWS, RowFiles, manifest_of, read
 from blurb.row_files.scores import figures_of, scores
-from blurb.row_files.writing import ABOUT, MANIFEST, RowRecord, RunRecord, description, manifest
+from blurb.row_files.writing import ABOUT, MANIFEST, RowRecord, RunRecord, description
+from blurb.row_files.writing import manifest as manifest_file
 from blurb.scoring import gold
 from blurb.system.files import read_json
 from blurb.tasks import SCORED
@@ -31,39 +32,43 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEnt
     with ledger.changing(board):
         if not FOLDER.fullmatch(name):
             raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
-        return _rescored(board, board / ROWS / name, data, by, date)
-
-
-def _rescored(board: Path, place: Path, data: Path, by: str, date: str) -> LedgerEntry:
-    name, before = place.name, place.with_name(f".{place.name}{BEFORE}")
-    if before.is_dir() and not place.exists():  # a kill between the two renames
-        os.rename(before, place)
-    shutil.rmtree(before, ignore_errors=True)  # a kill after both
-    if not place.is_dir():
-        raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
-    row = read(place)
-    entries = [entry for entry in ledger.read(board / ledger.FILE) if entry.row == name]
-    if all(run["metrics_version"] == metrics.VERSION for run in row.about["runs"]):
-        raise SettingsError(f"version {metrics.VERSION} of the metrics, which this blurb has, scored it.", where=place)
-    about = RowRecord(
-        **{**row.about, "blurb": __version__, "runs": [_run(row, run, data) for run in row.about["runs"]]}
-    )
-    aside = _aside(place, about)
-    manifest = manifest_of(aside)
-    if entries and entries[-1].event is Event.RESCORED and entries[-1].manifest == manifest:
-        entry = entries[-1]  # a kill before the renames
-    elif entries and entries[-1].manifest == manifest_of(place):
-        entry = LedgerEntry(
-            date, Event.RESCORED, name, by, manifest, old=_mean(row), new=_mean(RowFiles(place, about, row.predictions))
+        place, before = board / ROWS / name, board / ROWS / f".{name}{BEFORE}"
+        if before.is_dir() and not place.exists():  # a kill between the two renames
+            os.rename(before, place)
+        shutil.rmtree(before, ignore_errors=True)  # a kill after both
+        if not place.is_dir():
+            raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
+        row = read(place)
+        entries = [entry for entry in ledger.read(board / ledger.FILE) if entry.row == name]
+        if all(run["metrics_version"] == metrics.VERSION for run in row.about["runs"]):
+            raise SettingsError(
+                f"version {metrics.VERSION} of the metrics, which this blurb has, scored it.", where=place
+            )
+        about = RowRecord(
+            **{**row.about, "blurb": __version__, "runs": [_run(row, run, data) for run in row.about["runs"]]}
         )
-        append(board, entry)
-    else:
-        shutil.rmtree(aside)
-        raise DataError("its files are not those of its last entry.", place)
-    os.rename(place, before)
-    os.rename(aside, place)
-    shutil.rmtree(before)
-    return entry
+        # A copy of the row with another description, beside it.
+        aside = place.with_name(f".{name}")
+        shutil.rmtree(aside, ignore_errors=True)
+        shutil.copytree(place, aside)
+        content = description(about)
+        (aside / ABOUT).write_bytes(content)
+        hashes = {**read_json(aside / MANIFEST)["sha256"], ABOUT: hashlib.sha256(content).hexdigest()}
+        (aside / MANIFEST).write_bytes(manifest_file(hashes))
+        manifest = manifest_of(aside)
+        if entries and entries[-1].event is Event.RESCORED and entries[-1].manifest == manifest:
+            entry = entries[-1]  # a kill before the renames
+        elif entries and entries[-1].manifest == manifest_of(place):
+            old, new = _mean(row), _mean(RowFiles(place, about, row.predictions))
+            entry = LedgerEntry(date, Event.RESCORED, name, by, manifest, old=old, new=new)
+            append(board, entry)
+        else:
+            shutil.rmtree(aside)
+            raise DataError("its files are not those of its last entry.", place)
+        os.rename(place, before)
+        os.rename(aside, place)
+        shutil.rmtree(before)
+        return entry
 
 
 def _run(row: RowFiles, run: RunRecord, data: Path) -> RunRecord:
@@ -71,18 +76,6 @@ def _run(row: RowFiles, run: RunRecord, data: Path) -> RunRecord:
         raise DataError(f"{run['task']} is not the data of the row.", data)
     dev, test = (figures_of(row, run, split, data) if run[split] else {} for split in SCORED)
     return RunRecord(**{**run, "dev": dev, "test": test, "metrics_version": metrics.VERSION})
-
-
-def _aside(place: Path, about: RowRecord) -> Path:
-    """A copy of the row with another description, beside it."""
-    aside = place.with_name(f".{place.name}")
-    shutil.rmtree(aside, ignore_errors=True)
-    shutil.copytree(place, aside)
-    content = description(about)
-    (aside / ABOUT).write_bytes(content)
-    hashes = read_json(aside / MANIFEST)["sha256"]
-    (aside / MANIFEST).write_bytes(manifest({**hashes, ABOUT: hashlib.sha256(content).hexdigest()}))
-    return aside
 
 
 def _mean(row: RowFiles) -> float:

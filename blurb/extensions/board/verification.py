@@ -1,7 +1,7 @@
 """Recomputes every figure of a row from its predictions and the verifier's own data, and tells what is odd about it.
 
-Three levels (docs/extensions/board.md): *claimed*, as somebody says; *recomputed*, from the predictions;
-*reproduced*, by a run of another party (`blurb.extensions.board.reproduction`). This module tells the first two apart.
+Three levels (docs/extensions/board.md): *claimed*, as somebody says; *recomputed*, from the predictions; *reproduced*,
+by another party's run of the same recipe: equivalence of the scores within a stated margin.
 """
 
 from __future__ import annotations
@@ -10,20 +10,26 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, TypedDict, cast
+from statistics import fmean
+from typing import Annotated, NotRequired, TypedDict
 
-from blurb import metrics, records, tasks
+from blurb import learners, metrics, tasks
 from blurb.data.loading import path_of
-from blurb.extensions.board import consistency, copies, plausibility
-from blurb.extensions.board.signals import FATAL, Signal, SignalKind
+from blurb.extensions.board import consistency, plausibility
+from blurb.extensions.board.consistency import FATAL, Signal, SignalKind
 from blurb.messages.errors import DataError
+from blurb.messages.text import plural
 from blurb.records import From
 from blurb.results.row import DEMO
+from blurb.results.score import shares_of
 from blurb.row_files.reading import RowFiles, read, rows_in
 from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import RunRecord
 from blurb.scoring import gold
+from blurb.statistics.holm import holm
+from blurb.statistics.welch import LEVEL, WelchComparison, combined, compare, p_beyond, within
 from blurb.tasks import SCORED, SPLITS, ScoredSplit
 
 SAME = 1e-9
@@ -81,11 +87,6 @@ class RowVerification:
         only = all(signal.kind is SignalKind.UNSEEN for signal in fatal)
         return [signal.where for signal in fatal] if only else []
 
-    @property
-    def content(self) -> VerificationRecord:
-        """As it is printed."""
-        return cast(VerificationRecord, records.of(VerificationRecord, self))
-
 
 def verify(folder: Path, data: Path, beside: Path | None = None) -> RowVerification:
     """Recomputes the figures of the row in a folder.
@@ -107,8 +108,8 @@ def verify_row(row: RowFiles, data: Path) -> RowVerification:
     figures: list[CheckedFigure] = []
     signals: list[Signal] = []
     for run in row.about["runs"]:
-        lacking = _lacking(run["task"], data)
-        if lacking:
+        task = tasks.get(run["task"])
+        if lacking := " and ".join(split for split in SPLITS if not path_of(task, data, split).exists()):
             signals.append(Signal(SignalKind.UNSEEN, run["task"], f"your data folder lacks its {lacking}"))
             continue
         signals += _of_data(row, run, data)
@@ -117,7 +118,18 @@ def verify_row(row: RowFiles, data: Path) -> RowVerification:
                 checked, found = _of_split(row, run, split, data)
                 figures.append(checked)
                 signals += found
-    signals += [*_of_caps(row), *consistency.signals(row), *_of_copies(row, data)]
+    caps: dict[object, list[str]] = {}
+    for run in row.about["runs"]:
+        if cap := run["settings"].get("max_eval"):
+            caps.setdefault(cap, []).append(run["task"])
+    for cap, names in caps.items():
+        signals.append(Signal(SignalKind.CAPPED, ", ".join(dict.fromkeys(names)), f"at most {cap} of dev and test"))
+    signals += consistency.signals(row)
+    for task_name in dict.fromkeys(run["task"] for run in row.about["runs"]) if row.varies else ():
+        runs = [run for run in row.about["runs"] if run["task"] == task_name]
+        for first, second, share in plausibility.of_seeds(row, runs, data):
+            what = f"seeds {first} and {second} have {plausibility.shown(share)}"
+            signals.append(Signal(SignalKind.SAME_RUNS, task_name, what))
     return RowVerification(row, figures, list(dict.fromkeys(signals)))
 
 
@@ -130,12 +142,6 @@ def beside_others(found: RowVerification, others: Sequence[RowVerification], dat
 
 def _name(run: RunRecord) -> str:
     return f"{run['task']}, seed {run['seed']}"
-
-
-def _lacking(task: str, data: Path) -> str:
-    """The splits of a dataset that a folder lacks; empty if it has them all."""
-    missing = [split for split in SPLITS if not path_of(tasks.get(task), data, split).exists()]
-    return " and ".join(missing)
 
 
 def _of_data(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]:
@@ -176,19 +182,134 @@ def _shown(figures: Mapping[str, float], name: str) -> str:
     return f"{figures[name]:.6g}" if name in figures else "nothing"
 
 
-def _of_caps(row: RowFiles) -> Iterator[Signal]:
-    """The datasets of which a part of the examples was scored."""
-    caps = {run["task"]: cap for run in row.about["runs"] if (cap := run["settings"].get("max_eval"))}
-    for cap in dict.fromkeys(caps.values()):
-        names = ", ".join(task for task, of_task in caps.items() if of_task == cap)
-        yield Signal(SignalKind.CAPPED, names, f"at most {cap} of dev and test")
+MARGIN = 1.0
+"""Points of the score: less than what separates neighbours of the published table (docs/extensions/board.md)."""
+RECIPE = ("suite", "weights", "tokenizer", "learner", "recipe", "protocol_hash", "overrides")
+"""What two runs of one recipe have in common. Precision is left out: machines differ in what they compute fast."""
 
 
-def _of_copies(row: RowFiles, data: Path) -> Iterator[Signal]:
-    """Runs that are one run, of kinds whose runs vary."""
-    if not row.varies:
-        return
-    for task in dict.fromkeys(run["task"] for run in row.about["runs"]):
-        runs = [run for run in row.about["runs"] if run["task"] == task]
-        for first, second, share in copies.of_seeds(row, runs, data):
-            yield Signal(SignalKind.SAME_RUNS, task, f"seeds {first} and {second} have {copies.shown(share)}")
+class RerunScore(TypedDict):
+    """A dataset of a row and of its rerun; times 100."""
+
+    task: Annotated[str, "name of the dataset"]
+    difference: Annotated[float, "mean of the row minus mean of the rerun, on test"]
+    within: Annotated[float | None, "the smallest margin within which both are equivalent; null if it is unknown"]
+
+
+class Reproduced(TypedDict):
+    """What a rerun says of a row."""
+
+    margin: Annotated[float, "the margin that was asked for, in points of the score"]
+    difference: Annotated[float | None, "of the means over the datasets, weighted as in the score"]
+    within: Annotated[float | None, "the smallest margin within which the means are equivalent"]
+    datasets: Annotated[list[RerunScore], "each dataset"]
+    objections: Annotated[list[str], "why the row is not reproduced; empty if it is"]
+
+
+class VerifiedRow(VerificationRecord):
+    """What `blurb leaderboard verify` found of a row and its rerun."""
+
+    rerun: NotRequired[Annotated[Reproduced, "what the rerun says of it"]]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The rerun of a row beside it.
+
+    :param data: the verifier's data folder
+    """
+
+    row: RowVerification
+    rerun: RowVerification
+    margin: float = MARGIN
+    data: Path | None = None
+
+    @property
+    def level(self) -> Level:
+        """Of the row, with what the rerun adds."""
+        return self.row.level if self.content["objections"] else Level.REPRODUCED
+
+    @cached_property
+    def content(self) -> Reproduced:
+        """As it is printed."""
+        parts = {}
+        for task, (mine, others) in self._scores().items():
+            varying = self.row.row.varies
+            parts[task] = compare(mine, others) if varying else WelchComparison(fmean(mine) - fmean(others), 0.0)
+        mean = combined([(share, parts[task]) for task, share in shares_of(parts).items()])
+        scores = [
+            RerunScore(task=task, difference=part.difference or 0.0, within=within(part))
+            for task, part in parts.items()
+        ]
+        return Reproduced(
+            margin=self.margin,
+            difference=mean.difference,
+            within=within(mean),
+            datasets=scores,
+            objections=[*self._of_recipe(), *self._of_scores(parts, mean)],
+        )
+
+    def _scores(self) -> dict[str, tuple[list[float], list[float]]]:
+        """Recomputed scores of the runs on test, of the row and of the rerun, of the datasets that both have."""
+        mine, others = (_by_dataset(side) for side in (self.row, self.rerun))
+        return {task: (mine[task], others[task]) for task in mine if task in others}
+
+    def _of_recipe(self) -> Iterator[str]:
+        about, other = self.row.row.about, self.rerun.row.about
+        for side, name in ((self.row, "row"), (self.rerun, "rerun")):
+            if side.level is Level.CLAIMED:
+                yield f"the {name} is only claimed"
+        if about["learner"] == learners.EXTERNAL.name:
+            yield "nobody here knows how its predictions were made, so that nobody can make them again"
+        if differing := [name for name in RECIPE if dict(about)[name] != dict(other)[name]]:
+            yield f"another recipe: {', '.join(differing)}"
+        parties = [" ".join(side["measured_by"].casefold().split()) for side in (about, other)]
+        if not all(parties):
+            yield "a row does not say by which party it was measured"
+        elif parties[0] == parties[1]:
+            yield f"measured by the same party ({about['measured_by']})"
+        if missing := _by_dataset(self.row).keys() - _by_dataset(self.rerun).keys():
+            yield f"not run again: {', '.join(sorted(missing))}"
+
+    def _of_scores(self, parts: Mapping[str, WelchComparison], mean: WelchComparison) -> Iterator[str]:
+        """Of kinds whose runs vary too few of them, and runs that are copies; and what is not equivalent."""
+        there = self._scores() if self.row.row.varies else {}
+        if single := [task for task, sides in there.items() if min(map(len, sides)) < 2]:
+            yield f"fewer than two runs a side, so that their variance is unknown: {', '.join(single)}"
+        shares = {task: plausibility.of_rows(self.row.row, self.rerun.row, task, self.data) for task in there}
+        if copied := [task for task, share in shares.items() if share]:
+            yield (
+                f"{plausibility.shown(min(shares[task] for task in copied))} as in the row: {', '.join(copied)}; "
+                "a copy, or the same seeds in the same environment. Run it with other seeds"
+            )
+
+        reached = within(mean)
+        if not parts:
+            yield "no dataset in common"
+        elif reached is None or reached >= self.margin:
+            known = "" if reached is None else f"; they are within {reached:.2f}"
+            yield f"the means are not equivalent within {self.margin:g} points{known}"
+        beyond = holm([p_beyond(part, self.margin) for part in parts.values()])
+        for task, p in zip(parts, beyond, strict=True):
+            if p is not None and p < LEVEL:
+                yield f"{task} differs by {parts[task].difference:+.2f}, beyond the margin (p = {p:.3f})"
+
+
+def _by_dataset(side: RowVerification) -> dict[str, list[float]]:
+    """The recomputed scores on test by dataset, one a run."""
+    scores: dict[str, list[float]] = {}
+    for figure in side.figures:
+        if figure["split"] == "test" and figure["recomputed"] is not None:
+            scores.setdefault(figure["task"], []).append(figure["recomputed"])
+    return scores
+
+
+def sentences(rerun: Reproduced) -> Iterator[str]:
+    """The means in a sentence, then each objection."""
+    if rerun["difference"] is not None and rerun["within"] is not None:
+        yield (
+            f"Row minus rerun, over {plural(len(rerun['datasets']), 'dataset')}: {rerun['difference']:+.2f}, "
+            f"equivalent within {rerun['within']:.2f} points (margin {rerun['margin']:g})."
+        )
+    for objection in rerun["objections"]:
+        yield f"Not reproduced: {objection}."

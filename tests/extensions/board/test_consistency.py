@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from blurb.extensions.board import consistency
-from blurb.extensions.board.signals import SignalKind
+from blurb.extensions.board.consistency import SignalKind
 from blurb.protocols import protocol
 from blurb.row_files.reading import RowFiles, read
 from blurb.store.trial import Trial

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blurb.extensions.board import copies
-from blurb.extensions.board.copies import RunAnswers, alike
-from blurb.extensions.board.plausibility import Beside
-from blurb.extensions.board.signals import SignalKind
+from blurb.extensions.board import plausibility
+from blurb.extensions.board.consistency import SignalKind
+from blurb.extensions.board.plausibility import Beside, RunAnswers, alike
 from blurb.row_files.reading import RowFiles, read
 from tests.conftest import ROOT
 
@@ -21,7 +20,7 @@ GOLD = np.random.default_rng(0).integers(0, 2, 600)
 
 
 def answers(given: Sequence[Any], gold: Sequence[Any] | None = None) -> RunAnswers:
-    texts = [copies.plain(each) for each in given]
+    texts = [plausibility.plain(each) for each in given]
     most = max(texts, key=texts.count)
     right = [gold is not None and each == gold[place] for place, each in enumerate(given)]
     return RunAnswers(
@@ -75,7 +74,7 @@ QUICK = ROOT / "docs" / "results" / "minilm" / "quick" / "row"
 def test_seeds_of_a_real_row_are_no_copies_of_each_other() -> None:
     row = read(QUICK)
     for task in row.predictions:
-        assert copies.of_seeds(row, [run for run in row.about["runs"] if run["task"] == task], None) == []
+        assert plausibility.of_seeds(row, [run for run in row.about["runs"] if run["task"] == task], None) == []
 
 
 def with_answers(row: RowFiles, share: float, **about: Any) -> RowFiles:

@@ -21,7 +21,7 @@ import blurb
 from blurb import formulations, learners, metrics, tasks
 from blurb.corpora import demo
 from blurb.extensions.board import plausibility
-from blurb.extensions.board.signals import SignalKind
+from blurb.extensions.board.consistency import SignalKind
 from blurb.extensions.board.verification import Level, beside_others, verify, verify_row
 from blurb.row_files.reading import RowFiles, read, rows_in
 from blurb.row_files.scores import figures_of

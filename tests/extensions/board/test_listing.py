@@ -19,7 +19,8 @@ from blurb.extensions.board import boards, ledger, listing
 from blurb.extensions.board.ledger import Event, LedgerEntry
 from blurb.extensions.board.listing import BoardFolder
 from blurb.extensions.board.verification import Level
-from blurb.extensions.reports.html import collect, render
+from blurb.extensions.reports.html.collect import collect
+from blurb.extensions.reports.html.render import render
 from blurb.messages.errors import DataError
 from blurb.results import from_store
 from blurb.results.comparability import Use
@@ -136,7 +137,7 @@ def test_a_page_tells_history_signals_and_citation(made: Path) -> None:
         "A {group} &amp; co_ (first party)", rows(made)["good"].manifest,
     ):  # fmt: skip
         assert told in text
-    cited = listing.citation(rows(made)["good"], "Ours")
+    cited = rows(made)["good"].citation("Ours")
     assert "author = {{A  group    co\\_}}" in cited
     assert cited.count("{") == cited.count("}")
 

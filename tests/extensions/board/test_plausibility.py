@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blurb.extensions.board.consistency import SignalKind
 from blurb.extensions.board.plausibility import ENOUGH, RATE, Beside
-from blurb.extensions.board.signals import SignalKind
 from blurb.row_files.reading import RowFiles
 from blurb.tasks import all as every_task
 

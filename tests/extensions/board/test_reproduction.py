@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import blurb
-from blurb.extensions.board.reproduction import Reproduction
-from blurb.extensions.board.verification import CheckedFigure, Level, RowVerification
+from blurb.extensions.board.verification import CheckedFigure, Level, Reproduction, RowVerification
 from blurb.row_files.reading import RowFiles
 from tests.cli.in_process import blurb as command
 from tests.cli.in_process import done

@@ -17,7 +17,7 @@ import blurb
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
-from blurb.extensions.board.signals import FATAL, SignalKind
+from blurb.extensions.board.consistency import FATAL, SignalKind
 from blurb.extensions.board.verification import Level, verify
 from blurb.row_files.writing import MANIFEST
 from tests.cli.in_process import blurb as command

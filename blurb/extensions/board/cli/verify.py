@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, cast
 
 import click
 
-from blurb import tasks
+from blurb import records, tasks
 from blurb.cli._made import click_command
-from blurb.extensions.board import boards, ledger, reproduction
+from blurb.extensions.board import boards, ledger
 from blurb.extensions.board.boards import VerifiedBoard
-from blurb.extensions.board.reproduction import VerifiedRow
-from blurb.extensions.board.verification import Level
+from blurb.extensions.board.verification import MARGIN, Level, Reproduction, VerificationRecord, VerifiedRow, sentences
+from blurb.extensions.board.verification import verify as verified
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import grouped
 from blurb.options import Argument, Option
 from blurb.planning.options import SUITE
 from blurb.planning.request import folders
-from blurb.terminal.output import json_text, say, show
-
-if TYPE_CHECKING:
-    from blurb.extensions.board.reproduction import Reproduction
-    from blurb.extensions.board.verification import RowVerification
+from blurb.terminal.output import Column, emit, json_text, say, show
 
 
-def _printed() -> object:
-    return VerifiedRow | VerifiedBoard
-
-
-@click_command("verify", prints=_printed, csv=False)
+@click_command("verify", prints=VerifiedRow | VerifiedBoard, csv=False)
 def verify(
     folder: Annotated[Path, Argument()],
     *,
@@ -59,8 +51,6 @@ def verify(
     On a board every row is looked at beside the others, and rows and ledger must fit; of the ledger of an earlier
     release, --since, no line may be gone or changed.
     """
-    from blurb.extensions.board.verification import verify as verified
-
     if submitted and since is None:
         raise SettingsError("--submitted is for --since.")
     if margin is not None and rerun is None:
@@ -76,30 +66,29 @@ def verify(
         raise SettingsError("--since, --submitted, --reproduced and --record are for a board.", where=folder)
     result = verified(folder, place, beside)
     other = verified(rerun, place) if rerun else None
-    again = reproduction.Reproduction(result, other, margin or reproduction.MARGIN, place) if other else None
+    again = Reproduction(result, other, margin or MARGIN, place) if other else None
     level = again.level if again else result.level
-    _row(result, again, level, form)
-    if level is not (Level.REPRODUCED if rerun else Level.RECOMPUTED):
-        click.get_current_context().exit(1)
-
-
-def _row(result: RowVerification, again: Reproduction | None, level: Level, form: str) -> None:
-    """Prints what was found of a row."""
     if form == "json":
-        click.echo(json_text(reproduction.printed(result, again)), nl=False)
+        printed = cast(VerifiedRow, records.of(VerificationRecord, result))
+        if again is not None:
+            printed = {**printed, "level": again.level, "rerun": again.content}
+        click.echo(json_text(printed), nl=False)
     else:
-        rows = [
-            (each["task"], each["seed"], each["split"], f"{each['claimed']:.2f}", _number(each["recomputed"]))
-            for each in result.figures
+        figures = [
+            Column("dataset", lambda figure: figure["task"]),
+            Column("seed", lambda figure: figure["seed"], "d"),
+            Column("split", lambda figure: figure["split"]),
+            Column("claimed", lambda figure: figure["claimed"], ".2f"),
+            Column("recomputed", lambda figure: figure["recomputed"], ".2f"),
         ]
-        show(
-            ("dataset", "seed", "split", "claimed", "recomputed"), rows, form, numbers=("seed", "claimed", "recomputed")
-        )
+        emit(form, VerifiedRow, result.figures, figures)
         for text in grouped((signal.where, f"{signal.kind}: {signal.what}") for signal in result.signals):
             say(text)
-        for text in reproduction.sentences(again.content) if again else ():
+        for text in sentences(again.content) if again else ():
             say(text)
         say(f"{result.row.about['model']}: {level}")
+    if level is not (Level.REPRODUCED if rerun else Level.RECOMPUTED):
+        click.get_current_context().exit(1)
 
 
 def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> None:
@@ -123,7 +112,3 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
             click.echo(f"{name}: changed while it was verified, and not recorded; verify the board again.", err=True)
     if changed or boards.fails(verified):
         click.get_current_context().exit(1)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
