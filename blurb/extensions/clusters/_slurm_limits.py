@@ -4,74 +4,52 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from blurb.cost.model import Estimate, TrialEstimate
 from blurb.extensions.clusters._slurm_script import SAVING
 from blurb.extensions.clusters.slurm import limit_of_site
 from blurb.messages.text import duration, size
 from blurb.training.hardware import choose_device
 
-if TYPE_CHECKING:
-    from blurb.cost.model import Estimate, TrialEstimate
-
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def shortfalls(found: Estimate, sbatch: Mapping[str, str], parts: int) -> Iterator[str]:
+def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Iterator[str]:
     """Sentences on what is less than what the trials are predicted to need, on a machine like this one.
 
     :param sbatch: options, as sbatch knows them
     :param parts: number of parts into which the trials are packed
     """
-    yield from _time(found, sbatch)
-    yield from _memory(found, sbatch)
-    most = limit_of_site("MaxJobCount")
-    if most and parts > most:
-        yield f"There are {parts:,} jobs, and this site takes {most:,} at a time; a larger minutes=N makes fewer."
-
-
-def _time(found: Estimate, sbatch: Mapping[str, str]) -> Iterator[str]:
     limit = slurm_seconds(sbatch.get("time", ""))
-    if not limit:
-        return
-    limit_text = f"time={sbatch['time']}"
     for saves, then in (
         (True, "it is saved in time, queued again, and goes on; with more time it ends in one job."),
         (False, "it does not save itself and would begin anew each time: give it more."),
     ):
-        long = [one for one in found.waiting if _saves(one) is saves and one.seconds > max(0.0, limit - SAVING)]
-        if long:
-            yield f"{limit_text} is less than {_longest(long)}: {then}"
-
-
-def _saves(trial: TrialEstimate) -> bool:
-    """Whether a trial goes on where a job before it ended."""
-    return trial.job.learner.resumes
-
-
-def _longest(trials: list[TrialEstimate]) -> str:
-    longest = max(trials, key=lambda one: one.seconds)
-    others = f" (and {len(trials) - 1:,} more)" if len(trials) > 1 else ""
-    return f"the {duration(longest.seconds)} that {_name(longest)} is predicted to take{others}"
-
-
-def _name(trial: TrialEstimate) -> str:
-    return f"{trial.job.source.name} on {trial.job.trial.task}"
-
-
-def _memory(found: Estimate, sbatch: Mapping[str, str]) -> Iterator[str]:
+        waiting = [trial for trial in expected.waiting if trial.job.learner.resumes is saves]
+        if long := [trial for trial in waiting if limit and trial.seconds > max(0.0, limit - SAVING)]:
+            longest = max(long, key=lambda trial: trial.seconds)
+            others = f" (and {len(long) - 1:,} more)" if len(long) > 1 else ""
+            takes = f"the {duration(longest.seconds)} that {_name(longest)} is predicted to take{others}"
+            yield f"time={sbatch['time']} is less than {takes}: {then}"
     asked = {name: sbatch[name] for name in ("mem", "mem-per-cpu") if name in sbatch}
     given = bytes_of(sbatch.get("mem", ""))
     if not given and "mem" not in asked:
         cpus = sbatch.get("cpus-per-task", "1")
         given = bytes_of(asked.get("mem-per-cpu", "")) * (int(cpus) if cpus.isdecimal() else 1)
-    here = [one for one in found.waiting if choose_device(one.job.place).type != "cuda"]  # a GPU has its own
+    here = [trial for trial in expected.waiting if choose_device(trial.job.place).type != "cuda"]  # a GPU has its own
     if given and here:
-        largest = max(here, key=lambda one: one.cost.memory)
-        needed = largest.memory
-        if needed > given:
-            told = ",".join(f"{name.replace('-', '_')}={value}" for name, value in asked.items())
-            yield f"{told} is less than the {size(needed)} that {_name(largest)} is predicted to need: ask for more."
+        largest = max(here, key=lambda trial: trial.cost.memory)
+        if largest.memory > given:
+            request = ",".join(f"{name.replace('-', '_')}={value}" for name, value in asked.items())
+            needed = f"the {size(largest.memory)} that {_name(largest)} is predicted to need"
+            yield f"{request} is less than {needed}: ask for more."
+    most = limit_of_site("MaxJobCount")
+    if most and parts > most:
+        yield f"There are {parts:,} jobs, and this site takes {most:,} at a time; a larger minutes=N makes fewer."
+
+
+def _name(trial: TrialEstimate) -> str:
+    return f"{trial.job.source.name} on {trial.job.trial.task}"
 
 
 def slurm_seconds(time: str) -> float:

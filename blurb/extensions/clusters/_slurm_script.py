@@ -64,19 +64,8 @@ class Script:
     def text(self) -> str:
         """The script."""
         # -P: a file torch.py in the folder where the job starts is not the torch that is meant.
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "blurb",
-            "worker",
-            "--sweep",
-            str(self.folder.absolute()),
-            "--max-failures",
-            str(self.failures),
-            "--allow-code",
-            self.code,
-        ]
+        command = [sys.executable, "-P", "-m", "blurb", "worker", "--sweep", str(self.folder.absolute())]
+        command += ["--max-failures", str(self.failures), "--allow-code", self.code]
         command += [] if self.leaderboard is None else ["--leaderboard", str(self.leaderboard.absolute())]
         by_hand = "\n".join(
             f"#     sbatch --array={block} {shlex.quote(str(self.path.absolute()))} {offset}"
@@ -135,8 +124,7 @@ exit "$code"
 
 def check_path(folder: Path) -> None:
     """Raises a SlurmError for a path that cannot stand in a comment of the script, which Slurm and the shell read."""
-    bad = sorted(set(UNFIT.findall(str(folder))))
-    if bad:
+    if bad := sorted(set(UNFIT.findall(str(folder)))):
         raise SlurmError(
             f"The path of the store has {', '.join(map(repr, bad))} in it, which Slurm or the shell would read as "
             f"something else ({str(folder)!r})",

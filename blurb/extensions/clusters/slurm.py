@@ -119,13 +119,11 @@ class SlurmEngine(Engine):
         text = "" if script is None else script.text
         outcomes = []
         for job, over in zip(jobs, done, strict=True):
-            outcomes.append(
-                TrialOutcome(job, "already done")
-                if over
-                else TrialOutcome(job, "submitted", message=message, script=text)
-            )
+            outcome = TrialOutcome(job, "submitted", message=message, script=text)
             if over:
-                on_finished(outcomes[-1])
+                outcome = TrialOutcome(job, "already done")
+                on_finished(outcome)
+            outcomes.append(outcome)
         return outcomes
 
     def write(self, store: Path, jobs: Sequence[Job]) -> Script:
@@ -133,8 +131,17 @@ class SlurmEngine(Engine):
 
         :raises SlurmError: if jobs that were submitted before are still to run these trials
         """
-        for folder in sweeps.folders(store):
-            _check_over(folder, {job.path.absolute() for job in jobs})
+        trials = {job.path.absolute() for job in jobs}
+        for earlier in sweeps.folders(store):
+            noted = sweep_parts.read(earlier)
+            taken = range(noted["taken"])
+            queued = {job.path.absolute() for job in sweep_parts.jobs_of(earlier, taken)} if taken else set()
+            alive = [] if trials.isdisjoint(queued) else _alive(noted["submitted"])
+            if alive:
+                raise SlurmError(
+                    f"These trials were submitted before, and are not finished: job {', '.join(alive)}.",
+                    fix=f"Wait for them (blurb status), or cancel them first: scancel {' '.join(alive)}",
+                )
         check_path(store.absolute() / sweeps.FOLDER)
         packed = self._packed([job.predicted for job in jobs])
         # A job ends when its time is over, whatever its trial is doing, and the next one goes on. Parts are of the
@@ -145,10 +152,11 @@ class SlurmEngine(Engine):
         longest = max(sum(jobs[index].predicted for index in part) for part in packed)
         if "time" not in asked and longest:  # wrong is harmless: a job goes on from where its trial was saved
             asked["time"] = str(math.ceil(2 * longest / 60) + 10)
+        most = limit_of_site("MaxArraySize")
         script = Script(
             folder,
             code,
-            arrays(len(packed), self.parts_at_once, _most_elements()),
+            arrays(len(packed), self.parts_at_once, MOST_ELEMENTS if most is None else max(1, most)),
             len(packed),
             asked,
             self.setup,
@@ -201,8 +209,7 @@ def submit(script: Script) -> list[str]:
                 fix="Run the same command again when these are over; with a "
                 "larger minutes=N there are fewer and longer jobs.",
             )
-        taken = offset + int(re.split("[-%]", block)[1]) + 1
-        sweep_parts.note_submitted(script.folder, number, taken)
+        sweep_parts.note_submitted(script.folder, number, offset + int(re.split("[-%]", block)[1]) + 1)
     return list(sweep_parts.read(script.folder)["submitted"])
 
 
@@ -223,19 +230,6 @@ def _queued_by_name(script: Script, before: Sequence[str]) -> str:
 
 def _squeue(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["squeue", "--noheader", *options], capture_output=True, text=True)
-
-
-def _check_over(folder: Path, trials: set[Path]) -> None:
-    """Raises a SlurmError if jobs of a sweep are queued or running that have some of these trials."""
-    noted = sweep_parts.read(folder)
-    taken = noted["taken"]
-    queued = {job.path.absolute() for job in sweep_parts.jobs_of(folder, range(taken))} if taken else set()
-    alive = [] if trials.isdisjoint(queued) else _alive(noted["submitted"])
-    if alive:
-        raise SlurmError(
-            f"These trials were submitted before, and are not finished: job {', '.join(alive)}.",
-            fix=f"Wait for them (blurb status), or cancel them first: scancel {' '.join(alive)}",
-        )
 
 
 def _alive(submitted: Sequence[str]) -> list[str]:
@@ -269,11 +263,6 @@ def limit_of_site(name: str) -> int | None:
     shown = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True).stdout
     found = re.search(rf"^{name}\s*=\s*(\d+)", shown, re.MULTILINE)
     return int(found[1]) if found else None
-
-
-def _most_elements() -> int:
-    found = limit_of_site("MaxArraySize")
-    return MOST_ELEMENTS if found is None else max(1, found)
 
 
 ENGINE = SlurmEngine
