@@ -20,7 +20,8 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.extensions.board import boards
 from blurb.extensions.board.listing import BoardFolder
-from blurb.extensions.reports.html import collect, render
+from blurb.extensions.reports.html.collect import collect
+from blurb.extensions.reports.html.render import render
 from blurb.results import from_store
 from blurb.row_files import writing as row_files
 from blurb.store.store import Store

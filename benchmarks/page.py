@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 from blurb import tasks
-from blurb.extensions.reports.html import render
 from blurb.extensions.reports.html.collect import TITLE, board
 from blurb.extensions.reports.html.model import DatasetProvenance, Page, PageDataset, PageRow, RowProvenance
+from blurb.extensions.reports.html.render import render
 from blurb.leaderboard.intervals import averages, of_runs
 from blurb.protocols import protocol
 from blurb.results import groups

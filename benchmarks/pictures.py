@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.extensions.reports.html import render
 from blurb.extensions.reports.html.collect import collect
+from blurb.extensions.reports.html.render import render
 from blurb.extensions.reports.plots import ablation
 from blurb.extensions.reports.plots._style import FIGURES, digest
 from blurb.planning import ablations

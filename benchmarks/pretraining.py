@@ -18,11 +18,9 @@ import torch
 
 from blurb.checkpoints.scratch import SPECIAL
 from blurb.extensions.lab.pretraining import models
-from blurb.extensions.lab.pretraining.inputs import PretrainingInputs
-from blurb.extensions.lab.pretraining.objective import loss
-from blurb.extensions.lab.pretraining.packing import Stream
+from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, Stream
 from blurb.extensions.lab.pretraining.recipe import Recipe
-from blurb.extensions.lab.pretraining.trainer import collate
+from blurb.extensions.lab.pretraining.trainer import collate, loss
 from blurb.training.hardware import has_bf16
 
 BLOCK = 10

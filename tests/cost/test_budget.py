@@ -93,13 +93,13 @@ def test_the_option_of_a_time_is_named(name: str, text: str, tmp_path: Path) -> 
 def test_times_have_one_form(
     pause: float | str, seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blurb.extensions.series import watching
+    from blurb.extensions.series import conduct
     from blurb.extensions.series.api.following import watch
+    from blurb.extensions.series.conduct import Pace
     from blurb.extensions.series.finding import FoundCheckpoints
-    from blurb.extensions.series.watching import Pace
 
     paces: list[Pace] = []
-    monkeypatch.setattr(watching, "watch", lambda look, score, pace, tell: paces.append(pace) or FoundCheckpoints(()))
+    monkeypatch.setattr(conduct, "watch", lambda look, score, pace, tell: paces.append(pace) or FoundCheckpoints(()))
     watch(tmp_path, "gad", pause=pause, idle="1h30m")
     assert [(pace.pause, pace.idle) for pace in paces] == [(seconds, 5_400)]
 

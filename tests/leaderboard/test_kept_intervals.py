@@ -64,12 +64,12 @@ def test_they_are_computed_once_and_are_the_same(store: Store, computed: list[st
 
 @pytest.mark.extensions
 def test_the_page_has_those_of_the_table(store: Store, computed: list[str]) -> None:
-    from blurb.extensions.reports.html import collect
+    from blurb.extensions.reports.html.collect import collect
 
     rows, shown = of_rows(store)
     (page,) = collect(store.root, with_published=False).boards
     assert computed == ["good", "poor"]
-    assert {entry.model: entry.datasets["gad"].test for entry in page.entries} == {
+    assert {entry.row.model: entry.datasets["gad"].test for entry in page.entries} == {
         row.model: values["gad"] for row, values in zip(rows, shown, strict=True)
     }
 

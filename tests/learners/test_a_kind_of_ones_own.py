@@ -122,7 +122,7 @@ def test_its_kept_model_predicts_what_the_trial_predicted(place: Path) -> None:
 
 @pytest.mark.extensions
 def test_it_is_exported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from blurb.extensions.reports.export.formats._base import ExportRequest
+    from blurb.extensions.reports.export.formats import ExportRequest
     from blurb.extensions.reports.export.formats._grid import figures
 
     done("export latex KNN --out latex")

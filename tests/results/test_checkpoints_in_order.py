@@ -68,7 +68,7 @@ def test_the_page(store: Path, tmp_path: Path) -> None:
     from blurb.extensions.reports.html.collect import collect
 
     (board,) = collect(store, with_published=False).boards
-    assert [entry.model for entry in board.entries] == CHECKPOINTS
+    assert [entry.row.model for entry in board.entries] == CHECKPOINTS
 
 
 @pytest.mark.parametrize(

@@ -91,9 +91,8 @@ def test_a_check_of_two_dead_checkpoints_says_so_in_every_form(tmp_path: Path) -
 
 @pytest.mark.extensions
 def test_a_series_of_dead_checkpoints_says_so(tmp_path: Path) -> None:
-    from blurb.extensions.series.curves import Scored
+    from blurb.extensions.series.curves import Scored, Step
     from blurb.extensions.series.series import Series
-    from blurb.extensions.series.steps import Step
 
     scored = tuple(Scored(Step("run", step, ""), dead(tmp_path / str(step), f"run@{step}")) for step in (100, 200, 300))
     series = Series(scored, ("gad",), "quick")

@@ -9,36 +9,34 @@ from typing import Any
 
 import click
 
+from blurb.extensions.reports.plots import _style
+
 
 @dataclass(frozen=True)
 class PlotFile:
     """A picture to write of what a command found.
 
-    :param module: of `blurb.extensions.reports.plots`, with a `check` and a `write`
+    :param module: of `blurb.extensions.reports.plots`, with a `write`
     """
 
     path: Path
-    module: str
+    module: Any
 
     def check(self) -> None:
         """Raises a SettingsError if no picture could be written there; writes nothing."""
-        self._drawn_by.check(self.path)
+        _style.check(self.path)
 
     def write(self, *given: Any) -> None:
         """Writes the picture.
 
         :param given: what the module's `write` takes before the path
         """
-        self._drawn_by.write(*given, self.path)
-
-    @property
-    def _drawn_by(self) -> Any:
-        return import_module(f"blurb.extensions.reports.plots.{self.module}")
+        self.module.write(*given, self.path)
 
 
 def _plot(module: str, about: str) -> click.Option:
     def picture(context: click.Context, parameter: click.Parameter, value: Path | None) -> PlotFile | None:
-        return None if value is None else PlotFile(value, module)
+        return None if value is None else PlotFile(value, import_module(f"blurb.extensions.reports.plots.{module}"))
 
     kind = click.Path(path_type=Path, dir_okay=False)
     return click.Option(["--plot"], type=kind, metavar="FILE", callback=picture, help=about)

@@ -117,7 +117,8 @@ def bisect(
     while True:
         good, bad = search.ends(runs)
         if _change(good, bad) > -drop:  # perhaps the first runs alone had a drop
-            return _nothing(search.steps, good, bad)
+            looks = _looks(search.steps, good[SCORE], bad[SCORE], False)
+            return Bisection(None, steps[0], looks, SCORE, _change(good, bad), None)
         line = _Line.between(good, bad)
         enough = search.enough(line)
         if enough > runs:
@@ -145,7 +146,15 @@ class _Line:
     @classmethod
     def between(cls, good: Values, bad: Values) -> _Line:
         """The line of the sharper measure: as many deviations from each end, and nearer to none than `NEAREST`."""
-        measure = _sharpest(good, bad)
+        # The measure whose ends are most of its standard deviations apart; the score if that is not known.
+        ratios = {}
+        for each in (SCORE, LOSS):
+            if min(len(good.get(each, ())), len(bad.get(each, ()))) > 1:
+                change = statistics.fmean(bad[each]) - statistics.fmean(good[each])
+                deviation = statistics.stdev(good[each]) + statistics.stdev(bad[each])
+                if change > 0 if each == LOSS else change < 0:
+                    ratios[each] = abs(change) / deviation if deviation else math.inf
+        measure = max(ratios, key=lambda each: (ratios[each], each == SCORE), default=SCORE)
         ends = good[measure], bad[measure]
         first, last = map(statistics.fmean, ends)
         deviations = [statistics.stdev(end) if len(end) > 1 else 1.0 for end in ends]
@@ -182,7 +191,14 @@ class _Search:
 
     def ends(self, runs: int) -> tuple[Values, Values]:
         """The values of both ends."""
-        return _end(self.evaluate, self.steps[0], runs), _end(self.evaluate, self.steps[-1], runs)
+        ends = []
+        for step in (self.steps[0], self.steps[-1]):
+            ends.append(self.evaluate(step, runs))
+            there = len(ends[-1].get(SCORE, ()))
+            if there < runs:
+                what = f"Step {step} has {there} of {runs} fine-tunings, and a search needs all of both its ends."
+                raise DataError(what)
+        return ends[0], ends[1]
 
     def enough(self, line: _Line) -> int:
         """The fine-tunings that hold the error if the ends are as they were seen; fewer than that if they do so."""
@@ -233,19 +249,6 @@ def _change(good: Values, bad: Values) -> float:
     return statistics.fmean(bad[SCORE]) - statistics.fmean(good[SCORE])
 
 
-def _nothing(steps: Sequence[int], good: Values, bad: Values) -> Bisection:
-    looks = _looks(steps, good[SCORE], bad[SCORE], False)
-    return Bisection(None, steps[0], looks, SCORE, _change(good, bad), None)
-
-
-def _end(evaluate: Evaluate, step: int, seeds: int) -> Values:
-    values = evaluate(step, seeds)
-    there = len(values.get(SCORE, ()))
-    if there < seeds:
-        raise DataError(f"Step {step} has {there} of {seeds} fine-tunings, and a search needs all of both its ends.")
-    return values
-
-
 def _looks(
     steps: Sequence[int], good: Sequence[float], bad: Sequence[float], is_bad: bool
 ) -> tuple[BisectionLook, ...]:
@@ -253,23 +256,3 @@ def _looks(
         BisectionLook(steps[0], statistics.fmean(good), len(good), False),
         BisectionLook(steps[-1], statistics.fmean(bad), len(bad), is_bad),
     )
-
-
-def _deviations(good: Sequence[float], bad: Sequence[float]) -> float | None:
-    """The sum of both deviations; None if one is not known."""
-    if min(len(good), len(bad)) < 2:
-        return None
-    return statistics.stdev(good) + statistics.stdev(bad)
-
-
-def _sharpest(good: Values, bad: Values) -> str:
-    """The measure whose ends are most of its standard deviations apart; the score if that is not known."""
-    ratios = {}
-    for measure in (SCORE, LOSS):
-        if good.get(measure) and bad.get(measure):
-            change = statistics.fmean(bad[measure]) - statistics.fmean(good[measure])
-            deviation = _deviations(good[measure], bad[measure])
-            worse = change > 0 if measure == LOSS else change < 0
-            if worse and deviation is not None:
-                ratios[measure] = abs(change) / deviation if deviation else math.inf
-    return max(ratios, key=lambda measure: (ratios[measure], measure == SCORE), default=SCORE)

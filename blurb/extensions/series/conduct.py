@@ -1,19 +1,24 @@
-"""Scores the checkpoints of a series: all of them, or those that tell most in the time that there is."""
+"""Scores the checkpoints of a series: all of them, those that tell most in the time, or each as it appears."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from blurb.extensions.series.curves import Scored
+from blurb.extensions.series.curves import Scored, Step
+from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
-from blurb.extensions.series.steps import Step
 from blurb.results.row import Row
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import Floats, places
+from blurb.system.files import SEAL
 
 Score = Callable[[Sequence[Step], str], Mapping[str, Row]]
 """Fine-tunes checkpoints under a protocol: their names -> their rows; those whose trials failed are not among them."""
@@ -47,15 +52,13 @@ def within(
         for run in list(runs):
             own = {step.step: step for step in steps if step.run == run and step.name not in failed}
             known = {at: level for at, step in own.items() if (level := _value(rows, step, value)) is not None}
-            at = following(list(own), known, smoothing.logarithmic(list(own)))
-            if at is None:
+            if (at := following(list(own), known, smoothing.logarithmic(list(own)))) is None:
                 runs.remove(run)
                 continue
             begun = now()
             if begun - started + statistics.fmean(took) > seconds:
                 return tuple(Scored(step, rows.get(step.name)) for step in steps)
-            found = score([own[at]], protocol)
-            rows |= found
+            rows |= score([own[at]], protocol)
             if _value(rows, own[at], value) is None:
                 failed.add(own[at].name)
             took = [*(each for each in took if each), now() - begun]
@@ -118,3 +121,80 @@ def _disagreement(where: Floats, values: Floats, place: int) -> float:
             slope = (values[near] - values[far]) / (where[near] - where[far])
             distance = max(distance, abs(values[near] + slope * (middle - where[near]) - chord))
     return distance if len(where) > 2 else float(np.ptp(values))
+
+
+PAUSE, IDLE = 30.0, 7_200.0
+"""Seconds between two looks, and after which a run without a new checkpoint has ended."""
+Stamp = tuple[tuple[str, int, int], ...]
+"""Names, sizes and times of the files of a folder."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a watch keeps time.
+
+    :param pause: seconds between two looks; a folder must not change between two of them, unless it is sealed
+    :param idle: seconds after which a run without a new checkpoint has ended
+    """
+
+    pause: float = PAUSE
+    idle: float = IDLE
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.monotonic
+
+
+def watch(
+    look: Callable[[], FoundCheckpoints],
+    score: Callable[[Step], None],
+    pace: Pace | None = None,
+    done: Iterable[str] = (),
+    tell: Callable[[str], None] | None = None,
+) -> FoundCheckpoints:
+    """Scores every checkpoint that appears, in the order of the steps; returns what was found in the end.
+
+    A folder on a network disk appears before its files do, and files before their last bytes: what is not whole is
+    looked at again, and so is what changed since the last look. The run has ended when its last planned step is scored,
+    or when nothing new has come for long.
+
+    :param look: finds the checkpoints that are whole; an empty answer is a run that has not begun
+    :param score: called once for each
+    :param done: names that need no scoring
+    :param tell: called once for each note of two looks in a row: a checkpoint that is still copied is in one of them
+    """
+    pace = pace or Pace()
+    seen: dict[str, Stamp] = {}
+    finished, newest = set(done), pace.now()
+    notes: dict[str, int] = {}
+    while True:
+        checkpoints = look()
+        notes = {note: notes.get(note, 0) + 1 for note in checkpoints.left_out}
+        for note, looks in notes.items():
+            if looks == 2 and tell is not None:
+                tell(note)
+        waiting = [step for step in checkpoints.steps if step.name not in finished]
+        ready = [step for step in waiting if _settled(step, seen)]
+        for step in ready:
+            score(step)
+            finished.add(step.name)
+            newest = pace.now()
+        # A run has ended when its last planned step has a score.
+        scored = [step for step in checkpoints.steps if step.planned is not None and step.name in finished]
+        ended = {step.run for step in scored if step.planned is not None and step.step >= step.planned}
+        whole = bool(ended) and ended == {step.run for step in checkpoints.steps} and len(ready) == len(waiting)
+        if whole or pace.now() - newest > pace.idle:
+            return checkpoints
+        if not ready:
+            pace.sleep(pace.pause)
+
+
+def _settled(step: Step, seen: dict[str, Stamp]) -> bool:
+    """Whether a checkpoint is as it was at the last look; a sealed one was found to be whole."""
+    folder = Path(step.reference)
+    if not folder.is_dir() or (folder / SEAL).is_file():
+        return True
+    stats: list[tuple[str, os.stat_result]] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:  # it goes away while we look
+        stats = [(entry.name, entry.stat()) for entry in entries]
+    before = seen.get(step.name)
+    seen[step.name] = tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
+    return before is not None and before == seen[step.name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from typing import Any
 from blurb.checkpoints import hub
 from blurb.checkpoints.checkpoint import CONFIG, Checkpoint
 from blurb.checkpoints.references import default_name
-from blurb.extensions.series import steps
-from blurb.extensions.series.steps import Step
+from blurb.extensions.series import curves
+from blurb.extensions.series.curves import Step
 from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
 from blurb.messages.spelling import opt
 from blurb.system.files import SEAL, damage
@@ -33,11 +33,6 @@ class FoundCheckpoints:
     steps: tuple[Step, ...]
     left_out: tuple[str, ...] = ()
 
-    @property
-    def runs(self) -> list[str]:
-        """The names of the runs."""
-        return list(dict.fromkeys(step.run for step in self.steps))
-
 
 def find(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> FoundCheckpoints:
     """The checkpoints of runs.
@@ -48,9 +43,8 @@ def find(places: Sequence[str | Path], pattern: str | None = None, with_tokenize
     :raises DataError: if there is none at all, or a folder is not there
     :raises ModelError: if the Hub does not answer
     """
-    checkpoints = _joined(
-        _of(place, run, pattern, with_tokenizer) for place, run in zip(places, _names(places), strict=True)
-    )
+    runs = zip(places, _names(places), strict=True)
+    checkpoints = _joined([_of(place, run, pattern, with_tokenizer) for place, run in runs])
     if not checkpoints.steps:
         why = f" {' '.join(checkpoints.left_out)}" if checkpoints.left_out else ""
         raise DataError(
@@ -69,13 +63,12 @@ def there(places: Sequence[str | Path], pattern: str | None = None, with_tokeniz
         except (DataError, ModelError, OSError) as error:
             return FoundCheckpoints((), (str(error),))
 
-    return _joined(look(place, run) for place, run in zip(places, _names(places), strict=True))
+    return _joined([look(place, run) for place, run in zip(places, _names(places), strict=True)])
 
 
-def _joined(runs: Iterable[FoundCheckpoints]) -> FoundCheckpoints:
-    each = list(runs)
+def _joined(runs: Sequence[FoundCheckpoints]) -> FoundCheckpoints:
     return FoundCheckpoints(
-        tuple(step for run in each for step in run.steps), tuple(note for run in each for note in run.left_out)
+        tuple(step for run in runs for step in run.steps), tuple(note for run in runs for note in run.left_out)
     )
 
 
@@ -120,7 +113,7 @@ def _of_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool
     left_out: list[str] = []
     whole: dict[int, list[Path]] = {}
     for path in there:
-        step = steps.number(path.name)
+        step = curves.number(path.name)
         if pattern is None and not (path / CONFIG).is_file() and step is None:
             continue  # a folder of something else
         if step is None:
@@ -136,10 +129,13 @@ def _of_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool
                 f"{folder}: {names} are both of step {step}; both are left out, {opt('pattern')} chooses one."
             )
             del whole[step]
-    states = {step: steps.state_of(paths[0]) for step, paths in whole.items()}
+    states = {step: curves.state_of(paths[0]) for step, paths in whole.items()}
     left_out += _of_another_attempt(whole, states)
-    left_out += [note for step in whole if (note := _without_loss(whole[step][0], states[step]))]
-    return FoundCheckpoints(tuple(steps.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out))
+    for step, paths in whole.items():
+        if lost := [at for at, loss in curves.logged_losses(states[step]).items() if not curves.is_number(loss)]:
+            what = f"its training loss is no number from step {lost[0]} on; it is scored all the same."
+            left_out.append(f"{paths[0]}: {what}")
+    return FoundCheckpoints(tuple(curves.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out))
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
@@ -163,14 +159,6 @@ def incomplete(folder: Path, with_tokenizer: bool = False) -> str:
     return ""
 
 
-def _without_loss(folder: Path, state: Mapping[str, Any]) -> str:
-    """What is to be told of a training whose loss became infinite or no number; "" if it did not."""
-    lost = [step for step, loss in steps.logged_losses(state).items() if not steps.is_number(loss)]
-    return (
-        f"{folder}: its training loss is no number from step {lost[0]} on; it is scored all the same." if lost else ""
-    )
-
-
 def _of_another_attempt(whole: dict[int, list[Path]], states: Mapping[int, Mapping[str, Any]]) -> list[str]:
     """Takes out checkpoints of an attempt that was given up, if the run began again from an earlier step.
 
@@ -178,11 +166,12 @@ def _of_another_attempt(whole: dict[int, list[Path]], states: Mapping[int, Mappi
     losses of the steps that they have in common. Copying changes the times of files, and not these; the times decide
     only which of two attempts is the one that went on.
     """
-    logs = {step: _losses(state) for step, state in states.items()}
-    known = [step for step in logs if logs[step]]
-    if not known:
+    logs = {
+        step: {at: repr(loss) for at, loss in curves.logged_losses(state).items()} for step, state in states.items()
+    }
+    if not (known := [step for step in logs if logs[step]]):
         return []
-    newest = max(known, key=lambda step: ((whole[step][0] / steps.STATE).stat().st_mtime, step))
+    newest = max(known, key=lambda step: ((whole[step][0] / curves.STATE).stat().st_mtime, step))
     left_out = []
     for step in sorted(known):
         differing = [at for at in logs[step] if at in logs[newest] and logs[step][at] != logs[newest][at]]
@@ -197,14 +186,10 @@ def _of_another_attempt(whole: dict[int, list[Path]], states: Mapping[int, Mappi
     return left_out
 
 
-def _losses(state: Mapping[str, Any]) -> dict[int, str]:
-    return {step: repr(loss) for step, loss in steps.logged_losses(state).items()}
-
-
 def _of_hub(place: str, run: str) -> FoundCheckpoints:
     repository, _, pattern = place.partition("@")
     names = [name for name in hub.revisions(repository) if fnmatch.fnmatchcase(name, pattern)]
-    numbered = {name: steps.number(name) for name in names}
+    numbered = {name: curves.number(name) for name in names}
     left_out = [
         f"{repository}@{name}: no step in its name, so it is left out." for name in names if numbered[name] is None
     ]
@@ -220,6 +205,9 @@ def _of_hub(place: str, run: str) -> FoundCheckpoints:
 
 def missing(found: FoundCheckpoints, required: Sequence[int]) -> dict[str, list[int]]:
     """Run -> required steps that it does not have."""
-    there = {run: {step.step for step in found.steps if step.run == run} for run in found.runs}
-    lost = {run: [step for step in required if step not in own] for run, own in there.items()}
-    return {run: steps_ for run, steps_ in lost.items() if steps_}
+    there = {(step.run, step.step) for step in found.steps}
+    lost: dict[str, list[int]] = {}
+    for run in dict.fromkeys(step.run for step in found.steps):
+        if absent := [step for step in required if (run, step) not in there]:
+            lost[run] = absent
+    return lost

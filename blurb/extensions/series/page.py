@@ -1,7 +1,8 @@
-"""The page of a series, its table, and its part of the leaderboard page with the option `--series`."""
+"""Sentences, page and table of a series, and its part of the leaderboard page with the option `--series`."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
-from blurb.extensions.reports.html import templating
+from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.html.model import SeriesChart, SeriesPoint
-from blurb.extensions.series import curves
-from blurb.extensions.series.curves import Family
-from blurb.extensions.series.reading import ratio
+from blurb.extensions.series.curves import MEAN, Curve, Family, Scored
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.messages.text import plural
 from blurb.records import Count
+from blurb.results.constants import SAME
 from blurb.results.dataset_scores import Measure
 from blurb.results.schema import original
 from blurb.statistics.smoothing import logarithmic
+from blurb.statistics.welch import LEVEL
 from blurb.store.record import within
 from blurb.table_files import table_of
 from blurb.tasks import Split
@@ -29,9 +30,106 @@ if TYPE_CHECKING:
     from blurb.extensions.series.series import Series
 
 
+def sentences(
+    families: Sequence[Family], leading: Family | None, scored: Sequence[Scored], datasets: Sequence[str]
+) -> Iterator[str]:
+    """Which sets see the runs change, by which measure; where they suddenly fall; the best step of each run.
+
+    :param leading: the scores that decide on the best step
+    """
+    there = [
+        name for name in datasets if any(name not in each.lacks([name]) for each in scored if each.row is not None)
+    ]
+    if not there:
+        yield "No checkpoint has a score yet."
+        return
+    if leading is None:
+        yield (
+            f"No checkpoint has all {len(datasets)} datasets, so there is no mean and no best step; there are scores "
+            f"of {', '.join(there)} ({opt('tasks')} chooses)."
+        )
+    yield from _seen(families)
+    yield from _falls(families)
+    yield from (_best(leading, curve) for curve in leading.curves) if leading is not None else ()
+    for family in families:
+        for curve in family.curves:
+            if steps := [str(point.step.step) for point in curve.points if point.constant]:
+                which = f"step {', '.join(steps)}" if len(steps) < len(curve.points) else "every step"
+                yield f"{curve.run}: {family.dataset} has the score of a constant answer at {which}."
+    pieces = {run: [one for one in scored if one.step.run == run] for run in dict.fromkeys(o.step.run for o in scored)}
+    for run, own in pieces.items():
+        if lost := [str(one.step.step) for one in own if one.row is None]:
+            yield f"{run}: {plural(len(lost), 'checkpoint')} of {len(own)} without scores: step {', '.join(lost)}."
+        for checkpoint in own:
+            if lacks := checkpoint.lacks(datasets):
+                yield f"{run}: step {checkpoint.step.step} has no score of {', '.join(lacks)}, and no mean."
+
+
+def _seen(families: Sequence[Family]) -> Iterator[str]:
+    by_measure: dict[Measure, dict[bool | None, list[str]]] = {}
+    for family in families:
+        if family.measure is not Measure.FIGURE:
+            by_measure.setdefault(family.measure, {}).setdefault(family.seen, []).append(family.dataset)
+    for measure, said in by_measure.items():
+        name = "By score" if measure is Measure.SCORE else "By the loss of the head on dev"
+        parts = []
+        if said.get(True):
+            parts.append(f"the change is more than noise on {', '.join(said[True])}")
+        if said.get(False):
+            parts.append(f"no change is told from noise on {', '.join(said[False])}")
+        if said.get(None):
+            parts.append(f"there are too few checkpoints to tell on {', '.join(said[None])}")
+        yield f"{name}, {'; '.join(parts)}."
+
+
+def _falls(families: Sequence[Family]) -> Iterator[str]:
+    """A sentence for each place where something falls by more than noise; all curves of a measure share the level."""
+    there: dict[tuple[str, int, int], list[str]] = {}
+    for family in families:
+        alike = sum(each.measure is family.measure for each in families)
+        for curve, place, size, chance in family.falls(LEVEL / alike):
+            before, after = (point.step.step for point in curve.points[place : place + 2])
+            digits = family.measure.digits
+            name = f"the loss on {family.dataset}" if family.measure is Measure.LOSS else family.dataset
+            said = f"{name} by {size:.{digits}f} (noise: {chance:.{digits}f})"
+            there.setdefault((curve.run, before, after), []).append(said)
+    for (run, before, after), parts in there.items():
+        yield (
+            f"{run} becomes worse from step {before} to {after}: {', '.join(parts)}. In brackets what noise alone "
+            "exceeds anywhere in these curves in a twentieth of cases."
+        )
+
+
+def _best(family: Family, curve: Curve) -> str:
+    best = family.best(curve)
+    points = curve.points
+    if len(points) > 1 and max(point.value for point in points) - min(point.value for point in points) < SAME:
+        return f"{curve.run}: {family.dataset} is {points[0].value:.2f} at all {len(points)} checkpoints: none is best."
+    at = points[best.place].step.step
+    text = f"{curve.run}: the trend of {family.dataset} is highest at step {at}, {best.value:.2f}"
+    if best.half is None or best.gain is None or best.trend_gain is None:
+        return f"{text}; with {plural(len(points), 'checkpoint')} nothing is known of its noise."
+    others = [points[place].step.step for place in best.alike if place != best.place]
+    alike = f"not told from it: step {', '.join(map(str, others))}" if others else "all other steps are below it"
+    single = max(points, key=lambda point: point.value)
+    chance = (
+        f"if nothing changed at all, the highest of {len(points)} values would look {best.gain:.2f} better than it is"
+    )
+    return (
+        f"{text} ± {best.half:.2f} ({alike}; the interval is of a step that was chosen for its height, and may "
+        f"hold the trend there in fewer than 95 % of cases). The highest single value is {single.value:.2f}, at step "
+        f"{single.step.step}; {chance}, and the highest of the trend {best.trend_gain:.2f}."
+    )
+
+
+def ratio(value: float | None) -> str:
+    """A signal-to-noise ratio as a cell; "" if unknown."""
+    return "" if value is None else "∞" if math.isinf(value) else f"{value:.1f}"
+
+
 def text(series: Series, picture: bool = True) -> str:
     """Picture, sentences, how well each set sees the runs change, the scores, and what is left out."""
-    template = templating.environment(__package__, escape=False).get_template("page.md.jinja")
+    template = environment(__package__, html=False).get_template("page.md.jinja")
     return template.render(
         plural=plural,
         series=series,
@@ -39,7 +137,7 @@ def text(series: Series, picture: bool = True) -> str:
         done=sum(one.row is not None and not one.lacks(series.datasets) for one in series.scored),
         signal=[
             (dataset, (series.family(dataset), series.family(dataset, Measure.LOSS)))
-            for dataset in (curves.MEAN, *series.datasets)
+            for dataset in (MEAN, *series.datasets)
         ],
         shown=[each for kind in (Measure.SCORE, Measure.FIGURE) for each in series.families if each.measure is kind],
         ratio=ratio,
@@ -58,20 +156,16 @@ class SeriesFolder:
     folder: Path
 
     def charts(self) -> list[SeriesChart]:
-        """A chart for each dataset and figure; errors as of `read`."""
-        return read(self.folder)
+        """A chart for each dataset and figure.
 
+        Of several protocols the first one is shown, by which all checkpoints were scored.
 
-def read(folder: Path) -> list[SeriesChart]:
-    """Reads the tables that `blurb series` wrote to a folder, a chart for each dataset and figure.
-
-    Of several protocols the first one is shown, by which all checkpoints were scored.
-
-    :raises DataError: with file and line for what is no such table
-    """
-    if not (paths := sorted(folder.rglob("series.csv"))):
-        raise DataError(f"no series.csv here; {opt('series')} needs the {opt('out')} folder of blurb series.", folder)
-    return [chart for path in paths for chart in _charts(path)]
+        :raises DataError: with file and line for what is no such table
+        """
+        if not (paths := sorted(self.folder.rglob("series.csv"))):
+            what = f"no series.csv here; {opt('series')} needs the {opt('out')} folder of blurb series."
+            raise DataError(what, self.folder)
+        return [chart for path in paths for chart in _charts(path)]
 
 
 def _charts(path: Path) -> list[SeriesChart]:
@@ -91,8 +185,7 @@ def _charts(path: Path) -> list[SeriesChart]:
         except (ValueError, TypeError) as error:
             raise at.error("step, value and trend must be numbers.") from error
         points.setdefault(line["dataset"], {}).setdefault(original(line["run"]), []).append(point)
-    steps = ([step for step, *_ in own] for runs in points.values() for own in runs.values())
-    spaced = logarithmic(*steps)
+    spaced = logarithmic(*([step for step, *_ in own] for runs in points.values() for own in runs.values()))
     return [SeriesChart(dataset, spaced, list(runs.items())) for dataset, runs in points.items()]
 
 

@@ -11,7 +11,7 @@ TYPE = TaskType(
     hub="text-classification",
     label_counts=classes,
     errors="blurb.extensions.reports.errors.classes:analyse",
-    submission="blurb.extensions.reports.export.submission.values:label",
+    submission="blurb.extensions.reports.export.formats._submission:label",
     metric_keys=("negative", "positive"),
     sample_labels=("interacts", "none"),
 )

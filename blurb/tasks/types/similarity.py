@@ -10,8 +10,8 @@ TYPE = TaskType(
     formulation="blurb.formulations.similarity:Similarity",
     hub="sentence-similarity",
     unit="sentence pairs",
-    errors="blurb.extensions.reports.errors.similarity:analyse",
-    submission="blurb.extensions.reports.export.submission.values:similarity",
+    errors="blurb.extensions.reports.errors.classes:similarity",
+    submission="blurb.extensions.reports.export.formats._submission:similarity",
     metric="pearson",
     metric_keys=("scale",),
 )

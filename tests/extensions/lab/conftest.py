@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from blurb.corpora import demo
-from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus, collect
 from blurb.extensions.lab.pretraining.recipe import Recipe
-from blurb.extensions.lab.text import train_texts
+from blurb.extensions.lab.pretraining.request import PretrainingCorpus, collect
+from blurb.extensions.lab.text import task_texts
 
 SMALL = Recipe(vocabulary=500, words=3_000, length=32, batch=8)
 
 
 @pytest.fixture(scope="session")
 def corpus() -> PretrainingCorpus:
-    return collect(train_texts.read(demo.prepare()).documents, None)
+    return collect(task_texts.read_train(demo.prepare()).documents, None)

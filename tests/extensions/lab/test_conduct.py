@@ -16,8 +16,8 @@ import pytest
 import blurb
 from blurb.corpora import demo
 from blurb.extensions.lab.pretraining import pretrain
-from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
-from blurb.extensions.lab.study import conduct, examples, findings, parts, spec
+from blurb.extensions.lab.pretraining.request import PretrainingCorpus
+from blurb.extensions.lab.study import conduct, findings, parts, reading, spec
 from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages.errors import DataError
 from blurb.results.comparison import compare_rows
@@ -92,13 +92,13 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert {line.name for line in lines} >= {"gad", "biosses"}
     shown = findings.read(tmp_path / "out", study)
     assert set(shown.floors) == {"baseline:bigrams"}
-    variance, count = examples.units(tmp_path / "out", study, demo.prepare())("trained", "untrained", "biosses")
+    variance, count = reading.unit_variances(tmp_path / "out", study, demo.prepare())("trained", "untrained", "biosses")
     assert count > 5  # 0 where examples are not known
     assert variance >= 0
     assert len(findings.read(tmp_path / "out", study, demo.prepare()).reading()) == 2
     (trained,) = (variant for variant in study.variants if variant.name == "trained")
     for task in ("gad", "biosses"):
-        found = examples._clusters(tmp_path / "out", study, trained.name, task, demo.prepare())
+        found = reading._clusters(tmp_path / "out", study, demo.prepare(), trained.name, task)
         assert found.scores == pytest.approx(rows["trained"].values(task), abs=1e-9)
     pages = shown.write()
     assert [path.name for path in pages] == ["README.md", "study.csv", "study.png"]
@@ -122,7 +122,7 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
         changed = {"sha256": "another"} if key == "text" else "another"
         write_json(about, {**facts["trained"][1], key: changed})
         with pytest.raises(DataError, match=r"different (contents of|documents)"):
-            parts._check_alike(tmp_path / "out", study)
+            parts.rows(tmp_path / "out", study, "smoke")
     write_json(about, facts["trained"][1])
     wider = replace(study, tasks=[*study.tasks, blurb.tasks.get("hoc")])
     assert len(conduct.missing(tmp_path / "out", wider)) == 4

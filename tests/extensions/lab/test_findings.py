@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import norm, sem, t, ttest_ind
 
 import blurb
-from blurb.extensions.lab.study import examples, findings, reading, spec, tables
-from blurb.extensions.lab.study.units import variant_row
+from blurb.extensions.lab.study import findings, reading, spec
+from blurb.extensions.lab.study.parts import variant_row
 from blurb.messages.errors import DataError
 from blurb.results.comparison import compare_rows
 from blurb.results.row import Row
@@ -61,7 +61,7 @@ def test_what_is_no_variant() -> None:
         variant_row("a", {1: encoder("a", 1), 2: other})
 
 
-def sentences(rows: Mapping[str, Row], units: examples.Units | None = None) -> list[str]:
+def sentences(rows: Mapping[str, Row], units: reading.Units | None = None) -> list[str]:
     return list(reading.reading("b", reading.compared(rows, "b", units)))
 
 
@@ -86,7 +86,7 @@ def test_the_table_against_numbers_by_hand() -> None:
         tasks=blurb.tasks.load_selection("gad,hoc"),
         protocols=["quick"],
     )
-    cells = {(cell.dataset, cell.variant): cell for cell in tables.cells(study, {"quick": rows}, {})}
+    cells = {(cell.dataset, cell.variant): cell for cell in findings.cells(study, {"quick": rows}, {})}
     values = [gad for gad, _ in VALUES["a"]]
     low, high = t.interval(0.95, 2, np.mean(values), sem(values))
     assert cells["gad", "a"].mean == pytest.approx(np.mean(values))
@@ -95,7 +95,7 @@ def test_the_table_against_numbers_by_hand() -> None:
     assert cells["mean", "b"].mean == pytest.approx(np.mean(VALUES["b"]))
     assert cells["mean", "b"].sd == pytest.approx(np.std(np.mean(VALUES["b"], axis=1), ddof=1))
     assert (cells["gad", "a"].published, cells["gad", "b"].published) == (81.74, 83.96)  # Gu et al., Table 7
-    page = tables.page(study, list(cells.values()), {}, {}, {})
+    page = findings.page(study, list(cells.values()), {}, {}, {})
     halves = [
         half / 2
         for half in map(np.ptp, [t.interval(0.95, 2, 0, sem([gad for gad, _ in VALUES[name]])) for name in "ab"])
@@ -114,10 +114,10 @@ def test_the_page_says_which_were_pretrained_in_fp32() -> None:
         return {"seen": seen, "recipe": recipe, "precision": precision, "bits per byte": bits, "text": text}
 
     both = {"a": [made(1, "fp32"), made(2, "bf16")], "random": [made(1, "fp32", words=0)]}
-    assert "Pretrained with products in fp32: a 1. All others: in bf16." in tables.page(study, [], both, {}, {})
-    assert "Text: notes.txt, 5 words." in tables.page(study, [], both, {}, {})
+    assert "Pretrained with products in fp32: a 1. All others: in bf16." in findings.page(study, [], both, {}, {})
+    assert "Text: notes.txt, 5 words." in findings.page(study, [], both, {}, {})
     for one in ([made(1, "bf16")], [made(1, "fp32"), made(2, "fp32")]):
-        assert "Pretrained with" not in tables.page(study, [], {**both, "a": one}, {}, {})
+        assert "Pretrained with" not in findings.page(study, [], {**both, "a": one}, {}, {})
 
 
 def test_where_a_difference_of_means_comes_from(tmp_path: Path) -> None:
@@ -185,10 +185,10 @@ def test_the_page_has_a_line_for_each_difference(tmp_path: Path) -> None:
     """Its figures are those of the sentences."""
     rows = {name: variant(name) for name in VALUES}
     differences = reading.compared(rows, "b")
-    page = tables.page(spec.read("vocabulary-and-masking"), [], {}, differences, {})
+    page = findings.page(spec.read("vocabulary-and-masking"), [], {}, differences, {})
     for each in differences["a"]:
         assert f"| a | {each.line.name} | {each.line.difference:+.2f} ± {each.half:.2f} | " in page
         assert f" | {each.verdict} |\n" in page
     alone = variant_row("a", {1: encoder("a", 1)})
-    page = tables.page(spec.read("vocabulary-and-masking"), [], {}, reading.compared({**rows, "a": alone}, "b"), {})
+    page = findings.page(spec.read("vocabulary-and-masking"), [], {}, reading.compared({**rows, "a": alone}, "b"), {})
     assert page.count(" |  | of these checkpoints alone (one pretraining says nothing of others) |\n") == 2

@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 
 import blurb
-from blurb.extensions.lab.pretraining import speed
+from blurb.extensions.lab.pretraining import pretrain
 from blurb.extensions.lab.pretraining.pretrain import ABOUT, machine, usual_precision
-from blurb.extensions.lab.study import conduct, hours, parts, spec
-from blurb.extensions.lab.study.hours import Forecast
+from blurb.extensions.lab.study import conduct, parts, spec
+from blurb.extensions.lab.study.conduct import Forecast
 from blurb.messages.errors import BlurbError
 from blurb.system.files import write_json
 from tests.cli.in_process import blurb as command
@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def trials(monkeypatch: pytest.MonkeyPatch, words_per_second: float) -> None:
-    monkeypatch.setattr(speed, "words_per_second", lambda corpus, recipe: words_per_second)
+    monkeypatch.setattr(pretrain, "words_per_second", lambda corpus, recipe: words_per_second)
 
 
 class NoTexts:
@@ -83,12 +83,12 @@ def test_seconds_of_parts_that_this_machine_has_made(
         parts.place(tmp_path, variant, seed).mkdir(parents=True)
         write_json(parts.place(tmp_path, variant, seed) / ABOUT, facts)
     known = forecast(study, tmp_path, NO_TEXTS)
-    assert known.seconds(trained) == hours.ENDS + 140.0 + 20.0
-    assert known.seconds(untrained) == hours.ENDS + 20.0  # no words: no trial
-    assert known.seconds(wide) == pytest.approx(hours.ENDS + 2_000 / (0.95 * 10.0) + 7.0)
+    assert known.seconds(trained) == conduct.ENDS + 140.0 + 20.0
+    assert known.seconds(untrained) == conduct.ENDS + 20.0  # no words: no trial
+    assert known.seconds(wide) == pytest.approx(conduct.ENDS + 2_000 / (0.95 * 10.0) + 7.0)
     assert [(part.variant, part.seed) for part in known.parts()] == [("wide", 1), ("wide", 2)]
     without = forecast(study, tmp_path, None)
-    assert (without.seconds(trained), without.seconds(wide)) == (hours.ENDS + 160.0, None)
+    assert (without.seconds(trained), without.seconds(wide)) == (conduct.ENDS + 160.0, None)
 
 
 def test_a_part_for_which_there_is_no_time_ends_it(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_the_call_says_what_is_left(file: Path, tmp_path: Path, monkeypatch: pyt
     told: list[str] = []
     findings = blurb.study(file, tmp_path / "out", suite="demo", hours=0.01, progress=False, told=told.append)
     assert not findings.first
-    each = hours.ENDS + 60
+    each = conduct.ENDS + 60
     total = round((6 * each + 4 * 3600) / 60)
     assert told == [
         f"6 pretrainings are left, which take about {total // 60} h {total % 60:02d} min: start the same command again."
@@ -152,4 +152,4 @@ def test_the_cost_model_knows_what_scoring_takes(file: Path, tmp_path: Path, mon
     file.write_text(SMALL.partition("[variants.wide]")[0])
     coming, _ = missing_parts(file, tmp_path / "out", suite="demo")
     assert len(coming) == 4
-    assert all(part.seconds is not None and part.seconds > hours.ENDS for part in coming)
+    assert all(part.seconds is not None and part.seconds > conduct.ENDS for part in coming)

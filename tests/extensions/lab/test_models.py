@@ -15,10 +15,11 @@ import torch
 from safetensors.torch import load_file
 from transformers import DistilBertConfig, DistilBertForMaskedLM
 
-from blurb.extensions.lab.pretraining import models, quality, request, trainer
-from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
+from blurb.extensions.lab.pretraining import models, request, trainer
+from blurb.extensions.lab.pretraining import pretrain as pretraining
 from blurb.extensions.lab.pretraining.pretrain import pretrain
 from blurb.extensions.lab.pretraining.recipe import Recipe
+from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.messages.errors import BlurbError, ModelError, Notice, SettingsError
 from blurb.system.files import damage
 from tests.checkpoints.kinds import bert_tokenizer, bert_uncased, modernbert, roberta, save
@@ -71,7 +72,7 @@ def test_bits_per_byte_are_measured_in_fp32_whatever_it_was_trained_in(
     recipe = request.recipe({"start": str(tmp_path / "general"), "length": 32, "batch": 8, "words": 1_000})
     out.mkdir()
     (out / "recipe.json").write_text(json.dumps({"hash": recipe.hash(corpus.hash), "precision": "bf16"}))
-    measure = quality.measure
+    measure = trainer.measure
 
     def watched(model: torch.nn.Module, *given: object) -> object:
         for layer in model.modules():
@@ -79,7 +80,7 @@ def test_bits_per_byte_are_measured_in_fp32_whatever_it_was_trained_in(
                 layer.register_forward_hook(lambda layer, inputs, output: seen.add(output.dtype))
         return measure(model, *given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(quality, "measure", watched)
+    monkeypatch.setattr(trainer, "measure", watched)
     about = json.loads(
         (pretrain(out, corpus, recipe, {"source": "x"}, progress=False) / "pretraining.json").read_text()
     )
@@ -108,18 +109,16 @@ def test_nothing_goes_on_from_a_checkpoint_without_moments(tmp_path: Path) -> No
 def test_the_trial_of_hours_has_the_mean_of_a_rising_mask_rate(
     corpus: PretrainingCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blurb.extensions.lab.pretraining import objective, speed
-
     rates = []
 
     def loss(model: torch.nn.Module, inputs: dict[str, torch.Tensor], bf16: bool) -> torch.Tensor:
         rates.append(float((inputs["labels"] >= 0).float().mean()))
         return next(model.parameters()).sum()
 
-    monkeypatch.setattr(objective, "loss", loss)
-    monkeypatch.setattr(speed, "WARM_UP", 0.0)
-    monkeypatch.setattr(speed, "SECONDS", 0.3)
-    speed.words_per_second(corpus, replace(SMALL, mask_rate=0.25, rising=True))
+    monkeypatch.setattr(trainer, "loss", loss)
+    monkeypatch.setattr(pretraining, "WARM_UP", 0.0)
+    monkeypatch.setattr(pretraining, "SECONDS", 0.3)
+    pretraining.words_per_second(corpus, replace(SMALL, mask_rate=0.25, rising=True))
     assert np.mean(rates) == pytest.approx(0.15, abs=0.02)
 
 

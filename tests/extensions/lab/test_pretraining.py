@@ -14,27 +14,26 @@ import pytest
 import torch
 from transformers import BertTokenizerFast
 
-from blurb.extensions.lab.pretraining import inputs, models, packing, quality, vocabulary
-from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
+from blurb.extensions.lab.pretraining import inputs, models, trainer
 from blurb.extensions.lab.pretraining.inputs import IGNORED, PretrainingInputs
-from blurb.extensions.lab.pretraining.objective import flops, loss
 from blurb.extensions.lab.pretraining.recipe import Recipe
-from blurb.extensions.lab.pretraining.trainer import collate
+from blurb.extensions.lab.pretraining.request import PretrainingCorpus
+from blurb.extensions.lab.pretraining.trainer import collate, flops, loss
 from blurb.messages.errors import BlurbError, SettingsError
 from tests.extensions.lab.conftest import SMALL
 
 
 @pytest.fixture(scope="module")
 def tokenizer(corpus: PretrainingCorpus) -> Any:
-    return vocabulary.train(corpus.texts, SMALL)
+    return models.train_vocabulary(corpus.texts, SMALL)
 
 
 @pytest.fixture(scope="module")
-def stream(corpus: PretrainingCorpus, tokenizer: Any) -> packing.Stream:
-    return packing.stream(corpus.texts, tokenizer)
+def stream(corpus: PretrainingCorpus, tokenizer: Any) -> inputs.Stream:
+    return inputs.stream(corpus.texts, tokenizer)
 
 
-def test_the_stream_has_every_word_once(corpus: PretrainingCorpus, tokenizer: Any, stream: packing.Stream) -> None:
+def test_the_stream_has_every_word_once(corpus: PretrainingCorpus, tokenizer: Any, stream: inputs.Stream) -> None:
     assert stream.words == corpus.words
     assert int((stream.ids == stream.separator).sum()) == len(corpus.texts)
     assert int(stream.sizes.sum()) == sum(len(word.encode()) + 1 for text in corpus.texts for word in text.split())
@@ -47,7 +46,7 @@ def test_the_stream_has_every_word_once(corpus: PretrainingCorpus, tokenizer: An
     (True, 2, 0.150), (False, 2, 0.150), (True, 1, 0.156), (False, 1, 9 / 62),
 ])  # fmt: skip
 def test_masks_pick_their_rate_on_average(
-    stream: packing.Stream, whole_word: bool, version: int, expected: float
+    stream: inputs.Stream, whole_word: bool, version: int, expected: float
 ) -> None:
     """Inputs of 62 sub-tokens beside two special ones, as 4,000 of them were counted for version 1."""
     generator, picked, free = np.random.default_rng(3), 0, 0
@@ -61,7 +60,7 @@ def test_masks_pick_their_rate_on_average(
 
 
 @pytest.mark.parametrize("whole_word", [False, True])
-def test_masks_have_their_rate_and_words_stay_whole(stream: packing.Stream, whole_word: bool) -> None:
+def test_masks_have_their_rate_and_words_stay_whole(stream: inputs.Stream, whole_word: bool) -> None:
     generator = np.random.default_rng(0)
     ids, starts = stream.ids[:4000], stream.starts[:4000]
     free = ids != stream.separator
@@ -87,7 +86,7 @@ def test_the_rate_rises_from_a_fifth() -> None:
 
 @pytest.mark.parametrize("next_sentence", [False, True])
 def test_the_loss_at_masked_places_is_that_of_the_model(
-    stream: packing.Stream, tokenizer: Any, next_sentence: bool
+    stream: inputs.Stream, tokenizer: Any, next_sentence: bool
 ) -> None:
     recipe = Recipe(vocabulary=500, length=32, batch=8, words=3_000, next_sentence=next_sentence)
     inputs = PretrainingInputs(stream, recipe, tokenizer)
@@ -101,7 +100,7 @@ def test_the_loss_at_masked_places_is_that_of_the_model(
     assert torch.allclose(*gradients, atol=1e-6)
 
 
-def test_operations_are_those_of_the_formula(stream: packing.Stream, tokenizer: Any) -> None:
+def test_operations_are_those_of_the_formula(stream: inputs.Stream, tokenizer: Any) -> None:
     """Layers and attention for every sub-token, the head for the predicted ones; thrice that with gradients."""
     recipe = replace(SMALL, size="tiny")
     inputs = PretrainingInputs(stream, recipe, tokenizer)
@@ -115,7 +114,7 @@ def test_operations_are_those_of_the_formula(stream: packing.Stream, tokenizer: 
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
-def test_half_of_the_pairs_do_not_follow(stream: packing.Stream, tokenizer: Any) -> None:
+def test_half_of_the_pairs_do_not_follow(stream: inputs.Stream, tokenizer: Any) -> None:
     inputs = PretrainingInputs(stream, Recipe(words=50_000, length=32, batch=8, next_sentence=True), tokenizer)
     items = [inputs[place] for place in range(400)]
     assert {len(item["input_ids"]) for item in items} == {32}
@@ -123,7 +122,7 @@ def test_half_of_the_pairs_do_not_follow(stream: packing.Stream, tokenizer: Any)
     assert all((item["input_ids"] == stream.separator).sum() >= 2 for item in items)
 
 
-def test_an_epoch_sees_every_input_once_and_place_decides_all(stream: packing.Stream, tokenizer: Any) -> None:
+def test_an_epoch_sees_every_input_once_and_place_decides_all(stream: inputs.Stream, tokenizer: Any) -> None:
     inputs = PretrainingInputs(stream, SMALL, tokenizer)
     again = PretrainingInputs(stream, SMALL, tokenizer)
     count = len(inputs.slices)
@@ -139,11 +138,11 @@ def test_an_epoch_sees_every_input_once_and_place_decides_all(stream: packing.St
 @pytest.mark.costly
 def test_a_vocabulary_is_the_same_in_every_process(kind: str) -> None:
     code = (
-        "from blurb.corpora import demo; from blurb.extensions.lab.pretraining import vocabulary\n"
+        "from blurb.corpora import demo; from blurb.extensions.lab.pretraining import models\n"
         "from blurb.extensions.lab.pretraining.recipe import Recipe\n"
-        "from blurb.extensions.lab.text import train_texts\n"
-        "texts = [each.text for each in train_texts.read(demo.prepare()).documents]\n"
-        f"tokenizer = vocabulary.train(texts, Recipe(vocabulary=500, kind='{kind}'))\n"
+        "from blurb.extensions.lab.text import task_texts\n"
+        "texts = [each.text for each in task_texts.read_train(demo.prepare()).documents]\n"
+        f"tokenizer = models.train_vocabulary(texts, Recipe(vocabulary=500, kind='{kind}'))\n"
         "print(sorted(tokenizer.get_vocab().items()))"
     )
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
@@ -153,25 +152,25 @@ def test_a_vocabulary_is_the_same_in_every_process(kind: str) -> None:
 
 def test_a_vocabulary_that_the_text_does_not_support(corpus: PretrainingCorpus) -> None:
     with pytest.raises(SettingsError, match="The text supports a vocabulary of"):
-        vocabulary.train(corpus.texts, Recipe(vocabulary=50_000))
+        models.train_vocabulary(corpus.texts, Recipe(vocabulary=50_000))
 
 
 def test_the_same_words_are_masked_under_every_vocabulary(corpus: PretrainingCorpus, tokenizer: Any) -> None:
-    other = vocabulary.train(corpus.texts, Recipe(vocabulary=300, kind="bpe"))
-    streams = [packing.stream(corpus.held_out, each) for each in (tokenizer, other)]
-    masked = [quality.masked(each) for each in streams]
+    other = models.train_vocabulary(corpus.texts, Recipe(vocabulary=300, kind="bpe"))
+    streams = [inputs.stream(corpus.held_out, each) for each in (tokenizer, other)]
+    masked = [trainer.masked(each) for each in streams]
     sizes = [each.sizes[places & each.starts].tolist() for each, places in zip(streams, masked, strict=True)]
     assert sizes[0] == sizes[1]
     assert len(sizes[0]) > 0
 
 
-def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(stream: packing.Stream, tokenizer: Any) -> None:
+def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(stream: inputs.Stream, tokenizer: Any) -> None:
     model = models.from_nothing(SMALL, tokenizer)
     for parameter in model.parameters():
         torch.nn.init.zeros_(parameter)
-    found = quality.measure(model, tokenizer, stream, stream, SMALL.length)
-    places = quality.masked(stream)
-    places[packing.cut(stream, SMALL.length)[-1].stop :] = False
+    found = trainer.measure(model, tokenizer, stream, stream, SMALL.length)
+    places = trainer.masked(stream)
+    places[inputs.cut(stream, SMALL.length)[-1].stop :] = False
     pieces, size = int(places.sum()), int(stream.sizes[places].sum())
     assert found.model == pytest.approx(pieces * np.log2(len(tokenizer)) / size, rel=1e-5)
     counts = np.bincount(stream.ids, minlength=len(tokenizer)) + 1
@@ -218,25 +217,25 @@ def test_a_vocabulary_may_be_part_of_a_checkpoints(tmp_path: Path) -> None:
         "of",
     ]
     BertTokenizerFast(vocab={piece: number for number, piece in enumerate(pieces)}).save_pretrained(folder)
-    taken = vocabulary.checkpoint_entries(str(folder))
+    taken = models.checkpoint_entries(str(folder))
     assert taken == ["z", "##a", "a", "b", "##b", "the", "##ab", "of"]
-    made = vocabulary.train(["ab of Ba"], Recipe(vocabulary=11, vocabulary_of=str(folder)))
+    made = models.train_vocabulary(["ab of Ba"], Recipe(vocabulary=11, vocabulary_of=str(folder)))
     expected = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "a", "b", "##b", "the", "##ab"]
     assert set(made.get_vocab()) == set(expected)
     assert made.tokenize("aab of") == ["a", "##ab", "[UNK]"]
     with pytest.raises(SettingsError, match="supports a vocabulary of 12 entries"):
-        vocabulary.train(["ab of Ba"], Recipe(vocabulary=100, vocabulary_of=str(folder)))
+        models.train_vocabulary(["ab of Ba"], Recipe(vocabulary=100, vocabulary_of=str(folder)))
 
 
 def test_vocabularies_that_cannot_be_taken(tmp_path: Path) -> None:
     with pytest.raises(BlurbError, match="no such checkpoint"):
-        vocabulary.train(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "x")))
+        models.train_vocabulary(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "x")))
     with pytest.raises(SettingsError, match="is WordPiece"):
         Recipe(vocabulary_of="general", kind="bpe").check()
-    bpe = vocabulary.train(["some text of some words"] * 9, Recipe(kind="bpe", vocabulary=264))
+    bpe = models.train_vocabulary(["some text of some words"] * 9, Recipe(kind="bpe", vocabulary=264))
     bpe.save_pretrained(tmp_path / "bpe")
     with pytest.raises(BlurbError, match="has no WordPiece vocabulary"):
-        vocabulary.train(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "bpe")))
+        models.train_vocabulary(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "bpe")))
 
 
 def test_a_setting_that_came_later_changes_no_hash_before_it_is_used() -> None:

@@ -17,9 +17,9 @@ from safetensors.torch import load_file
 from transformers import TrainerCallback
 
 from blurb.corpora import demo
-from blurb.extensions.lab.pretraining import speed
-from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
+from blurb.extensions.lab.pretraining import pretrain as pretraining
 from blurb.extensions.lab.pretraining.pretrain import pretrain
+from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from tests.cli.in_process import blurb as command
 from tests.extensions.lab.conftest import SMALL
 
@@ -71,13 +71,13 @@ def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path)
 
 @pytest.mark.costly
 def test_hours_become_words_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: PretrainingCorpus) -> None:
-    monkeypatch.setattr(speed, "WARM_UP", 0.1)
-    monkeypatch.setattr(speed, "SECONDS", 0.5)
-    first = speed.for_hours(tmp_path, corpus, SMALL, 0.01)
-    again = speed.for_hours(tmp_path, corpus, SMALL, 0.02)
+    monkeypatch.setattr(pretraining, "WARM_UP", 0.1)
+    monkeypatch.setattr(pretraining, "SECONDS", 0.5)
+    first = pretraining.for_hours(tmp_path, corpus, SMALL, 0.01)
+    again = pretraining.for_hours(tmp_path, corpus, SMALL, 0.02)
     assert 1.0 < again.words / first.words < 4.0  # twice the time, on a machine that does other things, too
     (tmp_path / "recipe.json").write_text(json.dumps({"hash": "x", "recipe": {"words": 77}}))
-    assert speed.for_hours(tmp_path, corpus, SMALL, 5).words == 77
+    assert pretraining.for_hours(tmp_path, corpus, SMALL, 5).words == 77
 
 
 @pytest.mark.costly

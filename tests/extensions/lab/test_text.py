@@ -13,9 +13,9 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import path_of, read_split
 from blurb.data.schema import texts
-from blurb.extensions.lab.pretraining import packing
-from blurb.extensions.lab.pretraining.corpus import collect, mixed
-from blurb.extensions.lab.text import documents, held_out, train_texts
+from blurb.extensions.lab.pretraining import inputs
+from blurb.extensions.lab.pretraining.request import collect, mixed
+from blurb.extensions.lab.text import documents, task_texts
 from blurb.extensions.lab.text.documents import TextDocument
 from blurb.messages.errors import BlurbError, DataError
 
@@ -84,37 +84,37 @@ def test_a_damaged_gzip_file_is_named_wherever_it_is_damaged(tmp_path: Path) -> 
 
 def test_documents_of_dev_and_test_are_kept_out_by_text_and_by_pmid() -> None:
     folder = demo.prepare()
-    known = held_out.read(folder)
+    known = task_texts.read_held_out(folder)
     for task in tasks.all():
         if task.dummified:
             continue
         for split in ("dev", "test"):
             for row in read_split(task, folder, split):  # type: ignore[arg-type]
                 for text in texts(row):
-                    if len(held_out.words(text)) > held_out.WINDOW:
+                    if len(task_texts.words(text)) > task_texts.WINDOW:
                         noise = f"Some words before. {text.upper()} And some after."
                         assert known.reason(TextDocument(noise)) == "text", (task.name, row["id"])
     assert known.reason(TextDocument("none of these words were ever in a set of anybody at all, be sure of it")) == ""
-    assert held_out.HeldOut(frozenset({"11"})).reason(TextDocument("x", "11")) == "pmid"
+    assert task_texts.HeldOut(frozenset({"11"})).reason(TextDocument("x", "11")) == "pmid"
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_any_piece_of_twelve_words_is_enough(version: int) -> None:
     """From every word on, escaped as HTML, and in another normal form; version 1 found every twelfth piece."""
-    known = held_out.read(demo.prepare(), version)
+    known = task_texts.read_held_out(demo.prepare(), version)
     missed = {"piece": 0, "numbers": 0, "letters": 0}
     count = 0
     sentences = [
-        held_out.words(sentence)
+        task_texts.words(sentence)
         for task in tasks.all()
         if not task.dummified
         for row in read_split(task, demo.prepare(), "test")[:20]
         for text in texts(row)
-        for sentence in held_out.SENTENCE_END.split(text)
+        for sentence in task_texts.SENTENCE_END.split(text)
     ]
     for sentence in sentences:
-        for at in range(len(sentence) - held_out.WINDOW + 1 if len(sentence) > held_out.WINDOW else 0):
-            piece = " ".join(sentence[at : at + held_out.WINDOW])
+        for at in range(len(sentence) - task_texts.WINDOW + 1 if len(sentence) > task_texts.WINDOW else 0):
+            piece = " ".join(sentence[at : at + task_texts.WINDOW])
             forms = {
                 "piece": piece,
                 "numbers": "".join(f"&#{ord(sign)};" if sign != " " else " " for sign in piece),
@@ -130,30 +130,32 @@ def test_any_piece_of_twelve_words_is_enough(version: int) -> None:
 
 def test_nothing_is_left_of_a_test_set() -> None:
     rows = read_split(tasks.get("hoc"), demo.prepare(), "test")
-    whole = [TextDocument(" ".join(texts(row))) for row in rows if len(held_out.words(texts(row)[0])) > held_out.WINDOW]
+    whole = [
+        TextDocument(" ".join(texts(row))) for row in rows if len(task_texts.words(texts(row)[0])) > task_texts.WINDOW
+    ]
     with pytest.raises(DataError, match="have text of dev or test"):
-        collect(whole, held_out.read(demo.prepare()))
+        collect(whole, task_texts.read_held_out(demo.prepare()))
 
 
 def test_train_texts_are_there_once_and_without_dummies() -> None:
     folder = demo.prepare()
-    alone, both = train_texts.read(folder), train_texts.read(folder, folder)
+    alone, both = task_texts.read_train(folder), task_texts.read_train(folder, folder)
     lines = [line for document in alone.documents for line in document.text.split("\n")]
     assert len(lines) == len({line.casefold() for line in lines})
-    assert not any(held_out.DUMMY.search(line) for line in lines)
+    assert not any(task_texts.DUMMY.search(line) for line in lines)
     assert alone.missing == {
         "chemprot": "--raw was not given.", "ddi": "--raw was not given.", "gad": "nothing is known of its originals."
     }  # fmt: skip
     with_originals = [line for document in both.documents for line in document.text.split("\n")]
     assert len(with_originals) > len(lines)
-    assert not any(held_out.DUMMY.search(line) for line in with_originals)
+    assert not any(task_texts.DUMMY.search(line) for line in with_originals)
     assert list(both.missing) == ["gad"]
     with pytest.raises(DataError, match="the folder of the original releases does not exist"):
-        train_texts.read(folder, folder / "nowhere")
+        task_texts.read_train(folder, folder / "nowhere")
 
 
 def test_an_empty_folder_of_originals_is_told(tmp_path: Path) -> None:
-    there = train_texts.read(demo.prepare(), tmp_path)
+    there = task_texts.read_train(demo.prepare(), tmp_path)
     assert list(there.missing) == ["chemprot", "ddi", "gad"]
     assert str(tmp_path) in there.missing["ddi"]
 
@@ -163,10 +165,10 @@ def test_a_damaged_dev_or_test_file_is_no_missing_one(tmp_path: Path) -> None:
     folder = shutil.copytree(demo.prepare(), tmp_path / "data")
     hoc = tasks.get("hoc")
     path_of(hoc, folder, "dev").unlink()
-    assert "hoc (test)" in held_out.read(folder).tasks
+    assert "hoc (test)" in task_texts.read_held_out(folder).tasks
     path_of(hoc, folder, "test").write_text("cut\n")
     with pytest.raises(DataError, match=f"{path_of(hoc, folder, 'test').name}:1"):
-        held_out.read(folder)
+        task_texts.read_held_out(folder)
 
 
 def test_the_only_document_is_cut(tmp_path: Path) -> None:
@@ -182,10 +184,10 @@ def test_the_only_document_is_cut(tmp_path: Path) -> None:
 def test_real_train_texts_have_the_words_that_were_counted(test_data: Path) -> None:
     """1.94 million unique words were counted over ten sets, of which GAD (109,000) has dummies alone and DDI and
     ChemProt (355,000) need their originals; neither EBM PICO nor originals are read here."""
-    documents_ = train_texts.read(test_data / "blurb").documents
+    documents_ = task_texts.read_train(test_data / "blurb").documents
     words = sum(len(each.text.split()) for each in documents_)
     assert 1_300_000 < words < 1_500_000
-    known = held_out.read(test_data / "blurb")
+    known = task_texts.read_held_out(test_data / "blurb")
     left = collect(documents_, known).left_out
     assert 50 < left["text"] < 400
 
@@ -223,8 +225,8 @@ def test_what_fills_the_memory_or_cannot_be_read_is_named(name: str, tmp_path: P
 
 def test_a_small_budget_reads_a_small_part_of_a_large_text() -> None:
     texts = [f"{number} " + "word " * 99 for number in range(20_000)]
-    part = packing.enough(texts, 5_000, seed=1)
-    assert sum(len(text.split()) for text in part) == packing.LEAST_WORDS
+    part = inputs.enough(texts, 5_000, seed=1)
+    assert sum(len(text.split()) for text in part) == inputs.LEAST_WORDS
     assert [int(text.split()[0]) for text in part] == sorted(int(text.split()[0]) for text in part)
-    assert set(packing.enough(texts, 5_000, seed=2)) != set(part)
-    assert packing.enough(texts, 10**9, seed=1) == texts
+    assert set(inputs.enough(texts, 5_000, seed=2)) != set(part)
+    assert inputs.enough(texts, 10**9, seed=1) == texts

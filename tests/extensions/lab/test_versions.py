@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
 from blurb.extensions.lab.pretraining.pretrain import PLAN, pretrain
 from blurb.extensions.lab.pretraining.recipe import VERSION
+from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.lab.study import parts, spec
 from blurb.messages.errors import BlurbError, DataError
 from tests.conftest import ROOT
@@ -27,7 +27,7 @@ def test_a_study_keeps_the_version_of_its_parts(tmp_path: Path) -> None:
     assert {variant.recipe.version for variant in begun.variants} == {1}
     assert all(parts.is_done(COMMITTED, begun, variant, 1) for variant in begun.variants)
     with pytest.raises(DataError, match="made with another version"):
-        parts.check(COMMITTED, study, study.variants[0], 1)
+        parts.check(COMMITTED, study.variants[0], 1)
 
 
 def test_parts_of_two_versions_are_not_mixed(tmp_path: Path) -> None:

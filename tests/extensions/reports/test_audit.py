@@ -16,11 +16,10 @@ from blurb import tasks
 from blurb.checkpoints.lengths import reader
 from blurb.corpora.originals import load_original
 from blurb.data.schema import Example, leaks, to_dataset
-from blurb.extensions.reports.audit import AuditedTask, AuditFinding, audit
-from blurb.extensions.reports.audit.alignment import entities, windows
-from blurb.extensions.reports.audit.characters import characters, illegal, kinds
+from blurb.extensions.reports.audit import audit
+from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding, gather
 from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
-from blurb.extensions.reports.audit.gather import gather
+from blurb.extensions.reports.audit.encoding import characters, entities, illegal, kinds, windows
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenized_split import TokenizedSplit
 from blurb.learners.building import resolve

@@ -16,10 +16,9 @@ from blurb import tasks
 from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.data.schema import Example, leaks, texts, words
-from blurb.extensions.reports.audit import AuditedTask, AuditFinding
-from blurb.extensions.reports.audit.alignment import entities, windows
-from blurb.extensions.reports.audit.characters import characters, illegal
+from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding
 from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
+from blurb.extensions.reports.audit.encoding import characters, entities, illegal, windows
 from blurb.inputs.tokenized_split import Read
 from blurb.learners.building import resolve
 from blurb.tasks import SPLITS, Split

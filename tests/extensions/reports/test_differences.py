@@ -10,9 +10,19 @@ from typing import Any
 import pytest
 
 from blurb import tasks
-from blurb.extensions.reports.differences import Difference, Side, differences, grouped
-from blurb.extensions.reports.differences._base import bracketed, in_order, of_characters, of_example, shortened
-from blurb.extensions.reports.differences.entities import OUTCOME, compared
+from blurb.extensions.reports.differences import differences
+from blurb.extensions.reports.differences.answers import (
+    OUTCOME,
+    Difference,
+    Side,
+    bracketed,
+    compared,
+    grouped,
+    in_order,
+    of_characters,
+    of_example,
+    shortened,
+)
 from blurb.inputs.tagging import Span, spans
 from blurb.messages.errors import SettingsError
 from blurb.store.record import Record

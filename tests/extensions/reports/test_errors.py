@@ -17,7 +17,6 @@ from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.extensions.reports import errors
-from blurb.extensions.reports.cli import _texts
 from blurb.extensions.reports.errors.entities import pairs
 from blurb.inputs.tagging import Span, spans, tags
 from blurb.store.record import read_predictions
@@ -119,7 +118,7 @@ def test_text_only_where_it_is_asked_for(here: Path, monkeypatch: pytest.MonkeyP
     assert "text" in run(here, *common, "--data", str(folder), "--format", "csv", "--with-text")[1].splitlines()[0]
     assert "reads the text from the data; add --data" in run(here, *common, "--with-text")[1]
     with monkeypatch.context() as patch:
-        patch.setattr(_texts, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+        patch.setattr(errors, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
         assert word in run(here, *common, "--data", str(folder))[1]
         assert word not in run(here, *common, "--data", str(folder), "--format", "csv")[1]
     seen = run(here, "baseline:constant", "--task", "ncbi-disease", "--data", str(folder))[1]

@@ -11,14 +11,14 @@ import pytest
 
 from blurb.extensions.series.api import checkpoint_rows
 from blurb.extensions.series.api.checkpoint_rows import Scoring
-from blurb.extensions.series.steps import Step
+from blurb.extensions.series.curves import Step
 from blurb.results import from_store
 from blurb.results.row import Row
 from blurb.store.trial import Configuration
 from tests.extensions.series.test_series import made_row
 from tests.results import invented
 
-STEP = Step("a", 1, "checkpoint-1")
+STEP = Step("a", 1, ".")
 Read = Callable[..., tuple[Row | None, Scoring]]
 
 
@@ -29,7 +29,7 @@ def _row(values: list[float], weights: str = "now", suite: str = "blurb", precis
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Read:
-    monkeypatch.setattr(checkpoint_rows, "_weights", lambda step: "now")
+    monkeypatch.setattr(checkpoint_rows, "Checkpoint", lambda folder: SimpleNamespace(weights_hash="now"))
 
     def rows(there: list[Row], **trials: Any) -> tuple[Row | None, Scoring]:
         monkeypatch.setattr(from_store, "read", lambda store: there)

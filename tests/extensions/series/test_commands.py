@@ -12,9 +12,8 @@ import pytest
 
 import blurb
 from blurb.checkpoints import hub
-from blurb.extensions.series.curves import Scored
+from blurb.extensions.series.curves import Scored, Step
 from blurb.extensions.series.series import Series
-from blurb.extensions.series.steps import Step
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from blurb.planning.options import RunOptions

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from blurb.extensions.reports import html
 from blurb.extensions.reports.html import svg
+from blurb.extensions.reports.html.collect import collect
+from blurb.extensions.reports.html.render import render
 from blurb.extensions.series import page
 from blurb.messages.errors import DataError
 
@@ -31,7 +32,7 @@ def _write(folder: Path, lines: list[str]) -> Path:
 
 
 def test_scores_of_all_checkpoints_and_figures_are_charts(tmp_path: Path) -> None:
-    charts = page.read(_write(tmp_path, LINES))
+    charts = page.SeriesFolder(_write(tmp_path, LINES)).charts()
     assert [(chart.title, chart.logarithmic) for chart in charts] == [("gad", True), ("bits per byte", True)]
     assert [run for run, _ in charts[0].runs] == ["a", "b<c>"]
     assert charts[0].runs[0][1] == [
@@ -44,7 +45,7 @@ def test_scores_of_all_checkpoints_and_figures_are_charts(tmp_path: Path) -> Non
 
 def test_points_stand_where_their_numbers_are(tmp_path: Path) -> None:
     """On a logarithmic axis the steps 1, 10, 100, 1,000 are at equal distances; a higher score is higher up."""
-    drawn = svg.series(page.read(_write(tmp_path, LINES))[0])
+    drawn = svg.series(page.SeriesFolder(_write(tmp_path, LINES)).charts()[0])
     spots = re.findall(r'<circle class="dot" cx="([\d.]+)" cy="([\d.]+)"', drawn)[:4]
     x, y = ([float(one[place]) for one in spots] for place in (0, 1))
     assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.2)
@@ -56,7 +57,7 @@ def test_points_stand_where_their_numbers_are(tmp_path: Path) -> None:
 
 
 def test_the_page_has_them(tmp_path: Path) -> None:
-    drawn = html.render(html.collect(tmp_path / "none", series=page.SeriesFolder(_write(tmp_path, LINES))))
+    drawn = render(collect(tmp_path / "none", series=page.SeriesFolder(_write(tmp_path, LINES))))
     assert '<a href="#series">Checkpoints</a>' in drawn
     assert "a is blue, b&lt;c&gt; is grey." in drawn
     assert drawn.count('class="r0"') == 2
@@ -64,9 +65,9 @@ def test_the_page_has_them(tmp_path: Path) -> None:
 
 def test_what_is_no_such_table(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no series\.csv here"):
-        page.read(tmp_path)
+        page.SeriesFolder(tmp_path).charts()
     with pytest.raises(DataError, match=r"series\.csv:2: step, value and trend must be numbers"):
-        page.read(_write(tmp_path, [LINES[0].replace("60.0", "high")]))
+        page.SeriesFolder(_write(tmp_path, [LINES[0].replace("60.0", "high")])).charts()
     (tmp_path / "series.csv").write_text("run,step\n")
     with pytest.raises(DataError, match="columns are missing: protocol"):
-        page.read(tmp_path)
+        page.SeriesFolder(tmp_path).charts()

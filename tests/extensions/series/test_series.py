@@ -14,9 +14,8 @@ import pytest
 
 from blurb.cli._written import list_written
 from blurb.extensions.series import conduct
-from blurb.extensions.series.curves import Curve, Family, Point, Scored
+from blurb.extensions.series.curves import Curve, Family, Point, Scored, Step
 from blurb.extensions.series.series import PICTURE, Series
-from blurb.extensions.series.steps import Step
 from blurb.messages.errors import BlurbError
 from blurb.results.dataset_scores import DatasetScores, Figure, Measure, Run
 from blurb.results.row import Origin, Row, RowIdentity

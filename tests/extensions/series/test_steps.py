@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.extensions.series import steps
+from blurb.extensions.series import curves
 
 HUGE = 10**400
 CONTENTS = {
@@ -28,8 +28,8 @@ def test_a_whole_number_of_hundreds_of_digits_is_no_figure(name: str, tmp_path: 
     folder.mkdir(parents=True)
     for each in CONTENTS if name == "all" else [name]:
         (folder / each).resolve().write_text(json.dumps(CONTENTS[each]))
-    step = steps.read("run", 10, folder)
+    step = curves.read("run", 10, folder)
     assert (step.words, step.tokens, step.planned) == (None, None, None)
     assert step.figures == ({"y": 1.5} if name in ("quality.json", "all") else {})
-    assert not steps.is_number(HUGE)
-    assert steps.is_number(1e299)
+    assert not curves.is_number(HUGE)
+    assert curves.is_number(1e299)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from blurb.extensions.series.conduct import Pace, watch
+from blurb.extensions.series.curves import Step
 from blurb.extensions.series.finding import FoundCheckpoints
-from blurb.extensions.series.steps import Step
-from blurb.extensions.series.watching import Pace, watch
 
 
 @dataclass

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.extensions.lab.pretraining import pretrain as lab
-from blurb.extensions.lab.pretraining import request, speed
+from blurb.extensions.lab.pretraining import request
 
 
 def pretrain(
@@ -43,7 +43,7 @@ def pretrain(
     place, originals = (None if each is None else Path(each) for each in (data, raw))
     corpus, about = request.corpus(_listed(text), _listed(mix), place, originals, lab.version_in(Path(out)))
     if hours is not None:
-        wanted = speed.for_hours(Path(out), corpus, wanted, hours)
+        wanted = lab.for_hours(Path(out), corpus, wanted, hours)
     return lab.pretrain(Path(out), corpus, wanted, about, progress, every)
 
 

@@ -6,27 +6,21 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from blurb.corpora import demo
 from blurb.cost import model
 from blurb.extensions.lab.study import conduct, findings, parts, spec
-from blurb.extensions.lab.study.hours import Forecast, how_many_fit
+from blurb.extensions.lab.study.conduct import Forecast, MissingPart, Texts, how_many_fit
+from blurb.extensions.lab.study.findings import Findings
+from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages.errors import DataError, SettingsError
 from blurb.messages.spelling import opt
 from blurb.messages.text import duration
 from blurb.options import Argument, Option
 from blurb.planning import preflight, trials
 from blurb.planning.options import RunOptions
-
-Told = Callable[[str], None]
-
-if TYPE_CHECKING:
-    from blurb.extensions.lab.study.conduct import Texts
-    from blurb.extensions.lab.study.findings import Findings
-    from blurb.extensions.lab.study.hours import MissingPart
-    from blurb.extensions.lab.study.spec import Study, Variant
-    from blurb.results.row import Row
+from blurb.results.row import Row
 
 
 def study(
@@ -43,7 +37,7 @@ def study(
     hours: Annotated[float | None, Option(help="Begin only parts that end within this time.", above=0)] = None,
     run: bool = True,
     progress: bool = True,
-    told: Told | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> Findings:
     """Makes the parts of a study that are missing, and returns what all parts show.
 

@@ -1,22 +1,30 @@
-"""The page: one HTML file with its own style, script and data, which asks the network for nothing."""
+"""The page and the picture of attention.
+
+The page is one HTML file with its own style, script and data, which asks the network for nothing. The picture, which
+needs Matplotlib, has all heads as thumbnails, and one head as lines between two columns of words.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from jinja2 import ChoiceLoader, PackageLoader
-from markupsafe import Markup
 
-from blurb.extensions.lab.attention.projections import Projections
 from blurb.extensions.lab.attention.result import Attention, ModelWeights
-from blurb.extensions.lab.attention.words import Floats
-from blurb.extensions.reports.html import templating
+from blurb.extensions.lab.attention.weights import Floats, Projections
+from blurb.extensions.reports.html import environment, in_script, policy_hash, source
+from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET, check, save
 from blurb.messages.errors import SettingsError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MOST_WORDS = 128
 """Of a page: the lines of more cannot be told apart."""
@@ -26,7 +34,7 @@ STEPS = 255
 """Of the square root of a weight, so that small weights are kept more exactly: the error is at most 0.004."""
 
 
-def check(words: int) -> None:
+def check_words(words: int) -> None:
     """Raises a SettingsError for a text with too many words for a picture."""
     if words > MOST_WORDS:
         raise SettingsError(
@@ -42,41 +50,30 @@ def render(result: Attention) -> str:
 
     :raises SettingsError: if there are too many words
     """
-    check(len(result.words))
-    environment = templating.environment()
-    environment.loader = ChoiceLoader(
+    check_words(len(result.words))
+    templates = environment()
+    templates.loader = ChoiceLoader(
         [PackageLoader("blurb.extensions.lab.attention"), PackageLoader("blurb.extensions.reports.html")]
     )
-    style = templating.source(environment, "palette.css", "attention.css")
-    script = templating.source(environment, "attention.js", "scores.js")
+    style = source(templates, "palette.css", "attention.css")
+    script = source(templates, "attention.js", "scores.js")
+    first, after = result.entity or (0, 0)
+    start, end = (result.places[first][0], result.places[after - 1][1]) if after else (0, 0)
+    parts = (result.text[:start], result.text[start:end], result.text[end:])
     special = sorted({model.columns[place] for model in result.models for place in model.special})
-    return environment.get_template("attention.html").render(
+    return templates.get_template("attention.html").render(
         result=result,
         names=" and ".join(model.name for model in result.models),
         special=", ".join(special) or "none",
         is_pooling=all(model.is_pooling for model in result.models),
         asked="" if result.asked is None else result.words[result.asked],
-        pieces=_marked(result),
-        data=Markup(_json(data(result))),
-        style=Markup(style),
-        script=Markup(script),
-        style_hash=templating.policy_hash(style),
-        script_hash=templating.policy_hash(script),
+        pieces=[{"text": part, "marked": place == 1} for place, part in enumerate(parts) if part],
+        data=in_script(json.dumps(data(result), separators=(",", ":"))),
+        style=style,
+        script=script,
+        style_hash=policy_hash(style),
+        script_hash=policy_hash(script),
     )
-
-
-def _json(content: object) -> str:
-    """JSON in which `</script>` and `<!--` of a word are no markup."""
-    text = json.dumps(content, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _marked(result: Attention) -> list[dict[str, Any]]:
-    """The text as it was given, the entity marked."""
-    first, after = result.entity or (0, 0)
-    start, end = (result.places[first][0], result.places[after - 1][1]) if after else (0, 0)
-    texts = (result.text[:start], result.text[start:end], result.text[end:])
-    return [{"text": text, "marked": place == 1} for place, text in enumerate(texts) if text]
 
 
 def data(result: Attention) -> dict[str, Any]:
@@ -87,26 +84,20 @@ def data(result: Attention) -> dict[str, Any]:
         "entity": result.entity,
         "asked": result.asked,
         "head": list(result.head),
-        "models": [_model(model, result.asked, room) for model in result.models],
+        "models": [
+            {
+                "name": model.name,
+                **dict(zip(("layers", "heads", "rows"), model.matrix.shape, strict=False)),
+                "columns": list(model.columns),
+                "before": model.before,
+                "size": model.size,
+                "pooling": model.is_pooling,
+                "weights": stepped(model.matrix),
+                **({} if result.asked is None else {"scores": _scores(model, result.asked, room)}),
+            }
+            for model in result.models
+        ],
     }
-
-
-def _model(model: ModelWeights, asked: int | None, room: int) -> dict[str, Any]:
-    layers, heads, rows, _ = model.matrix.shape
-    content: dict[str, Any] = {
-        "name": model.name,
-        "layers": layers,
-        "heads": heads,
-        "rows": rows,
-        "columns": list(model.columns),
-        "before": model.before,
-        "size": model.size,
-        "pooling": model.is_pooling,
-        "weights": stepped(model.matrix),
-    }
-    if asked is not None:
-        content["scores"] = _scores(model, asked, room)
-    return content
 
 
 def _scores(model: ModelWeights, asked: int, room: int) -> dict[str, Any]:
@@ -146,3 +137,115 @@ def stepped(weights: Floats) -> str:
 def packed(values: npt.NDArray[Any]) -> str:
     """The bytes of an array, as base64."""
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()
+
+
+CELL, LINE = 0.34, 0.17
+"""Side of a thumbnail and height of a word, in inches."""
+EDGE, TITLE, LINES = 0.4, 0.55, 3.6
+"""Left of the thumbnails, above the panels, and width of the chosen head, in inches."""
+GAP = 0.08
+"""Between thumbnails, in their sides."""
+LEAST = 0.01
+"""Lines of smaller weights are not drawn: they would be thousands."""
+
+
+def write_picture(result: Attention, path: Path) -> None:
+    """Writes the picture in the format given by the suffix of `path`; creates its folder if necessary."""
+    check(path)
+    check_words(len(result.words))
+    # Those of the page, so that a picture can be told to be of the page beside it.
+    figures = [[model.name, *model.columns, stepped(model.matrix)] for model in result.models]
+    save(path, lambda: draw(result), [figures, list(result.head)])
+
+
+def draw(result: Attention) -> Figure:
+    """A row of panels for each model: its heads, and the chosen one."""
+    from matplotlib.figure import Figure
+
+    encoders = [model for model in result.models if not model.is_pooling]
+    layers, heads = (max([0, *(model.matrix.shape[axis] for model in encoders)]) for axis in (0, 1))
+    left = CELL * heads + (EDGE if heads else 0)
+    lines = LINE * (max(len(model.columns) for model in result.models) + 1)
+    row = TITLE + max(lines, CELL * layers)
+    wide, high = left + LINES, row * len(result.models)
+    figure = Figure(figsize=(wide, high))
+    for place, model in enumerate(result.models):
+        top = high - place * row - TITLE  # of the panels, in inches from the bottom
+        if model.is_pooling:
+            axes = figure.add_axes(
+                ((left + 1.1) / wide, (top - lines + 0.45) / high, 2.3 / wide, (lines - 0.45) / high)
+            )
+            _pooling(axes, model)
+            continue
+        _grid(figure, model, top)
+        axes = figure.add_axes((left / wide, (top - lines) / high, LINES / wide, lines / high))
+        _lines(axes, model, *result.head, result.entity or (0, 0))
+    return figure
+
+
+def _title(model: ModelWeights, text: str) -> dict[str, Any]:
+    return {"label": f"{model.name}\n{text}", "loc": "left", "parse_math": False, "fontsize": 7}
+
+
+def _grid(figure: Figure, model: ModelWeights, top: float) -> None:
+    """Thumbnails of the words' weights; darkness grows with their square roots, alike in all.
+
+    :param top: of the thumbnails, in inches from the bottom of the figure
+    """
+    from matplotlib.patches import Rectangle
+
+    wide, high = figure.get_size_inches()
+    layers, heads = model.matrix.shape[:2]
+    title = f"{model.name}\nlayers down, heads across"
+    figure.text(0.04 / wide, (top + TITLE - 0.05) / high, title, va="top", fontsize=7, parse_math=False)
+    box = (EDGE - 0.12) / wide, (top - CELL * layers) / high, CELL * heads / wide, CELL * layers / high
+    axes = figure.add_axes(box)
+    # All in one panel: a panel for each takes two seconds.
+    for layer in range(layers):
+        for head in range(heads):
+            image, extent = np.sqrt(model.weights[layer, head]), (head + GAP, head + 1, layer + 1 - GAP, layer)
+            axes.imshow(image, cmap="Blues", vmin=0, vmax=1, interpolation="nearest", extent=extent)
+            frame = Rectangle((extent[0], extent[3]), 1 - GAP, 1 - GAP, fill=False, linewidth=0.4, edgecolor=QUIET)
+            axes.add_patch(frame)
+    axes.set(xlim=(0, heads + 0.02), ylim=(layers, -0.02), aspect="auto")
+    axes.set_xticks([head + 0.5 for head in range(heads)], [str(head + 1) for head in range(heads)], fontsize=6)
+    axes.set_yticks([layer + 0.5 for layer in range(layers)], [str(layer + 1) for layer in range(layers)], fontsize=6)
+    axes.tick_params(length=0, pad=2, top=False, labeltop=True, labelbottom=False)
+    axes.spines[:].set_visible(False)
+
+
+def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple[int, int]) -> None:
+    """One head: a line from each word to the words that it looks at, and what the special tokens get on average."""
+    layer, head = min(layer, model.matrix.shape[0] - 1), min(head, model.matrix.shape[1] - 1)
+    weights, words = model.weights[layer, head], model.columns[model.words]
+    for row, column in np.argwhere(weights >= min(LEAST, 0.5 / len(model.columns))):
+        value = float(weights[row, column])
+        opacity, width = min(1.0, 0.06 + 1.3 * value), 0.4 + 1.6 * value
+        axes.plot((0, 1), (row, column), color=OURS, alpha=opacity, linewidth=width, solid_capstyle="round")
+    for place, word in enumerate(words):
+        colour = PAPER if entity[0] <= place < entity[1] else "black"
+        axes.text(-0.04, place, word, ha="right", va="center", fontsize=7, color=colour, parse_math=False)
+        axes.text(1.04, place, word, ha="left", va="center", fontsize=7, color=colour, parse_math=False)
+    for below, column in enumerate(model.special):
+        mass = float(model.matrix[layer, head, model.words, column].mean())
+        text = f"{model.columns[column]} {mass:.0%} of the mean word"
+        axes.text(1.04, len(words) + 0.6 + below, text, va="center", fontsize=6, color=QUIET, parse_math=False)
+    axes.set_title(**_title(model, f"layer {layer + 1}, head {head + 1}"))
+    axes.set_xlim(-1.1, 2.4)
+    axes.set_ylim(len(words) + len(model.special), -0.7)
+    axes.axis("off")
+
+
+def _pooling(axes: Axes, model: ModelWeights) -> None:
+    """What each word weighs, as bars; special tokens below, in grey."""
+    order = [*range(len(model.columns))[model.words], *model.special]
+    shares = model.matrix[0, 0, 0, order]
+    colours = [QUIET if place in model.special else OURS for place in order]
+    axes.barh(range(len(order)), shares, color=colours, height=0.7)
+    axes.set_yticks(range(len(order)), [model.columns[place] for place in order], fontsize=7, parse_math=False)
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("weight")
+    axes.set_title(**_title(model, "weights of the pooling"))

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from blurb.extensions.lab.attention.projections import Projections
-from blurb.extensions.lab.attention.words import Floats, Span
+from blurb.extensions.lab.attention.weights import Floats, Projections, Span
 from blurb.system.files import write_whole
 
 
@@ -142,9 +141,9 @@ class Attention:
         :raises SettingsError: for another ending, without Matplotlib, or with too many words
         :raises DataError: if the file cannot be written
         """
-        from blurb.extensions.lab.attention import picture
+        from blurb.extensions.lab.attention import page
 
-        picture.write(self, Path(path))
+        page.write_picture(self, Path(path))
 
     def _repr_html_(self) -> str:
         from blurb.extensions.lab.attention.page import render

@@ -1,32 +1,212 @@
-"""From a network and a text to weights of layers and heads over sub-tokens: (layers, heads, pieces, pieces).
+"""From a network and a text to weights of layers and heads over sub-tokens, and from these to weights over words.
 
-From what a user types to a network whose weights of attention can be asked for.
+Queries and keys are known where the weights are the softmax of their scaled products and of nothing else.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from torch import nn
 from transformers import PreTrainedModel
 
 from blurb.checkpoints import scratch
 from blurb.checkpoints.architecture import capacity
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.references import CheckpointPlace, default_name, locate
-from blurb.extensions.lab.attention import projections as vectors
-from blurb.extensions.lab.attention.words import Floats
+from blurb.inputs.tokenizer import Subtokens, Tokenizer
 from blurb.learners import is_named, saved_models
 from blurb.learners.finetuning.network import NetworkLearner
 from blurb.messages.errors import ModelError, SettingsError
 from blurb.messages.spelling import opt
 
-if TYPE_CHECKING:
-    from blurb.inputs.tokenizer import Subtokens, Tokenizer
+Floats = npt.NDArray[np.float32]
+Span = tuple[int, int]
+WORD = re.compile(r"\w+(?:[-.,'/]\w+)*|[^\w\s]")
+"""Letters and digits, also around a single sign as in IL-2, 0.5 or patient's; any other sign is a word by itself."""
+
+
+def spans(text: str) -> list[Span]:
+    """Start and end (exclusive, in characters) of each word.
+
+    :raises SettingsError: for a text without words
+
+    >>> [text[start:end] for text in ["IL-2 rose (by 0.5)."] for start, end in spans(text)]
+    ['IL-2', 'rose', '(', 'by', '0.5', ')', '.']
+    """
+    if not (words := [match.span() for match in WORD.finditer(text)]):
+        raise SettingsError("the text has no words", fix="give a sentence.")
+    return words
+
+
+def words_of_pieces(words: Sequence[Span], pieces: Subtokens) -> list[int]:
+    """The index of the word in which each sub-token begins; blanks alone belong to the word behind them."""
+    starts = [start for start, _ in words]
+    return [max(0, bisect_right(starts, start) - 1) for start in pieces.starts]
+
+
+def boundaries(words: Sequence[Span], pieces: Subtokens) -> set[int]:
+    """Where a word begins that the tokenizer keeps apart from the one before: indices of words, 0 always.
+
+    A word belongs to the one before if a sub-token reaches over both, or if no sub-token begins in it; words at the
+    beginning of which the tokenizer drops all, such as a byte order mark, belong to the one behind them.
+
+    :raises SettingsError: if the tokenizer drops all words
+    """
+    if not (owners := words_of_pieces(words, pieces)):
+        raise SettingsError("the tokenizer drops the whole text", fix="give a sentence.")
+    kept = set(owners)
+    for owner, end in zip(owners, pieces.ends, strict=True):
+        for later in range(owner + 1, len(words)):
+            if words[later][0] >= end:
+                break
+            kept.discard(later)
+    return kept - {min(kept)} | {0}
+
+
+def united(words: Sequence[Span], kept: set[int]) -> list[Span]:
+    """The words after those that are not `kept` were added to the ones before them."""
+    return [(words[first][0], words[after - 1][1]) for first, after in pairwise([*sorted(kept), len(words)])]
+
+
+def join(weights: Floats, columns: Sequence[int], size: int) -> Floats:
+    """Weights of sub-tokens as weights of words: the sum over keys, the mean over queries.
+
+    What a word attends to is the mean of what its sub-tokens attend to, and what it is given is the sum of what they
+    are given; so rows still sum to 1.
+
+    :param weights: (layers, heads, pieces, pieces)
+    :param columns: the word of each sub-token
+    :param size: number of words
+    :returns: (layers, heads, words, words)
+
+    >>> halves = np.full((1, 1, 2, 2), 0.5, dtype=np.float32)
+    >>> join(halves, [0, 0], 1).tolist()
+    [[[[1.0]]]]
+    """
+    members = _members(columns, size)  # (pieces, words)
+    means = (members / members.sum(0)).T  # (words, pieces)
+    joined: Floats = means @ weights @ members  # (layers, heads, words, words)
+    return joined
+
+
+def join_keys(weights: Floats, columns: Sequence[int], size: int) -> Floats:
+    """`join` for rows that are no sub-tokens: (..., pieces) to (..., words)."""
+    joined: Floats = weights @ _members(columns, size)
+    return joined
+
+
+def _members(columns: Sequence[int], size: int) -> Floats:
+    """1 where a sub-token is of a word, (pieces, words)."""
+    members = np.zeros((len(columns), size), dtype=np.float32)
+    members[np.arange(len(columns)), columns] = 1
+    return members
+
+
+def find_entity(text: str, words: Sequence[Span], entity: str) -> Span:
+    """The first and the last word (exclusive) that an entity of the text touches, where it is first mentioned.
+
+    :raises SettingsError: if it is not in the text
+    """
+    sought = entity.strip()
+    # As written, else in any case. As whole words first: "ion" is in "lesion", too.
+    patterns = [rf"(?<!\w){re.escape(sought)}(?!\w)", re.escape(sought)]
+    matches = (re.search(pattern, text, flags) for pattern in patterns for flags in (0, re.IGNORECASE))
+    match = next((match for match in matches if match), None) if sought else None
+    if match is None:
+        raise SettingsError(f"'{entity}' is not in the text", fix="write it as the text does.")
+    touched = [index for index, (start, end) in enumerate(words) if start < match.end() and end > match.start()]
+    return touched[0], touched[-1] + 1
+
+
+QUERY, KEY = ("query", "q_lin", "q_proj", "query_proj", "q"), ("key", "k_lin", "k_proj", "key_proj", "k")
+"""Last parts of the names of the linear layers that make queries and keys."""
+CLOSE = 1e-4
+"""Maximum difference of a weight from the one that follows from queries and keys."""
+NOT_APART = "this encoder does not make queries and keys by layers of their own"
+NOT_ALONE = "its weights are not the softmax of query and key alone: positions or other terms enter the scores"
+
+
+@dataclass(frozen=True, eq=False)
+class Projections:
+    """Queries and keys of all sub-tokens, special tokens included.
+
+    :param queries: (layers, heads, pieces, size)
+    :param keys: the same
+    """
+
+    queries: Floats
+    keys: Floats
+
+    @property
+    def scores(self) -> Floats:
+        """Products of queries and keys, divided by the square root of their size: (layers, heads, pieces, pieces)."""
+        products: Floats = self.queries @ self.keys.swapaxes(-1, -2) / np.float32(self.queries.shape[-1] ** 0.5)
+        return products
+
+
+@contextmanager
+def recording(encoder: Any) -> Iterator[tuple[list[torch.Tensor], list[torch.Tensor]]]:
+    """What the linear layers of queries and of keys return while the encoder runs, in the order of the layers."""
+    queries: list[torch.Tensor] = []
+    keys: list[torch.Tensor] = []
+    hooks = []
+    for name, module in encoder.named_modules():
+        last = name.rpartition(".")[2]
+        target = queries if last in QUERY else keys if last in KEY else None
+        if target is not None and isinstance(module, nn.Linear):
+            hooks.append(module.register_forward_hook(lambda _, given, output, to=target: to.append(output.detach())))
+    try:
+        yield queries, keys
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def projections(queries: list[torch.Tensor], keys: list[torch.Tensor], weights: Floats) -> Projections | str:
+    """Queries and keys by head, or a sentence that says why there are none.
+
+    Decided by behaviour: they count if the weights of the encoder follow from them.
+
+    :param queries: (1, pieces, heads * size) of each layer
+    :param weights: (layers, heads, pieces, pieces), as the encoder returned them
+    """
+    layers, heads, pieces, _ = weights.shape
+    if not queries or not keys:
+        return NOT_APART
+    if len(queries) != layers or len(keys) != layers:  # DeBERTa's make those of positions, too
+        return NOT_ALONE
+    if any(each.ndim != 3 or each.shape[1] != pieces or each.shape[2] % heads for each in (*queries, *keys)):
+        return NOT_APART
+    found = Projections(_by_head(queries, heads), _by_head(keys, heads))
+    if found.queries.shape != found.keys.shape or np.abs(softmax(found.scores) - weights).max() > CLOSE:
+        return NOT_ALONE
+    return found
+
+
+def _by_head(rows: list[torch.Tensor], heads: int) -> Floats:
+    """(layers, heads, pieces, size)."""
+    stacked = np.stack([row[0].float().numpy() for row in rows])  # (layers, pieces, heads * size)
+    layers, pieces, width = stacked.shape
+    return np.ascontiguousarray(stacked.reshape(layers, pieces, heads, width // heads).transpose(0, 2, 1, 3))
+
+
+def softmax(scores: Floats) -> Floats:
+    """Over the last axis."""
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    weights: Floats = powers / powers.sum(-1, keepdims=True)
+    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,23 +245,18 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
     for place in (folder, folder / saved_models.FOLDER):
         if (place / saved_models.ABOUT).is_file():
             return _kept(place, trust_remote_code)
-    return _checkpoint(reference, trust_remote_code, data)
-
-
-def _checkpoint(reference: str, trust_remote_code: bool, data: Path | None) -> Opened:
-    is_scratch = reference.startswith(scratch.PREFIX)
-    place = (
-        CheckpointPlace(scratch.located(reference, data)) if is_scratch else locate(reference, None, trust_remote_code)
-    )
-    checkpoint = Checkpoint(place.folder, trust_remote_code, place.casing)
+    if reference.startswith(scratch.PREFIX):
+        located = CheckpointPlace(scratch.located(reference, data))
+    else:
+        located = locate(reference, None, trust_remote_code)
+    checkpoint = Checkpoint(located.folder, trust_remote_code, located.casing)
     checkpoint.check()
     encoder, _ = checkpoint.load_encoder()
     name = default_name(reference)
-    return Opened(name, place.folder, checkpoint.tokenizer, encoder.eval(), None, capacity(encoder))
+    return Opened(name, located.folder, checkpoint.tokenizer, encoder.eval(), None, capacity(encoder))
 
 
 def _kept(folder: Path, trust_remote_code: bool) -> Opened:
-
     with torch.random.fork_rng(devices=[]):  # it is built with random weights before it gets its own
         learner, about = saved_models.load(folder, "cpu", trust_remote_code)
     name = str(about.get("model", folder.parent.name))
@@ -118,17 +293,13 @@ def inputs(model: Opened, pieces: Subtokens, words: int) -> dict[str, Any]:
         "attention_mask": torch.ones(1, len(ids), dtype=torch.long),
     }  # (1, pieces)
     types = special.single_types(len(pieces.ids))
-    if types is not None and _has_segments(model.encoder):
+    # DistilBERT's tokenizer makes segments, and its encoder knows none.
+    if types is not None and "token_type_ids" in inspect.signature(model.encoder.forward).parameters:
         batch["token_type_ids"] = torch.tensor([types])
     return batch
 
 
-def _has_segments(encoder: Any) -> bool:
-    """Whether the forward pass takes segments: DistilBERT's tokenizer makes them, and its encoder knows none."""
-    return "token_type_ids" in inspect.signature(encoder.forward).parameters
-
-
-def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, vectors.Projections | str, list[str]]:
+def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, Projections | str, list[str]]:
     """Weights, queries and keys, and notes.
 
     :returns: (layers, heads, pieces, pieces); projections, or why there are none; sentences for people
@@ -136,11 +307,18 @@ def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, vectors.Pr
     """
     if not isinstance(model.encoder, PreTrainedModel):
         raise ModelError(NO_ATTENTION, where=model.where, fix="choose an encoder with attention.")
-    notes = _switch(model)
+    notes = []
+    usual = getattr(model.encoder.config, "_attn_implementation", RETURNS_WEIGHTS)
     try:
-        with torch.inference_mode(), vectors.recording(model.encoder) as (queries, keys):
+        if usual != RETURNS_WEIGHTS:
+            model.encoder.set_attn_implementation(RETURNS_WEIGHTS)
+            notes.append(
+                f"{model.name}: its attention ({usual}) returns no weights, so it was switched to "
+                f"'{RETURNS_WEIGHTS}', which computes the same."
+            )
+        with torch.inference_mode(), recording(model.encoder) as (queries, keys):
             output = model.encoder(**batch, output_attentions=True)
-    except (TypeError, ValueError, NotImplementedError) as error:
+    except (TypeError, ValueError, NotImplementedError, AttributeError, ImportError) as error:
         raise ModelError(f"{NO_ATTENTION} ({error})", where=model.where, fix="choose another.") from error
     layers = getattr(output, "attentions", None)
     if not layers or any(layer is None for layer in layers):
@@ -156,22 +334,7 @@ def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, vectors.Pr
             where=model.where,
             fix="choose an encoder with full attention.",
         )
-    return weights, vectors.projections(queries, keys, weights), notes
-
-
-def _switch(model: Opened) -> list[str]:
-    """Switches an encoder to the attention that returns weights; says so."""
-    usual = getattr(model.encoder.config, "_attn_implementation", RETURNS_WEIGHTS)
-    if usual == RETURNS_WEIGHTS:
-        return []
-    try:
-        model.encoder.set_attn_implementation(RETURNS_WEIGHTS)
-    except (ValueError, AttributeError, ImportError) as error:
-        raise ModelError(f"{NO_ATTENTION} ({error})", where=model.where, fix="choose another.") from error
-    return [
-        f"{model.name}: its attention ({usual}) returns no weights, so it was switched to "
-        f"'{RETURNS_WEIGHTS}', which computes the same."
-    ]
+    return weights, projections(queries, keys, weights), notes
 
 
 def of_pooling(model: Opened, batch: dict[str, Any]) -> Floats:

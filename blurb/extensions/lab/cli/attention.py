@@ -8,6 +8,7 @@ from typing import Annotated
 import click
 
 from blurb.cli._made import click_command
+from blurb.extensions.reports.plots import _style
 from blurb.options import Argument, Option
 from blurb.planning.options import TRUST
 
@@ -43,10 +44,10 @@ def command(
     Sub-tokens are joined to words, and special tokens are shown apart. Weights show where a head looks, not why a
     model answers as it does.
     """
-    from blurb.extensions.lab.attention import attention, picture
+    from blurb.extensions.lab.attention import attention
 
     if plot is not None:
-        picture.check(plot)
+        _style.check(plot)
     result = attention(
         models, text, entity=entity, word=word, head=head, data=data, trust_remote_code=trust_remote_code
     )

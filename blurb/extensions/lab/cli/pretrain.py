@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import click
 
 from blurb.cli._made import click_command
-from blurb.extensions.lab.pretraining import request, speed
-from blurb.extensions.lab.pretraining.pretrain import ABOUT, pretrain, version_in
+from blurb.extensions.lab.pretraining import request
+from blurb.extensions.lab.pretraining.pretrain import ABOUT, for_hours, pretrain, version_in
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.options import Argument, Option
 from blurb.system.files import read_json
@@ -69,7 +69,7 @@ def command(
 
         torch.set_num_threads(threads)
     if hours is not None:
-        recipe = speed.for_hours(out, corpus, recipe, hours)
+        recipe = for_hours(out, corpus, recipe, hours)
     kept_out = ", ".join(f"{count:,} by {reason}" for reason, count in corpus.left_out.items())
     click.echo(f"{len(corpus.texts):,} documents, {corpus.words:,} words; left out: {kept_out or 'none'}", err=True)
     for name, why in about["datasets without original text"].items():

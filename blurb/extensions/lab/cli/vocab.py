@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
 from blurb import records
 from blurb.cli._made import click_command
 from blurb.cli._options import TASKS_OR_FILES
-from blurb.extensions.lab.vocabulary import picture
+from blurb.extensions.reports.plots import _style
 from blurb.extensions.reports.stats import TABLE_8
 from blurb.messages.errors import SettingsError
 from blurb.options import Argument, Option
 from blurb.planning.options import TRUST
 from blurb.records import From, Rule
-from blurb.terminal.output import json_text, show
+from blurb.terminal.output import Column, emit, json_text, show
 
 if TYPE_CHECKING:
-    from blurb.extensions.lab.vocabulary import Counts, VocabularyReport
+    from blurb.extensions.lab.vocabulary import VocabularyReport
 
 
 class Model(TypedDict):
@@ -127,93 +127,74 @@ def command(
     MODEL is any model of blurb run, or a folder with a tokenizer. Lengths count special tokens and are means over
     all splits, beside Table 8 of Gu et al. In csv, a line for each model and dataset (without --data: each term).
     """
-    from blurb.extensions.lab.api.vocabulary import vocabulary
+    from blurb.extensions.lab.vocabulary import vocabulary, write_plot
 
     if plot is not None:
         if data is None:
             raise SettingsError("--plot shows the datasets", fix="add --data.")
-        picture.check(plot)
+        _style.check(plot)
     reports, notes = vocabulary(models, data, selection, terms, trust_remote_code)
+    splits = [(report.name, term, pieces) for report in reports for term, pieces in report.terms.items()]
+    counts = [(report.name, task, counted) for report in reports for task, counted in report.datasets.items()]
     if form == "json":
-        models_ = [records.of(Model, one) for one in reports]
-        whole = {"models": models_, "terms": _terms(reports), "tasks": _tasks(reports)}
-        click.echo(json_text(whole), nl=False)
+        lines = {
+            "models": [records.of(Model, report) for report in reports],
+            "terms": [records.of(Term, split) for split in splits],
+            "tasks": [records.of(Dataset, count) for count in counts],
+        }
+        click.echo(json_text(lines), nl=False)
     elif form == "csv":
-        lines = _tasks(reports) or _terms(reports)
-        show(list(lines[0]), [list(line.values()) for line in lines], form)
+        emit(form, Dataset if counts else Term, counts or splits)
     else:
         _print(reports)
     if plot is not None:
-        picture.write(reports, plot)
+        write_plot(reports, plot)
     for note in notes:
         click.echo(note, err=True)
 
 
-def _terms(reports: Sequence[VocabularyReport]) -> list[dict[str, Any]]:
-    return [records.of(Term, (one.name, term, pieces)) for one in reports for term, pieces in one.terms.items()]
-
-
-def _tasks(reports: Sequence[VocabularyReport]) -> list[dict[str, Any]]:
-    return [records.of(Dataset, (one.name, task, counts)) for one in reports for task, counts in one.datasets.items()]
-
-
 def _print(reports: Sequence[VocabularyReport]) -> None:
-    columns = ["model", "entries", "case", "sub-tokens a word", "in mentions", "mentions whole", "unknown"]
-    summaries: list[list[object]] = [
-        [
-            each.name,
-            each.size,
-            "lowered" if each.lower_cases else "kept",
-            _ratio(each.share("pieces", "words")),
-            _ratio(each.share("mention_pieces", "mention_words")),
-            _percent(each.share("whole", "mentions")),
-            _percent(each.share("unknown", "pieces"), 3),
-        ]
-        for each in reports
+    table = [
+        Column("model", "name"),
+        Column("entries", "size", ","),
+        Column("case", lambda each: "lowered" if each.lower_cases else "kept", "s"),
     ]
-    has_data = bool(reports[0].datasets)
-    shown = len(columns) if has_data else 3
-    show(columns[:shown], [summary[:shown] for summary in summaries], "table", numbers=columns[1:])
-    for first, others in _twins(reports):
-        click.echo(f"The vocabulary of {first} is also that of {', '.join(others)}, entry by entry.")
+    if reports[0].datasets:
+        table += [
+            Column("sub-tokens a word", lambda each: each.share("pieces", "words"), ".2f"),
+            Column("in mentions", lambda each: each.share("mention_pieces", "mention_words"), ".2f"),
+            Column("mentions whole", lambda each: _percent(each.share("whole", "mentions"), 1), "s"),
+            Column("unknown", lambda each: _percent(each.share("unknown", "pieces"), 3), "s"),
+        ]
+    emit("table", Model, reports, table)
+    alike: dict[str, list[str]] = {}
+    for each in reports:
+        alike.setdefault(each.hash, []).append(each.name)
+    for first, *others in alike.values():
+        if others:
+            click.echo(f"The vocabulary of {first} is also that of {', '.join(others)}, entry by entry.")
     click.echo()
     names = [each.name for each in reports]
     terms = reports[0].terms
     show(["term", *names], [[term, *("-".join(each.terms[term]) for each in reports)] for term in terms], "table")
-    if has_data:
-        _print_lengths(reports, names)
-
-
-def _print_lengths(reports: Sequence[VocabularyReport], names: Sequence[str]) -> None:
+    if not reports[0].datasets:
+        return
     click.echo("Mean sub-tokens of an input over all splits, special tokens counted, and the difference from")
     click.echo("Table 8 of Gu et al. for the vocabulary of Wiki + Books")
     lengths, longer = [], []
-    for task, first in reports[0].datasets.items():
+    for task, first_counts in reports[0].datasets.items():
         published = TABLE_8.get(task)
-        means = [one.datasets[task].mean_length for one in reports]
-        cells = [f"{mean:.1f}" + (f" {mean - published[0]:+6.1f}" if published else "") for mean in means]
+        counts = [each.datasets[task] for each in reports]
+        cells = [f"{each.mean_length:.1f}" for each in counts]
+        if published:
+            cells = [f"{each.mean_length:.1f} {each.mean_length - published[0]:+6.1f}" for each in counts]
         lengths.append([task, *cells, *(published or ("", ""))])
-        longer.append([task, first.limit, *(_longer(one.datasets[task]) for one in reports)])
+        shares = [f"{100 * each.longer / each.inputs:.2f} %" if each.longer else "-" for each in counts]
+        longer.append([task, first_counts.limit, *shares])
     show(["task", *names, "Wiki+Books", "PubMed"], lengths, "table", numbers=[*names, "Wiki+Books", "PubMed"])
     click.echo("Inputs longer than the limit of training (sub-tokens)")
     show(["task", "limit", *names], longer, "table", numbers=["limit", *names])
 
 
-def _twins(reports: Sequence[VocabularyReport]) -> list[tuple[str, list[str]]]:
-    """Models with the same vocabulary: the first, and the others."""
-    groups: dict[str, list[str]] = {}
-    for one in reports:
-        groups.setdefault(one.hash, []).append(one.name)
-    return [(first, others) for first, *others in groups.values() if others]
-
-
-def _longer(one: Counts) -> str:
-    return f"{100 * one.longer / one.inputs:.2f} %" if one.longer else "-"
-
-
-def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
-
-
-def _percent(value: float | None, digits: int = 1) -> str:
+def _percent(value: float | None, digits: int) -> str:
     return "" if value is None else f"{100 * value:.{digits}f} %"

@@ -1,10 +1,11 @@
-"""One pretraining from text to a checkpoint that `blurb run` takes."""
+"""One pretraining from text to a checkpoint that `blurb run` takes, and the words that an hour of a machine reads."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import platform
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -15,11 +16,13 @@ from blurb import __version__
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.reading import hide_progress
 from blurb.cost.throughput import hardware
-from blurb.extensions.lab.pretraining import card, packing
-from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus
-from blurb.extensions.lab.pretraining.inputs import PretrainingInputs
+from blurb.extensions.lab.pretraining import models
+from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, enough, stream
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION, Recipe
+from blurb.extensions.lab.pretraining.request import PretrainingCorpus
+from blurb.extensions.reports.html import environment
 from blurb.messages.errors import SettingsError
+from blurb.messages.text import plural
 from blurb.system.files import full_disks_told, nearest, new_folder, read_json, write_json
 
 ABOUT = "pretraining.json"
@@ -53,37 +56,53 @@ def pretrain(
         return target
     import torch
 
-    from blurb.extensions.lab.pretraining import models, packing, quality, trainer
+    from blurb.extensions.lab.pretraining import trainer
 
     model, tokenizer = models.build(corpus.texts, recipe)
     out.mkdir(parents=True, exist_ok=True)
-    precision = _precision(out)
+    # That of the start; a plan without it is of a release that had all products in fp32.
+    started = (out / PLAN).is_file()
+    precision = str(read_json(out / PLAN).get("precision", "fp32")) if started else usual_precision()
     write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe), "precision": precision})
-    learnt, aside = (packing.stream(texts, tokenizer) for texts in (_read(corpus, recipe), corpus.held_out))
+    # The first version read all documents.
+    texts = corpus.texts if recipe.version == FIRST else enough(corpus.texts, recipe.words, recipe.seed)
+    learnt, aside = stream(texts, tokenizer), stream(corpus.held_out, tokenizer)
     inputs = PretrainingInputs(learnt, recipe, tokenizer)
     hide_progress()
-    bits = partial(quality.bits_per_byte, tokenizer=tokenizer, held_out=aside, length=recipe.length)
-    folder = out / trainer.CHECKPOINTS
-    flops, seconds, bf16 = _flops(model, inputs), 0.0, precision == "bf16"
+    bits = partial(trainer.bits_per_byte, tokenizer=tokenizer, held_out=aside, length=recipe.length)
+    checkpoints, seconds, flops = out / trainer.CHECKPOINTS, 0.0, 0
     if recipe.words:
-        with full_disks_told(folder):
-            seconds = trainer.train(model, inputs, folder, bf16, bits, every, progress, callbacks)
-    bits_per_byte = quality.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
+        # Those of the update in the middle, where a rising mask rate has its mean, for each.
+        flops = inputs.updates * trainer.flops(model, trainer.collate(inputs.update(inputs.updates // 2)))
+        with full_disks_told(checkpoints):
+            seconds = trainer.train(model, inputs, checkpoints, precision == "bf16", bits, every, progress, callbacks)
+    bits_per_byte = trainer.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     facts = {
         "recipe": asdict(recipe),
         "hash": key,
         "text": {**about, "sha256": corpus.hash, "words": corpus.words, "left out": corpus.left_out},
-        "seen": _seen(inputs, flops, seconds),
+        "seen": {
+            "words": round(inputs.words_per_update * inputs.updates),
+            "epochs": round(len(inputs) / len(inputs.slices), 2),
+            "tokens": len(inputs) * recipe.length,
+            "updates": inputs.updates,
+            "flops": flops,
+            "seconds": round(seconds, 1),
+        },
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "bits per byte": asdict(bits_per_byte),
         "precision": precision,
-        "vocabulary": _hash_of_vocabulary(tokenizer),
+        "vocabulary": hashlib.sha256(json.dumps(sorted(tokenizer.get_vocab().items())).encode()).hexdigest()[:16],
         "start": Checkpoint(Path(recipe.start)).weights_hash if recipe.start else "",
         "machine": machine(),
         "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
-    with full_disks_told(target):
-        _write(target, model, tokenizer, facts)
+    with full_disks_told(target), new_folder(target) as folder:
+        folder.mkdir(parents=True)
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        (folder / "README.md").write_text(card(facts), encoding="utf-8")
+        write_json(folder / ABOUT, facts)
     return target
 
 
@@ -98,25 +117,6 @@ def version_of(about: Mapping[str, Any]) -> int:
     return int(recipe.get("version", FIRST)) if isinstance(recipe, dict) else VERSION
 
 
-def _read(corpus: PretrainingCorpus, recipe: Recipe) -> Sequence[str]:
-    """The documents that are read; the first version read all."""
-    return corpus.texts if recipe.version == FIRST else packing.enough(corpus.texts, recipe.words, recipe.seed)
-
-
-def _write(target: Path, model: Any, tokenizer: Any, facts: Mapping[str, Any]) -> None:
-    with new_folder(target) as aside:
-        aside.mkdir(parents=True)
-        model.save_pretrained(aside)
-        tokenizer.save_pretrained(aside)
-        (aside / "README.md").write_text(card.card(facts), encoding="utf-8")
-        write_json(aside / ABOUT, facts)
-
-
-def _precision(out: Path) -> str:
-    """That of the start; a plan without it is of a release that had all products in fp32."""
-    return str(read_json(out / PLAN).get("precision", "fp32")) if (out / PLAN).is_file() else usual_precision()
-
-
 def usual_precision() -> str:
     """The precision of a pretraining that begins on this machine."""
     import torch
@@ -124,20 +124,6 @@ def usual_precision() -> str:
     from blurb.training.hardware import choose_precision
 
     return choose_precision("auto", torch.device("cuda" if torch.cuda.is_available() else "cpu"))
-
-
-def _hash_of_vocabulary(tokenizer: Any) -> str:
-    entries = json.dumps(sorted(tokenizer.get_vocab().items()))
-    return hashlib.sha256(entries.encode()).hexdigest()[:16]
-
-
-def _flops(model: Any, inputs: PretrainingInputs) -> int:
-    """Of the whole pretraining: those of the update in the middle, where a rising mask rate has its mean, for each."""
-    from blurb.extensions.lab.pretraining import objective, trainer
-
-    if not inputs.updates:
-        return 0
-    return inputs.updates * objective.flops(model, trainer.collate(inputs.update(inputs.updates // 2)))
 
 
 def machine() -> dict[str, Any]:
@@ -149,18 +135,6 @@ def machine() -> dict[str, Any]:
     return {"hardware": hardware(str(choose_device("auto"))), "threads": torch.get_num_threads()}
 
 
-def _seen(inputs: PretrainingInputs, flops: int, seconds: float) -> dict[str, Any]:
-    """What was read in a pretraining, and what it took."""
-    return {
-        "words": round(inputs.words_per_update * inputs.updates),
-        "epochs": round(len(inputs) / len(inputs.slices), 2),
-        "tokens": len(inputs) * inputs.recipe.length,
-        "updates": inputs.updates,
-        "flops": flops,
-        "seconds": round(seconds, 1),
-    }
-
-
 def _check(out: Path, key: str) -> None:
     """Nobody goes on with the checkpoints of another recipe."""
     if (out / PLAN).is_file():
@@ -170,3 +144,67 @@ def _check(out: Path, key: str) -> None:
         raise SettingsError("is not empty, and no pretraining", where=out, fix="take another folder.")
     elif not nearest(out).is_dir():
         raise SettingsError("cannot be made: a file is in the way", where=out)
+
+
+WARM_UP, SECONDS = 3.0, 6.0
+"""Kernels for new shapes are made in the first seconds."""
+SHARE = 0.95
+"""Of the time is for updates; the rest for checkpoints and the measurement at the end."""
+
+
+def for_hours(out: Path, corpus: PretrainingCorpus, recipe: Recipe, hours: float) -> Recipe:
+    """The recipe with the words that are read in some hours.
+
+    A pretraining that goes on keeps the words of its start: another trial would give others.
+    """
+    if (out / PLAN).is_file():
+        return replace(recipe, words=int(read_json(out / PLAN)["recipe"]["words"]))
+    return replace(recipe, words=max(1, round(SHARE * hours * 3600 * words_per_second(corpus, recipe))))
+
+
+def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
+    """Measured on updates of a model that is thrown away."""
+    import torch
+
+    from blurb.extensions.lab.pretraining.trainer import collate, loss
+    from blurb.training.hardware import has_bf16
+
+    model, tokenizer = models.build(corpus.texts, recipe)
+    texts = enough(corpus.texts, 0, recipe.seed)
+    inputs = PretrainingInputs(stream(texts, tokenizer), replace(recipe, words=10**9), tokenizer)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    updates, started = 0, time.monotonic()
+    middle = inputs.updates // 2  # where a rising mask rate has its mean
+    begun = started
+    while time.monotonic() - started < WARM_UP + SECONDS or not updates:
+        if time.monotonic() - started < WARM_UP:
+            updates, begun = 0, time.monotonic()
+        batch = {name: value.to(device) for name, value in collate(inputs.update(middle + updates)).items()}
+        torch.autograd.backward(loss(model, batch, has_bf16(device)))
+        optimizer.step()
+        optimizer.zero_grad()
+        updates += 1
+    return updates * inputs.words_per_update / (time.monotonic() - begun)
+
+
+def card(facts: Mapping[str, Any]) -> str:
+    """The README of a checkpoint, in Markdown.
+
+    :param facts: the content of `pretraining.json`
+    """
+    text = facts["text"]
+    page = environment(__package__, html=False).get_template("card.md.jinja")
+    content = page.render(
+        plural=plural,
+        facts=facts,
+        recipe=facts["recipe"],
+        seen=facts["seen"],
+        text=text,
+        bits=facts["bits per byte"],
+        sizes=text.get("words of each corpus") or (),
+        against=text.get("compared with") or (),
+        without=text.get("datasets without original text") or (),
+    )
+    return f"{content}\n"

@@ -99,5 +99,4 @@ class Recipe:
         :param text: hash of the documents
         """
         own = {name: value for name, value in asdict(self).items() if value or name not in LATER}
-        content = json.dumps({**own, "text": text}, sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps({**own, "text": text}, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,20 +1,100 @@
-"""What `blurb pretrain` is asked for: texts by name, with the data folder that they must not overlap."""
+"""The text and the settings of a pretraining: read, without what dev and test have, a part held out for its quality."""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from blurb.extensions.lab.pretraining.corpus import PretrainingCorpus, collect, mixed
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
-from blurb.extensions.lab.text import documents, held_out, train_texts
+from blurb.extensions.lab.text import documents, task_texts
 from blurb.extensions.lab.text.documents import TextDocument
-from blurb.extensions.lab.text.train_texts import TrainTexts
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.extensions.lab.text.task_texts import HeldOut, TrainTexts
+from blurb.messages.errors import DataError, SettingsError, UnknownName
 from blurb.messages.spelling import opt
+
+WORD = re.compile(r"\S+")
+HELD_OUT = 50
+"""Every fiftieth document, by its hash, is for quality alone."""
+MOST_HELD_OUT = 30_000
+"""Words of it that are enough."""
+
+
+@dataclass(frozen=True)
+class PretrainingCorpus:
+    """Documents to learn from and to measure on.
+
+    :param left_out: reason -> documents that have text of dev or test
+    :param hash: SHA-256 of all documents, in order
+    """
+
+    texts: Sequence[str]
+    held_out: Sequence[str]
+    left_out: dict[str, int] = field(default_factory=dict)
+    hash: str = ""
+
+    @property
+    def words(self) -> int:
+        """Number of words to learn from."""
+        return sum(len(text.split()) for text in self.texts)
+
+
+def collect(documents: Iterable[TextDocument], known: HeldOut | None) -> PretrainingCorpus:
+    """Keeps out what dev and test have, and copies.
+
+    :param known: dev and test; None where there is no data to compare with
+    :raises DataError: if nothing is left
+    """
+    texts: list[str] = []
+    aside: list[str] = []
+    left_out: dict[str, int] = {}
+    seen: set[bytes] = set()
+    digest = hashlib.sha256()
+    for document in documents:
+        key = hashlib.sha256(" ".join(document.text.split()).casefold().encode()).digest()
+        reason = "copy" if key in seen else known.reason(document) if known is not None else ""
+        seen.add(key)
+        if reason:
+            left_out[reason] = left_out.get(reason, 0) + 1
+            continue
+        (aside if int.from_bytes(key[:4], "big") % HELD_OUT == 0 else texts).append(document.text)
+        digest.update(document.text.encode() + b"\0")
+    if not texts:
+        why = f"all {sum(left_out.values())} documents have text of dev or test" if left_out else "it is empty"
+        raise DataError(f"There is no text to pretrain on: {why}.")
+    if not aside:
+        aside = [texts.pop()] if len(texts) > 1 else [_cut(texts)]
+    ends = accumulate(len(text.split()) for text in aside)
+    held_out = next((count for count, words in enumerate(ends, 1) if words >= MOST_HELD_OUT), len(aside))
+    return PretrainingCorpus(texts, aside[:held_out], left_out, digest.hexdigest())
+
+
+def _cut(texts: list[str]) -> str:
+    """Takes the last fiftieth of the words of the only document, as a file without blank lines is one."""
+    starts = [match.start() for match in WORD.finditer(texts[0])]
+    if len(starts) < 2:
+        raise DataError("There is no text to pretrain on: it is a single word.")
+    place = starts[-max(1, len(starts) // HELD_OUT)]
+    texts[0], end = texts[0][:place].rstrip(), texts[0][place:]
+    return end
+
+
+def mixed(first: Sequence[str], second: Sequence[str]) -> Sequence[str]:
+    """Two corpora, the smaller repeated until both have as many words, as Gu et al. up-sample (section 3.2).
+
+    Of the last time as many documents as that takes.
+    """
+    sizes = [sum(len(text.split()) for text in texts) for texts in (first, second)]
+    small, large = (first, second) if sizes[0] < sizes[1] else (second, first)
+    times, left = divmod(max(sizes), max(1, min(sizes)))
+    before = accumulate((len(text.split()) for text in small), initial=0)
+    rest = [text for text, words in zip(small, before, strict=False) if words < left]
+    return [*large, *list(small) * times, *rest]
+
 
 TRAIN = "train"
 """Name of the train texts of the data folder; in a folder that has a file of this name, `./train` is the file."""
@@ -79,8 +159,8 @@ def corpus(
         )
     if TRAIN in (*text, *mix) and data is None:
         raise SettingsError(f"{opt('text', 'train')} reads the train sets", fix=f"add {opt('data')}.")
-    known = None if data is None else held_out.read(data, version)
-    train = train_texts.read(data, raw) if data is not None and TRAIN in (*text, *mix) else None
+    known = None if data is None else task_texts.read_held_out(data, version)
+    train = task_texts.read_train(data, raw) if data is not None and TRAIN in (*text, *mix) else None
     first = collect(_documents(text, train), known)
     sizes = [first.words]
     if mix:
@@ -95,13 +175,11 @@ def corpus(
             },
             hash=f"{first.hash} {second.hash}",
         )
-    without = {} if train is None else dict(train.missing)
-    compared = [] if known is None else list(known.tasks)
     return first, {
         "source": source(text, mix),
         "words of each corpus": sizes,
-        "compared with": compared,
-        "datasets without original text": without,
+        "compared with": [] if known is None else list(known.tasks),
+        "datasets without original text": {} if train is None else dict(train.missing),
     }
 
 

@@ -1,4 +1,10 @@
-"""transformers' Trainer with our inputs and our loss; checkpoints are complete or not there."""
+"""The training of an encoder: transformers' Trainer with our inputs and our loss, and how well it fills gaps.
+
+Checkpoints are complete or not there. Quality is bits per byte of text, which are comparable between vocabularies, as
+losses are not: a part of the words of held-out documents is masked, once and for all; the words are the same for every
+vocabulary. The pseudo-log-likelihood of their sub-tokens (Salazar et al. 2020, here many words at a time) is divided by
+their bytes.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +13,170 @@ import re
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch.nn.functional import cross_entropy
 from torch.utils.data import SequentialSampler
+from torch.utils.flop_counter import FlopCounterMode
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from blurb.checkpoints.reading import errors_alone
-from blurb.extensions.lab.pretraining.inputs import PretrainingInputs
-from blurb.extensions.lab.pretraining.objective import loss
+from blurb.extensions.lab.pretraining.inputs import IGNORED, Bools, PretrainingInputs, Stream, cut
 from blurb.messages.errors import notify
 from blurb.messages.text import duration
 from blurb.system.files import damage, read_json, seal, take_out, write_json
 from blurb.system.process import one_process
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def loss(model: Any, inputs: Mapping[str, torch.Tensor], bf16: bool = False) -> torch.Tensor:
+    """The mean cross entropy of the predicted sub-tokens, and with `next_sentence_label` that of the pairs added.
+
+    The decoder of BERT is a product with the whole vocabulary, for every sub-token; 85 % of these are not predicted, so
+    their hidden states are left out before it. Other architectures compute their own loss, which is the same.
+
+    :param inputs: `input_ids` and `labels` of shape (batch, length), with `IGNORED` where nothing is predicted
+    :param bf16: whether products are in bf16; the Trainer's own setting is around `model.forward` alone, which is not
+        called here
+    """
+    body = {name: value for name, value in inputs.items() if name not in ("labels", "next_sentence_label")}
+    with torch.autocast(inputs["input_ids"].device.type, dtype=torch.bfloat16, enabled=bf16):
+        if not hasattr(model, "bert"):
+            # Not `model(...)`: a Trainer leaves its own autocast in the instance, and the measurement would be in bf16.
+            return type(model).forward(model, **body, labels=inputs["labels"]).loss  # type: ignore[no-any-return]
+        output = model.bert(**body)
+        places = inputs["labels"] != IGNORED
+        scores = model.cls.predictions(output.last_hidden_state[places])
+        total = cross_entropy(scores.float(), inputs["labels"][places])
+        if "next_sentence_label" in inputs:
+            pairs = model.cls.seq_relationship(output.pooler_output)
+            total = total + cross_entropy(pairs.float(), inputs["next_sentence_label"])
+        return total
+
+
+def flops(model: Any, inputs: Mapping[str, torch.Tensor]) -> int:
+    """Operations of the products of an update, forwards and backwards, as torch counts them: a multiply-add is two.
+
+    With products of their own in the attention: torch counts nothing in the fused kernel of a CPU.
+    """
+    used = model.config._attn_implementation
+    model.set_attn_implementation("eager")
+    with FlopCounterMode(display=False) as counter:
+        loss(model, inputs).backward()  # type: ignore[no-untyped-call]
+    model.zero_grad()
+    model.set_attn_implementation(used)
+    return int(counter.get_total_flops())
+
+
+RATE = 0.15
+SEED = 20_240_101
+BATCH = 64
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Bits per byte of the masked words of the held-out text.
+
+    :param model: of the encoder
+    :param frequencies: of the frequencies of the sub-tokens in the text that was learnt from: the plateau that every
+        encoder reaches first
+    :param pairs: of the sub-token before (bigrams), mixed with the frequencies
+    :param words: number of masked words
+    """
+
+    model: float
+    frequencies: float
+    pairs: float
+    words: int
+
+
+def masked(held_out: Stream) -> Bools:
+    """The sub-tokens of the masked words; which words, no vocabulary decides."""
+    inside = held_out.ids != held_out.separator
+    real = held_out.starts & inside
+    drawn = np.random.default_rng(SEED).random(int(real.sum())) < RATE
+    places = np.zeros(len(held_out.ids), dtype=np.bool_)
+    places[inside] = drawn[(np.cumsum(real) - 1)[inside]]
+    return places
+
+
+def bits_per_byte(model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, length: int) -> float:
+    """The bits of an encoder alone, as for a checkpoint on the way."""
+    places, slices = _masked_inputs(held_out, length)
+    return _bits(model, tokenizer, held_out, places, slices) / int(held_out.sizes[places].sum())
+
+
+def measure(model: Any, tokenizer: PreTrainedTokenizerBase, learnt: Stream, held_out: Stream, length: int) -> Quality:
+    """The quality of an encoder, and of the two models that see no more than a word before.
+
+    :param learnt: the text of the pretraining
+    :param length: sub-tokens of an input
+    """
+    places, slices = _masked_inputs(held_out, length)
+    size = int(held_out.sizes[places].sum())
+    bits = _bits(model, tokenizer, held_out, places, slices)
+    frequencies, bigrams = _baselines(learnt, held_out, places, len(tokenizer))
+    return Quality(bits / size, frequencies / size, bigrams / size, int((held_out.starts & places).sum()))
+
+
+def _masked_inputs(held_out: Stream, length: int) -> tuple[Bools, Sequence[slice]]:
+    """The masked places, and the inputs; what is left at the end of the text is in none."""
+    places, slices = masked(held_out), list(cut(held_out, length))
+    places[slices[-1].stop :] = False
+    return places, slices
+
+
+def _bits(model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, places: Bools, slices: Any) -> float:
+    """The bits of the masked sub-tokens under an encoder that sees all the others."""
+    first, last = int(tokenizer.cls_token_id), held_out.separator
+    device = model.device
+    model.eval()
+    total = 0.0
+    for begin in range(0, len(slices), BATCH):
+        rows, labels = [], []
+        for each in slices[begin : begin + BATCH]:
+            own, hidden = held_out.ids[each].astype(np.int64), places[each]
+            rows.append([first, *np.where(hidden, tokenizer.mask_token_id, own), last])
+            labels.append([IGNORED, *np.where(hidden, own, IGNORED), IGNORED])
+        answers = torch.tensor(np.asarray(labels), device=device)
+        if count := int((answers != IGNORED).sum()):
+            with torch.inference_mode():
+                total += count * float(
+                    loss(model, {"input_ids": torch.tensor(np.asarray(rows), device=device), "labels": answers})
+                )
+    model.train()
+    return total / math.log(2)
+
+
+def _baselines(learnt: Stream, held_out: Stream, places: Bools, entries: int) -> tuple[float, float]:
+    """Bits under the frequencies (one added to each count), and under those after the sub-token before.
+
+    The two are mixed as Witten and Bell do (1991): an entry with few or many followers is believed accordingly.
+    """
+    counts = np.bincount(learnt.ids, minlength=entries) + 1.0
+    single = counts / counts.sum()
+    pairs = Counter(zip(learnt.ids[:-1].tolist(), learnt.ids[1:].tolist(), strict=True))
+    followers, kinds = np.zeros(entries), np.zeros(entries)
+    for (before, _), count in pairs.items():
+        followers[before] += count
+        kinds[before] += 1
+    frequencies = bigrams = 0.0
+    for place in np.flatnonzero(places).tolist():
+        now, before = int(held_out.ids[place]), int(held_out.ids[place - 1]) if place else held_out.separator
+        weight = kinds[before] / (kinds[before] + followers[before]) if kinds[before] else 1.0
+        after = pairs.get((before, now), 0) / followers[before] if followers[before] else 0.0
+        frequencies -= math.log2(single[now])
+        bigrams -= math.log2(weight * single[now] + (1 - weight) * after)
+    return frequencies, bigrams
+
 
 CHECKPOINTS = "checkpoints"
 SECONDS = 300
@@ -176,7 +330,8 @@ def train(
     )
     arguments._n_gpu = min(1, arguments.n_gpu)  # of several, each would take a batch, and the budget be multiplied
     last = last_complete(folder)
-    saving = _Saving(updates, every, measure, 0.0 if last is None else _spent(last))
+    spent = last / SPENT if last is not None and (last / SPENT).is_file() else None  # else of a release without it
+    saving = _Saving(updates, every, measure, float(read_json(spent)["seconds"]) if spent else 0.0)
     trainer = _Pretraining(
         model=model,
         args=arguments,
@@ -189,11 +344,6 @@ def train(
     with errors_alone():  # the decoder's weights are those of the embeddings, and are not stored twice
         trainer.train(resume_from_checkpoint=None if last is None else str(last))
     return saving.seconds
-
-
-def _spent(checkpoint: Path) -> float:
-    path = checkpoint / SPENT
-    return float(read_json(path)["seconds"]) if path.is_file() else 0.0  # of a release without this file
 
 
 def collate(items: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,27 +1,148 @@
-"""What the parts of a study show: a table, a picture and sentences, made from the parts alone."""
+"""The findings of a study: a table, a picture and sentences, made from the parts alone."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.extensions.lab.study import examples, parts, tables
-from blurb.extensions.lab.study.reading import VariantDifference, compared, reading
+from blurb.extensions.lab.pretraining.pretrain import version_of
+from blurb.extensions.lab.pretraining.recipe import FIRST
+from blurb.extensions.lab.study import parts
+from blurb.extensions.lab.study.reading import VariantDifference, compared, reading, unit_variances
 from blurb.extensions.lab.study.spec import Study
-from blurb.extensions.reports.plots import _style, scores
+from blurb.extensions.reports.html import environment
+from blurb.extensions.reports.plots import scores
 from blurb.messages.errors import DataError
+from blurb.messages.text import probability, signed
 from blurb.records import Tabular
-from blurb.results import schema
+from blurb.results import published, schema
 from blurb.results.decomposition import Decomposition, decompose
 from blurb.results.row import Row
+from blurb.statistics.welch import half_width
 from blurb.system.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class StudyCell:
+    """A variant on a dataset.
+
+    :param dataset: name of the dataset, or `mean` over all of the study
+    :param mean: over pretrainings, times 100
+    :param sd: between pretrainings, each fine-tuned once; None for fewer than two
+    :param half: half of the 95 % interval of the mean (Student's t), likewise
+    :param published: score of the published row that asks the same of a large encoder
+    """
+
+    protocol: str
+    dataset: str
+    variant: str
+    mean: float
+    sd: float | None
+    half: float | None
+    pretrainings: int
+    published: float | None = None
+
+    def written(self) -> dict[str, str]:
+        """The cell as a line of the file; unknown figures are empty."""
+        values = {name: getattr(self, name) for name in COLUMNS}
+        return {
+            name: "" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+            for name, value in values.items()
+        }
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f}" + ("" if self.half is None else f" ± {self.half:.2f}")
+
+
+COLUMNS = tuple(field.name for field in fields(StudyCell))
+MEAN = "mean"
+
+
+def cells(study: Study, rows: Mapping[str, Mapping[str, Row]], floors: Mapping[str, Row]) -> list[StudyCell]:
+    """All cells: protocol by protocol, dataset by dataset, the variants in the order of the study.
+
+    The mean is over the datasets of the study, of pretrainings that have all of them; it is no BLURB score.
+    """
+    theirs = {row.model: row.means("test") for row in reversed((*published.shipped(), *published.ablations()))}
+    printed = {variant.name: theirs.get(variant.published, {}) for variant in study.variants if variant.published}
+    names = [task.name for task in study.tasks]
+    there: list[StudyCell] = []
+    for protocol, own in rows.items():
+        shown = {**own, **(floors if protocol == study.protocols[0] else {})}
+        for dataset in (*names, MEAN):
+            for variant, row in shown.items():
+                values = row.values(dataset)
+                if dataset == MEAN and all(name in row.datasets for name in names):
+                    scores = [row.datasets[name].scores() for name in names]
+                    seeds = sorted(set.intersection(*(set(row.seeds(name)) for name in names)))
+                    values = [statistics.fmean(own_scores[seed] for own_scores in scores) for seed in seeds]
+                if values:
+                    sd = statistics.stdev(values) if len(values) > 1 else None
+                    known = printed.get(variant, {}).get(dataset)
+                    cell = StudyCell(
+                        protocol, dataset, variant, statistics.fmean(values), sd, half_width(values), len(values), known
+                    )
+                    there.append(cell)
+    return there
+
+
+def page(
+    study: Study,
+    lines: Sequence[StudyCell],
+    facts: Mapping[str, Sequence[Mapping[str, Any]]],
+    differences: Mapping[str, Sequence[VariantDifference]],
+    parts_of: Mapping[str, Decomposition],
+    crossed: bool = False,
+) -> str:
+    """The page of a study, in Markdown.
+
+    :param parts_of: variant -> the parts of the difference of its mean from that of the reference
+    :param crossed: whether the intervals of differences take test examples into account
+    """
+    scores: dict[str, dict[str, dict[str, StudyCell]]] = {}
+    for cell in lines:
+        scores.setdefault(cell.protocol, {}).setdefault(cell.dataset, {})[cell.variant] = cell
+    every = [each for known in facts.values() for each in known]
+    words = {each["seen"]["words"] for each in every} - {0}
+    low, high = min(words, default=0), max(words, default=0)
+    limits = (low,) if high < 1.01 * low else (low, high)  # a budget of words ends with a whole update
+    pretrained = [(name, each) for name, known in facts.items() for each in known if each["seen"]["words"]]
+    template = environment(__package__, html=False).get_template("page.md.jinja")
+    return template.render(
+        signed=signed,
+        probability=probability,
+        study=study,
+        facts=facts,
+        every=every,
+        counts=", ".join(f"{name} {len(known)}" for name, known in facts.items()),
+        words=" to ".join(f"{count:,}" for count in limits) if words else "",
+        texts=sorted(
+            {
+                (text["source"], text["words"], " and ".join(text["datasets without original text"]))
+                for text in (each["text"] for each in every)
+            }
+        ),
+        scores=scores,
+        with_published={cell.variant for cell in lines if cell.published is not None},
+        mean=statistics.fmean,
+        are_first={version_of(each) for each in every} == {FIRST},
+        in_fp32=", ".join(
+            f"{name} {each['recipe']['seed']}" for name, each in pretrained if each["precision"] == "fp32"
+        ),
+        differences=differences,
+        noise="pretrainings and test examples" if crossed else "pretrainings alone",
+        parts_of=parts_of,
+        all=MEAN,
+    )
+
 
 TABLE, PAGE, PICTURE = "study.csv", "README.md", "study.png"
 
@@ -57,7 +178,7 @@ class Findings(Tabular):
         """Variant -> its scores minus those of the reference; empty while the reference has no part."""
         if self.study.reference not in self.first:
             return {}
-        units = None if self.data is None else examples.units(self.path, self.study, self.data)
+        units = None if self.data is None else unit_variances(self.path, self.study, self.data)
         return compared(self.first, self.study.reference, units)
 
     def decompositions(self) -> Mapping[str, Decomposition]:
@@ -69,19 +190,19 @@ class Findings(Tabular):
         there = {name: decompose([each.line for each in own], weights) for name, own in self.differences.items()}
         return {name: parts for name, parts in there.items() if parts is not None}
 
-    def lines(self) -> list[tables.StudyCell]:
+    def lines(self) -> list[StudyCell]:
         """A cell for each protocol, dataset and variant."""
-        return tables.cells(self.study, self.rows, self.floors)
+        return cells(self.study, self.rows, self.floors)
 
     def to_pandas(self) -> DataFrame:
         """The cells as a table with the columns of `study.csv`."""
         from pandas import DataFrame
 
-        return DataFrame([vars(cell) for cell in self.lines()], columns=list(tables.COLUMNS))
+        return DataFrame([vars(cell) for cell in self.lines()], columns=list(COLUMNS))
 
     def markdown(self) -> str:
         """The page of the study."""
-        return tables.page(
+        return page(
             self.study, self.lines(), self.facts, self.differences, self.decompositions(), self.data is not None
         )
 
@@ -90,12 +211,7 @@ class Findings(Tabular):
 
         :raises SettingsError: without Matplotlib, or for another kind of file than .png, .svg and .pdf
         """
-        scores.check(Path(path or PICTURE))
-        shown = [*self.first.values(), *self.floors.values()]
-        if path is None:
-            return _style.drawn(lambda: scores.draw(shown))
-        scores.write(shown, Path(path))
-        return None
+        return scores.plot([*self.first.values(), *self.floors.values()], path)
 
     def write(self, picture: bool = True) -> list[Path]:
         """Writes table, page and picture beside the parts; returns what was written.
@@ -104,7 +220,7 @@ class Findings(Tabular):
         """
         if not self.first:
             raise DataError("has no finished part.", self.path, fix="run the study first.")
-        schema.write(self.path / TABLE, tables.COLUMNS, [cell.written() for cell in self.lines()])
+        schema.write(self.path / TABLE, COLUMNS, [cell.written() for cell in self.lines()])
         write_whole(self.path / PAGE, self.markdown().encode())
         if picture:
             self.plot(self.path / PICTURE)

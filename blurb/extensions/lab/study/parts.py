@@ -4,10 +4,16 @@
     parts/<variant>-<seed>/<protocol>/row.json, MANIFEST.json, <dataset>.parquet
 
 They are small and have no text, so they can be committed; a study goes on from them alone.
+
+A pretraining is the unit of a comparison: a variant is a row whose runs are its pretrainings. Two pretrainings of one
+recipe differ by chance, and more than two fine-tunings of one checkpoint do (Sellam et al. 2022, MultiBERTs). So a
+difference of two variants is looked at beside the variation of pretrainings, each fine-tuned once; runs and test
+examples are crossed, as in their Multi-Bootstrap, where predictions are known.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,9 +24,9 @@ from blurb.extensions.lab.pretraining.pretrain import ABOUT as PRETRAINING
 from blurb.extensions.lab.pretraining.pretrain import PLAN, version_of
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.study.spec import Study, Variant
-from blurb.extensions.lab.study.units import variant_row
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
+from blurb.results.dataset_scores import DatasetScores, Run
 from blurb.results.row import Row
 from blurb.row_files.reading import read
 from blurb.row_files.scores import scores
@@ -69,13 +75,11 @@ def is_done(out: Path, study: Study, variant: Variant, seed: int) -> bool:
     :raises DataError: if the part is of another recipe or text than the study has now
     """
     folder = place(out, variant, seed)
-    if not (folder / PRETRAINING).is_file():
-        return False
-    check(out, study, variant, seed)
-    return all(has_row(folder / protocol, study) for protocol in study.protocols)
+    check(out, variant, seed)
+    return (folder / PRETRAINING).is_file() and all(has_row(folder / each, study) for each in study.protocols)
 
 
-def check(out: Path, study: Study, variant: Variant, seed: int) -> None:
+def check(out: Path, variant: Variant, seed: int) -> None:
     """Raises a DataError if a part is of another recipe or text than the study has now."""
     file = place(out, variant, seed) / PRETRAINING
     if not file.is_file():
@@ -102,16 +106,6 @@ def check_text(out: Path, study: Study, variant: Variant, digest: str) -> None:
         raise DataError(why, out, fix=f"give the {opt('data')} and {opt('raw')} of then, or start another study.")
 
 
-def _check_alike(out: Path, study: Study) -> None:
-    """Raises a DataError for parts of a variant that began with another text, vocabulary or checkpoint."""
-    for name, own in facts(out, study).items():
-        for key in ("vocabulary", "start"):
-            if len({each[key] for each in own if key in each}) > 1:
-                raise DataError(f"the parts of {name} began with different contents of {key}.", out / PARTS)
-        if len({each["text"]["sha256"] for each in own}) > 1:
-            raise DataError(f"the parts of {name} were made from different documents.", out / PARTS)
-
-
 def has_row(folder: Path, study: Study) -> bool:
     """Whether a row has all datasets of the study; one dataset more makes it anew."""
     if not (folder / ABOUT).is_file():
@@ -121,13 +115,9 @@ def has_row(folder: Path, study: Study) -> bool:
 
 def precision(out: Path, study: Study) -> str:
     """The precision of the parts that are there; `auto` before there are any, which decides for all that follow."""
-    for variant in study.variants:
-        for seed in range(1, study.runs + 1):
-            for protocol in study.protocols:
-                folder = place(out, variant, seed) / protocol
-                if (folder / ABOUT).is_file():
-                    return str(read(folder).about["precision"])
-    return "auto"
+    pretrainings = [place(out, variant, seed) for variant in study.variants for seed in range(1, study.runs + 1)]
+    folders = (folder / protocol for folder in pretrainings for protocol in study.protocols)
+    return next((str(read(folder).about["precision"]) for folder in folders if (folder / ABOUT).is_file()), "auto")
 
 
 def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
@@ -135,7 +125,12 @@ def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
 
     :raises DataError: for parts of another study, or that were scored on other data or with other settings
     """
-    _check_alike(out, study)
+    for name, known in facts(out, study).items():
+        for key in ("vocabulary", "start"):
+            if len({each[key] for each in known if key in each}) > 1:
+                raise DataError(f"the parts of {name} began with different contents of {key}.", out / PARTS)
+        if len({each["text"]["sha256"] for each in known}) > 1:
+            raise DataError(f"the parts of {name} were made from different documents.", out / PARTS)
     there: dict[str, Row] = {}
     scored: dict[str, tuple[Any, str, str]] = {}
     for variant in study.variants:
@@ -143,7 +138,7 @@ def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
         for seed in range(1, study.runs + 1):
             folder = place(out, variant, seed) / protocol
             if (folder / ABOUT).is_file():
-                check(out, study, variant, seed)
+                check(out, variant, seed)
                 row = read(folder)
                 for run in row.about["runs"]:
                     made = (run["settings"], run["data"], row.about["precision"])
@@ -167,3 +162,34 @@ def facts(out: Path, study: Study) -> Mapping[str, list[Mapping[str, Any]]]:
         ]
         for variant in study.variants
     }
+
+
+def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
+    """The row of a variant.
+
+    :param rows: seed of the pretraining -> row of its encoder, with one run of each dataset
+    :raises DataError: if these are rows of different configurations, or a dataset has several runs
+    """
+    ordered = [rows[seed] for seed in sorted(rows)]
+    first = ordered[0]
+    scored = [{**row.configuration.identity, "learner": row.learner, "recipe": row.recipe} for row in ordered]
+    for row, how in zip(ordered, scored, strict=True):
+        differs = [f"{key} {value} and {scored[0][key]}" for key, value in how.items() if value != scored[0][key]]
+        if differs:
+            raise DataError(
+                f"{name}: {row.name} is of another configuration than {first.name} ({', '.join(differs)})",
+                fix="move one of the two parts away, and run the study again.",
+            )
+    datasets: dict[str, DatasetScores] = {}
+    for task in dict.fromkeys(task for row in ordered for task in row.datasets):
+        runs: dict[int, Run] = {}
+        for seed, row in rows.items():
+            own = row.datasets[task].runs if task in row.datasets else {}
+            if len(own) > 1:
+                raise DataError(f"{name}: {row.name} has {len(own)} runs of {task}; a pretraining is fine-tuned once.")
+            runs |= zip([seed] * len(own), own.values(), strict=True)
+        some = next(row.datasets[task] for row in ordered if task in row.datasets)
+        datasets[task] = replace(some, runs=dict(sorted(runs.items())), planned=len(rows), planned_seeds=())
+    weights = hashlib.sha256(" ".join(row.weights for row in ordered).encode()).hexdigest()
+    identity = replace(first.identity, model=name, weights=weights, key="")
+    return replace(first, identity=identity, datasets=datasets, label="")

@@ -1,21 +1,68 @@
-"""What a study shows, in sentences: what was separated from the noise of pretrainings, and what it would take."""
+"""Study results in sentences: what was separated from the noise of pretrainings, and what it would take.
+
+Pretrainings and test examples are crossed, as in the Multi-Bootstrap (Sellam et al. 2022, MultiBERTs), which resamples
+both. Here examples are resampled, and the part of the pretrainings has the variance between them, as three drawn with
+replacement vary too little (`blurb.statistics.bootstrap`).
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
 from statistics import NormalDist
 
-from blurb.extensions.lab.study.examples import Units
+from blurb.extensions.lab.study import parts
+from blurb.extensions.lab.study.spec import Study
 from blurb.messages.text import probability
 from blurb.results.comparison import ScoreComparison, compare_rows
+from blurb.results.predictions import clusters_of
 from blurb.results.row import Row
+from blurb.row_files.reading import read
+from blurb.row_files.scores import examples_of
+from blurb.row_files.writing import ABOUT
+from blurb.statistics.bootstrap import difference_variance
+from blurb.statistics.clusters import Clusters
 from blurb.statistics.holm import holm
 from blurb.statistics.planning import MOST, POWER, runs_needed
 from blurb.statistics.welch import LEVEL, compare
 from blurb.tasks import known
+
+Units = Callable[[str, str, str], tuple[float, int]]
+"""A variant, another and a dataset -> variance of the difference over test examples, and their number."""
+
+
+def unit_variances(out: Path, study: Study, data: Path) -> Units:
+    """What the choice of test examples adds to the variance of a difference, from the predictions of the parts.
+
+    :param data: data folder with the gold answers
+    :raises DataError: (when called) if the predictions are not those of the examples
+    """
+
+    clusters = cache(partial(_clusters, out, study, data))
+
+    def variance(first: str, other: str, dataset: str) -> tuple[float, int]:
+        sides = clusters(first, dataset), clusters(other, dataset)
+        if sides[0] is None or sides[1] is None or sides[0].names != sides[1].names:
+            return 0.0, 0
+        return difference_variance(sides[0], sides[1], dataset), len(sides[0].names)
+
+    return variance
+
+
+def _clusters(out: Path, study: Study, data: Path, name: str, dataset: str) -> Clusters | None:
+    """The examples of all pretrainings of a variant; None if these scored different ones."""
+    variant = next(each for each in study.variants if each.name == name)
+    runs = []
+    for seed in range(1, study.runs + 1):
+        folder = parts.place(out, variant, seed) / study.protocols[0]
+        if (folder / ABOUT).is_file():
+            row = read(folder)
+            runs += [examples_of(row, run, "test", data) for run in row.about["runs"] if run["task"] == dataset]
+    return clusters_of(runs) if runs else None
 
 
 @dataclass(frozen=True)
@@ -66,25 +113,25 @@ def compared(rows: Mapping[str, Row], reference: str, units: Units | None = None
     for name, row in rows.items():
         if name == reference:
             continue
-        lines = compare_rows(row, rows[reference], "test", with_units=False)
-        own = [
-            _if_several(line, row, rows[reference])
-            for line in lines
-            if known(line.name) is not None and line.difference is not None
-        ]
-        added = {}
-        if units is not None:
-            added = {line.name: units(name, reference, line.name) for line in own if line.p is not None}
-        own = _with_examples(own, row, rows[reference], added)
-        tests = sum(line.p is not None for line in own)
+        own: list[VariantDifference] = []
+        for line in compare_rows(row, rows[reference], "test", with_units=False):
+            if known(line.name) is None or line.difference is None:
+                continue
+            values, added = (row.values(line.name), rows[reference].values(line.name)), (0.0, 0)
+            if min(map(len, values)) == 1:
+                # One pretraining does not say how much its recipe varies, and variants need not vary alike: random
+                # weights that were never trained have no variation of pretraining at all.
+                means = [[statistics.fmean(side)] for side in values]
+                line = replace(line, p=None, comparison=compare(means[0], means[1]))
+            elif units is not None and line.p is not None:
+                added = units(name, reference, line.name)
+                line = replace(line, comparison=compare(*values, *added))
+            own.append(VariantDifference(line, values, added[0]))
+        # With the variance over test examples p is corrected anew.
+        corrected = holm([None if each.line.p is None else each.line.comparison.p for each in own])
+        tests = sum(p is not None for p in corrected)
         there[name] = [
-            VariantDifference(
-                line,
-                (row.values(line.name), rows[reference].values(line.name)),
-                added.get(line.name, (0.0, 0))[0],
-                tests,
-            )
-            for line in own
+            replace(each, line=replace(each.line, p=p), tests=tests) for each, p in zip(own, corrected, strict=True)
         ]
     return there
 
@@ -99,31 +146,6 @@ def reading(reference: str, differences: Mapping[str, Sequence[VariantDifference
     for name, own in differences.items():
         for each in own:
             yield f"{each.line.name}: {name} minus {reference}: {each}"
-
-
-def _if_several(line: ScoreComparison, first: Row, other: Row) -> ScoreComparison:
-    """The line, without a test where either side has one pretraining: how much its recipe varies is then unknown.
-
-    Variants need not vary alike: random weights that were never trained have no variation of pretraining at all.
-    """
-    own, others = first.values(line.name), other.values(line.name)
-    if min(len(own), len(others)) > 1:
-        return line
-    return replace(line, p=None, comparison=compare([statistics.fmean(own)], [statistics.fmean(others)]))
-
-
-def _with_examples(
-    lines: list[ScoreComparison], first: Row, other: Row, added: Mapping[str, tuple[float, int]]
-) -> list[ScoreComparison]:
-    """The lines with the variance over test examples; p is corrected anew."""
-    crossed = [
-        replace(line, comparison=compare(first.values(line.name), other.values(line.name), *added[line.name]))
-        if line.name in added
-        else line
-        for line in lines
-    ]
-    corrected = holm([line.comparison.p if line.p is not None else None for line in crossed])
-    return [replace(line, p=p) for line, p in zip(crossed, corrected, strict=True)]
 
 
 def needed(difference: float, deviation: float, of_examples: float = 0.0, tests: int = 1, there: int = 1) -> str:

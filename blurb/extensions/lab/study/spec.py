@@ -64,6 +64,34 @@ class Study:
     floors: Sequence[str] = ()
 
 
+def _listed(given: str | list[str]) -> list[str]:
+    return [given] if isinstance(given, str) else given
+
+
+_TEXTS = replace(fields.TEXTS, parse=_listed)
+_WORDS = Field(object, parse=lambda given: given and request.words(str(given)))
+_RECIPE = {name: about for name, about in fields.of(Recipe).items() if name != "seed"} | {"words": _WORDS}
+KEYS = Field(
+    dict,
+    keys={
+        **dict.fromkeys(("title", "reference", "published"), Field(str)),
+        **dict.fromkeys(("text", "mix", "protocols", "floors"), _TEXTS),
+        "words": _WORDS,
+        "runs": Field(int, low=1, most=100),
+        "tasks": replace(_TEXTS, parse=lambda given: tasks.load_selection(",".join(_listed(given)))),
+        "recipe": Field(dict, keys=_RECIPE),
+        "variants": Field(
+            dict,
+            keys=Field(dict, keys={**_RECIPE, "text": _TEXTS, "mix": _TEXTS, "published": Field(str)}),
+            must="be at least two [variants.NAME]",
+            rule=lambda tables: len(tables) > 1,
+            required=True,
+        ),
+    },
+)
+"""The keys of a study's file."""
+
+
 def ready() -> list[str]:
     """Names of the studies that are shipped."""
     return sorted(path.stem for path in READY.glob("*.toml"))
@@ -78,7 +106,7 @@ def read(file: Path | str) -> Study:
     if not path.is_file() and path.suffix != ".toml":
         raise UnknownName("study", str(file), ready())
     errors = ErrorCollector()
-    values = fields.read(text_files.read_toml(path), _keys(), path, errors)
+    values = fields.read(text_files.read_toml(path), KEYS, path, errors)
     errors.tell()
     try:
         return _study(values)
@@ -86,47 +114,29 @@ def read(file: Path | str) -> Study:
         raise SettingsError(str(error), where=path) from None
 
 
-def _keys() -> Field:
-    """The keys of a study's file."""
-    texts = replace(fields.TEXTS, parse=_listed)
-    chosen = replace(texts, parse=lambda given: tasks.load_selection(",".join(_listed(given))))
-    words = Field(object, parse=lambda given: given and request.words(str(given)))
-    recipe = {name: about for name, about in fields.of(Recipe).items() if name != "seed"} | {"words": words}
-    variant = {**recipe, "text": texts, "mix": texts, "published": Field(str)}
-    keys = {
-        **dict.fromkeys(("title", "reference", "published"), Field(str)),
-        **dict.fromkeys(("text", "mix", "protocols", "floors"), texts),
-        "words": words,
-        "runs": Field(int, low=1, most=100),
-        "tasks": chosen,
-        "recipe": Field(dict, keys=recipe),
-        "variants": Field(
-            dict,
-            keys=Field(dict, keys=variant),
-            must="be at least two [variants.NAME]",
-            rule=lambda tables: len(tables) > 1,
-            required=True,
-        ),
-    }
-    return Field(dict, keys=keys)
-
-
-def _listed(given: str | list[str]) -> list[str]:
-    return [given] if isinstance(given, str) else given
-
-
 def _study(content: Mapping[str, Any]) -> Study:
     """The study of the values of a file."""
     shared = {"text": ["train"], "mix": [], "words": request.words("20M"), **content.get("recipe", {})}
     shared |= {key: content[key] for key in ("text", "mix", "words") if key in content}
-    variants = [_variant(name, _own(shared, own)) for name, own in content["variants"].items()]
+    variants = []
+    for name, own in content["variants"].items():
+        # A checkpoint to continue from decides some of the shared settings, which fall away.
+        left_out = request.OF_START if own.get("start", shared.get("start")) else ()
+        values = {**{key: shared[key] for key in shared if key not in left_out}, **own}
+        if not NAME.fullmatch(name):
+            raise SettingsError(f"[variants.{name[:40]}]: a name has letters, digits, '.', '_' and '-'.")
+        settings = {key: value for key, value in values.items() if key not in ("text", "mix", "published")}
+        try:
+            recipe = request.recipe(settings)
+        except SettingsError as error:
+            raise SettingsError(f"[variants.{name}] {error}") from None
+        variants.append(Variant(name, recipe, values["text"], values["mix"], values.get("published", "")))
     names = [variant.name for variant in variants]
     reference = content.get("reference", names[0])
     if reference not in names:
         raise UnknownName("variant", reference, names)
     chosen = content["tasks"] if "tasks" in content else tasks.load_selection("blurb-12")
-    named = content.get("protocols", ["quick"])
-    if not named:
+    if not (named := content.get("protocols", ["quick"])):
         raise SettingsError("protocols must name at least one protocol.")
     for name in named:
         seeds = max(len(protocol.load(name).seeds(task)) for task in chosen)
@@ -146,20 +156,3 @@ def _study(content: Mapping[str, Any]) -> Study:
         published=content.get("published", ""),
         floors=floors,
     )
-
-
-def _own(shared: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The settings of a variant; of the shared ones those that a checkpoint to continue from decides fall away."""
-    left_out = request.OF_START if own.get("start", shared.get("start")) else ()
-    return {**{key: value for key, value in shared.items() if key not in left_out}, **own}
-
-
-def _variant(name: str, values: Mapping[str, Any]) -> Variant:
-    if not NAME.fullmatch(name):
-        raise SettingsError(f"[variants.{name[:40]}]: a name has letters, digits, '.', '_' and '-'.")
-    settings = {key: value for key, value in values.items() if key not in ("text", "mix", "published")}
-    try:
-        recipe = request.recipe(settings)
-    except SettingsError as error:
-        raise SettingsError(f"[variants.{name}] {error}") from None
-    return Variant(name, recipe, values["text"], values["mix"], values.get("published", ""))

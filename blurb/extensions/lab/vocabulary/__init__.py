@@ -1,21 +1,68 @@
-"""What a vocabulary does to the texts of the benchmark: Tables 1 and 8 of Gu et al. for any tokenizer."""
+"""Tokenizers on the texts of the benchmark: Tables 1 and 8 of Gu et al. for any of them, and their plot."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from blurb import formulations
+from blurb import tasks as tasks_
+from blurb.checkpoints import Checkpoint, scratch
+from blurb.checkpoints.references import CheckpointPlace, default_name, locate
+from blurb.checkpoints.terms import published
+from blurb.data.loading import elsewhere, path_of, read_split
 from blurb.data.schema import Example
-from blurb.extensions.lab.vocabulary import terms as terms_
+from blurb.extensions.reports.plots._style import lanes, save
 from blurb.formulations._base import Formulation
-from blurb.inputs.tokenizer import Subtokens, Tokenizer, flat
+from blurb.inputs.tokenizer import Tokenizer, flat
+from blurb.learners import is_named
+from blurb.messages.errors import DataError, SettingsError
+from blurb.messages.spelling import opt
+from blurb.system.process import gc_disabled
+from blurb.table_files import lines_of
+from blurb.tasks import Task
 
-Ints = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def terms_of(path: Path) -> list[str]:
+    """The terms of a file, one a line; empty lines and repetitions are left out.
+
+    :raises DataError: if the file is missing, is not UTF-8, or has no terms
+    """
+    terms: dict[str, None] = {}
+    for line, text in lines_of(path):
+        if "\0" in text:
+            raise line.error("the line is not text", "save the terms as UTF-8, one a line.")
+        if text.strip():
+            terms[text.strip()] = None
+    return list(terms)
+
+
+def split(tokenizer: Tokenizer, terms: Sequence[str]) -> dict[str, list[str]]:
+    """The pieces of each term as text; those that show nothing (blanks alone) are left out, an unknown one is `[UNK]`.
+
+    The text is the term's own, so upper case stays where the tokenizer lowers it.
+    """
+    unknown = tokenizer.inner.unk_token_id
+    by_term = {}
+    for term, pieces in zip(terms, tokenizer.subtokens(terms), strict=True):
+        shown = [
+            "[UNK]" if index == unknown else term[start:end]
+            for index, start, end in zip(pieces.ids, pieces.starts, pieces.ends, strict=True)
+        ]
+        by_term[term] = [piece for piece in shown if piece]
+    return by_term
 
 
 @dataclass
@@ -73,17 +120,6 @@ class VocabularyReport:
         return sums[0] / sums[1] if sums[1] else None
 
 
-def report(name: str, tokenizer: Tokenizer, terms: Sequence[str]) -> VocabularyReport:
-    """A report without datasets; `count` adds them."""
-    return VocabularyReport(
-        name,
-        vocabulary_hash(tokenizer),
-        len(tokenizer.inner.get_vocab()),
-        tokenizer.lower_cases,
-        terms_.split(tokenizer, terms),
-    )
-
-
 def vocabulary_hash(tokenizer: Tokenizer) -> str:
     """SHA-256 of the entries by id."""
     entries = sorted(tokenizer.inner.get_vocab().items(), key=lambda entry: (entry[1], entry[0]))
@@ -112,32 +148,149 @@ def count(tokenizer: Tokenizer, formulation: Formulation, examples: Sequence[Exa
         length=int(lengths.sum()),
         longer=int((lengths > limit).sum()),
     )
-    if has_mentions:
-        _add_mentions(counts, texts[0], placed, examples)
+    if not has_mentions:
+        return counts
+    # A sub-token belongs to the word that it begins in.
+    tags = np.array([tag[0] for row in examples for tag in row["tags"]])
+    inside = tags != "O"
+    # Every text has a place of its own on one line of characters, with a blank between two, as between its words.
+    begins = np.cumsum([0, *(len(text) + 1 for text in texts[0])])
+    starts = [np.array(one.starts, dtype=np.int64) + begin for one, begin in zip(placed, begins, strict=False)]
+    ends = np.cumsum([len(word) + 1 for row in examples for word in row["tokens"]])
+    pieces = np.bincount(np.searchsorted(ends, np.concatenate(starts), side="right"), minlength=len(ends))
+    mention = np.cumsum(tags == "B") - 1
+    parted = np.bincount(mention[inside], weights=pieces[inside] != 1)
+    counts.mentions, counts.whole = len(parted), int((parted == 0).sum())
+    counts.mention_words, counts.mention_pieces = int(inside.sum()), int(pieces[inside].sum())
     return counts
 
 
-def _add_mentions(
-    found: Counts, texts: Sequence[str], placed: Sequence[Subtokens], examples: Sequence[Example]
-) -> None:
-    """Counts the entity mentions, and the sub-tokens of their words."""
-    tags = np.array([tag[0] for row in examples for tag in row["tags"]])
-    inside = tags != "O"
-    of_word = _pieces_of_words(texts, placed, [len(word) for row in examples for word in row["tokens"]])
-    mention = np.cumsum(tags == "B") - 1
-    split = np.bincount(mention[inside], weights=of_word[inside] != 1)
-    found.mentions, found.whole = len(split), int((split == 0).sum())
-    found.mention_words, found.mention_pieces = int(inside.sum()), int(of_word[inside].sum())
+Loaded = tuple[str, "Tokenizer", int | None]
+"""Name, tokenizer, and the maximum number of sub-tokens of its encoder if there is one."""
 
 
-def _pieces_of_words(texts: Sequence[str], placed: Sequence[Subtokens], words: Sequence[int]) -> Ints:
-    """The number of sub-tokens of each word, (words,); a sub-token belongs to the word that it begins in.
+def vocabulary(
+    models: Sequence[str],
+    data: Path | None = None,
+    tasks: str = "all",
+    terms: Path | None = None,
+    remote_code: bool = False,
+) -> tuple[list[VocabularyReport], list[str]]:
+    """A report for each tokenizer, and notes about files that are missing.
 
-    :param words: length of each word of all texts, whose words are joined by single blanks
+    :param models: as for `blurb run`; a folder needs no weights, a tokenizer is enough
+    :param data: data folder; without it the reports have the terms alone
+    :param terms: file with a term a line; the terms of Gu et al., Table 1, if it is not given
+    :raises ModelError: if a tokenizer cannot be loaded
     """
-    # Every text has a place of its own on one line of characters, with a blank between two.
-    begins = np.cumsum([0, *(len(text) + 1 for text in texts)])
-    starts = [np.array(one.starts, dtype=np.int64) + begin for one, begin in zip(placed, begins, strict=False)]
-    ends = np.cumsum(np.array(words) + 1)
-    found: Ints = np.bincount(np.searchsorted(ends, np.concatenate(starts), side="right"), minlength=len(words))
-    return found
+    listed = list(published()) if terms is None else terms_of(terms)
+    chosen = tasks_.load_selection(tasks)
+    if data is not None and not data.is_dir():
+        raise DataError("the data folder does not exist", data, fix=f"check {opt('data')}.")
+    loaded = [_load(reference, data, remote_code) for reference in models]
+    names = [name for name, *_ in loaded]
+    reports = [
+        VocabularyReport(
+            name if names.count(name) == 1 else reference,
+            vocabulary_hash(tokenizer),
+            len(tokenizer.inner.get_vocab()),
+            tokenizer.lower_cases,
+            split(tokenizer, listed),
+        )
+        for reference, (name, tokenizer, _) in zip(models, loaded, strict=True)
+    ]
+    if data is None:
+        return reports, []
+    there = {task.name: [each for each in tasks_.SPLITS if path_of(task, data, each).is_file()] for task in chosen}
+    missing = [(name, each) for name, files in there.items() for each in tasks_.SPLITS if each not in files]
+    notes = [f"{name}: the {split} file is missing." for name, split in missing]
+
+    def examples_of(task: Task) -> list[Example]:
+        return [example for split in there[task.name] for example in read_split(task, data, split)]
+
+    # Tokenizers work without Python's lock: while they do, the next dataset is read and others' sub-tokens are counted.
+    # A search for cycles would go through millions of offsets that have none: a sixth of the time.
+    with gc_disabled(), ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(len(loaded)) as counters:
+        for task, examples in _one_ahead(reader, examples_of, chosen):
+            if not examples:
+                continue
+            counts = counters.map(
+                count,
+                [tokenizer for _, tokenizer, _ in loaded],
+                repeat(formulations.bind(task)),
+                repeat(examples),
+                [min(task.max_length, most or task.max_length) for *_, most in loaded],
+            )
+            for each, counted in zip(reports, counts, strict=True):
+                each.datasets[task.name] = counted
+    if not reports[0].datasets:
+        raise DataError(f"none of the data files exists.{elsewhere(chosen, data)}", data)
+    return reports, notes
+
+
+def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
+    if is_named(reference):
+        raise SettingsError(
+            "a baseline has no tokenizer", where=reference, fix="name a checkpoint or the folder of a tokenizer."
+        )
+    if reference.startswith(scratch.PREFIX):
+        place = CheckpointPlace(scratch.located(reference, data))
+    else:
+        place = locate(reference, None, remote_code)
+    checkpoint = Checkpoint(place.folder, remote_code, place.casing)
+    most = checkpoint.size.most if (place.folder / "config.json").is_file() else None
+    return default_name(reference), checkpoint.tokenizer, most
+
+
+def _one_ahead(
+    reader: ThreadPoolExecutor, read: Callable[[Task], list[Example]], chosen: Sequence[Task]
+) -> Iterator[tuple[Task, list[Example]]]:
+    """Each task with its examples; only those of the next one are read meanwhile, as a corpus takes memory."""
+    waiting = [reader.submit(read, task) for task in chosen[:1]]
+    for place, task in enumerate(chosen):
+        examples = waiting.pop().result()
+        waiting = [reader.submit(read, later) for later in chosen[place + 1 : place + 2]]
+        yield task, examples
+
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
+"""The palette of Okabe and Ito; the marks differ, too."""
+MARKS = "osD^vPX"
+
+
+def write_plot(reports: Sequence[VocabularyReport], path: Path) -> None:
+    """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
+    figures = [
+        [report.name, task, counts.pieces, counts.words, counts.mentions, counts.whole]
+        for report in reports
+        for task, counts in report.datasets.items()
+    ]
+    save(path, lambda: draw(reports), figures)
+
+
+def draw(reports: Sequence[VocabularyReport]) -> Figure:
+    """Two panels, a row a dataset, a mark a tokenizer."""
+    from matplotlib.figure import Figure
+
+    tasks = list(reports[0].datasets)
+    named = [task for task in tasks if reports[0].datasets[task].mentions]
+    figure = Figure(figsize=(6.3, 1.1 + 0.2 * len(tasks)), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1))
+    for number, report in enumerate(reports):
+        colour, mark = COLOURS[number % 7], MARKS[number % 7]
+        look: dict[str, Any] = {"color": colour, "marker": mark, "linestyle": "none", "markersize": 4.5}
+        counts = report.datasets
+        ratios = [counts[task].pieces / max(1, counts[task].words) for task in tasks]
+        left.plot(ratios, range(len(tasks)), label=report.name, **look)
+        shares = [100 * counts[task].whole / counts[task].mentions for task in named]
+        right.plot(shares, range(len(named)), **look)
+    _lanes(left, tasks, "sub-tokens a word")
+    _lanes(right, named, "mentions without a split word, %")
+    figure.legend(loc="outside lower left", ncols=min(3, len(reports)), frameon=False, fontsize=7)
+    return figure
+
+
+def _lanes(axes: Axes, names: Sequence[str], label: str) -> None:
+    axes.set_yticks(range(len(names)), names)
+    lanes(axes, len(names))
+    axes.set_xlabel(label)

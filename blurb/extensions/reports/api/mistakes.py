@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+
+from pandas import DataFrame
 
 from blurb.extensions.reports import errors as analysis
-from blurb.extensions.reports import trial_texts
 from blurb.extensions.reports.differences import differences
-from blurb.messages.errors import notify
 from blurb.results import references
 from blurb.tasks import ScoredSplit
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from blurb.store.record import Record
 
 
 def errors(
@@ -39,10 +33,8 @@ def errors(
     :param raw: folder of the original releases, for trials that used them
     :param output: the store of a row without a folder
     """
-    from pandas import DataFrame
-
     record = references.trial(row, Path(output), task, seed)
-    texts, train = _texts(record, data, raw, split)
+    texts, train = analysis.read_texts(record, data, raw, split)
     mistakes = sorted(analysis.analyse(record, split, texts, train).examples, key=lambda mistake: -mistake.weight)
     columns = ["id", "kind", "gold", "prediction", "text"]
     lines = [(each.unit, each.kind, each.gold, each.predicted, each.text) for each in mistakes]
@@ -64,12 +56,10 @@ def confusion(
     :param row: name of a row, or the folder of a trial; the others as for `errors`
     :raises SettingsError: for tasks without one answer an example: similarity, documents with several labels
     """
-    from pandas import DataFrame
-
     record = references.trial(row, Path(output), task, seed)
     table = analysis.confusion(record, analysis.analyse(record, split))
-    counts = [line[1:] for line in table.rows]
-    return DataFrame(counts, index=[line[0] for line in table.rows], columns=list(table.columns[1:]))
+    counts = {line[0]: line[1:] for line in table.rows}
+    return DataFrame.from_dict(counts, orient="index", columns=list(table.columns[1:]))
 
 
 def diff(
@@ -92,22 +82,8 @@ def diff(
     :param task: dataset; not needed if both have only one
     :raises SettingsError: if they are not of the same data and examples
     """
-    from pandas import DataFrame
-
     first, other = references.trials((a, b), Path(output), task, seed)
-    texts, _ = _texts(first, data, raw, split)
+    texts, _ = analysis.read_texts(first, data, raw, split)
     examples = differences(first, other, split, texts).examples
     columns = ["id", "outcome", "kind_a", "kind_b", "gold", "prediction_a", "prediction_b", "size", "text"]
     return DataFrame([example.cells for example in examples], columns=columns).drop(columns=[] if texts else ["text"])
-
-
-def _texts(
-    record: Record, data: Path | str | None, raw: Path | str | None, split: ScoredSplit
-) -> tuple[dict[str, Any] | None, list[Any]]:
-    if data is None and raw is None:
-        return None, []
-    folder, originals = (None if place is None else Path(place) for place in (data, raw))
-    found = trial_texts.read(record, folder, originals, split)
-    if found.doubt:
-        notify(found.doubt)
-    return found.examples, found.train

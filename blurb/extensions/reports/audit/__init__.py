@@ -5,27 +5,15 @@ To add a check, add a function of a `Corpus` to `CHECKS`, or a function of all c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
-from blurb.extensions.reports.audit._base import LONG, AuditedTask, AuditFinding
-from blurb.extensions.reports.audit.alignment import entities, windows
-from blurb.extensions.reports.audit.characters import characters, illegal
+from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding
 from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
+from blurb.extensions.reports.audit.encoding import characters, entities, illegal, windows
 
-__all__ = ["ACROSS", "CHECKS", "LONG", "AuditFinding", "AuditedTask", "audit"]
-
-CHECKS: tuple[Callable[[AuditedTask], Iterator[AuditFinding]], ...] = (
-    between,
-    repeated,
-    conflicts,
-    documents,
-    illegal,
-    characters,
-    entities,
-    windows,
-)
+CHECKS = (between, repeated, conflicts, documents, illegal, characters, entities, windows)
 """Checks of a single corpus, in display order."""
-ACROSS: tuple[Callable[[Sequence[AuditedTask]], Iterator[AuditFinding]], ...] = (shared,)
+ACROSS = (shared,)
 """Checks of several corpora against each other."""
 
 

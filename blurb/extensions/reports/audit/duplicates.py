@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from blurb.data.schema import Example, answer, group, texts
-from blurb.extensions.reports.audit._base import LONG, AuditedTask, AuditFinding, ids, long
+from blurb.data.schema import Example, answer, group, texts, words
+from blurb.extensions.reports.audit.audited import LONG, AuditedTask, AuditFinding
 from blurb.tasks import Split
 
 PAIRS: tuple[tuple[Split, Split, str], ...] = (
@@ -21,25 +21,24 @@ PAIRS: tuple[tuple[Split, Split, str], ...] = (
 )
 
 
+def _copies(
+    check: str, corpus: AuditedTask, where: str, rows: Sequence[Example], effect: str, twins: Iterable[Example] = ()
+) -> Iterator[AuditFinding]:
+    """The finding of a check about examples, if there are any; `twins` are those that they duplicate."""
+    if rows:
+        ids, others = (tuple(str(row["id"]) for row in side) for side in (rows, twins))
+        longer = sum(words(row) >= LONG for row in rows)
+        task = corpus.task.name
+        yield AuditFinding(check, task, where, len(rows), effect, ids, others, distinct=len(group(rows)), long=longer)
+
+
 def repeated(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Inputs repeated within a split; counts every copy after the first."""
     for split, groups in corpus.by_identity.items():
         copies = [row for rows in groups.values() for row in rows[1:]]
-        if copies:
-            first = tuple(str(rows[0]["id"]) for rows in groups.values() for _ in rows[1:])
-            distinct = sum(len(rows) > 1 for rows in groups.values())
-            effect = "learnt more often" if split == "train" else "counted more than once"
-            yield AuditFinding(
-                "repeated",
-                corpus.task.name,
-                split,
-                len(copies),
-                effect,
-                distinct=distinct,
-                long=long(copies),
-                ids=ids(copies),
-                others=first,
-            )
+        twins = (rows[0] for rows in groups.values() for _ in rows[1:])
+        effect = "learnt more often" if split == "train" else "counted more than once"
+        yield from _copies("repeated", corpus, split, copies, effect, twins)
 
 
 def between(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -51,19 +50,8 @@ def between(corpus: AuditedTask) -> Iterator[AuditFinding]:
         pairs = [
             (row, known[key][0]) for key, rows in corpus.by_identity[later].items() if key in known for row in rows
         ]
-        if pairs:
-            rows = [row for row, _ in pairs]
-            yield AuditFinding(
-                "between splits",
-                corpus.task.name,
-                f"{later} in {earlier}",
-                len(pairs),
-                effect,
-                distinct=len(group(rows)),
-                long=long(rows),
-                ids=ids(rows),
-                others=ids(twin for _, twin in pairs),
-            )
+        rows = [row for row, _ in pairs]
+        yield from _copies("between splits", corpus, f"{later} in {earlier}", rows, effect, (twin for _, twin in pairs))
 
 
 def conflicts(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -75,57 +63,31 @@ def conflicts(corpus: AuditedTask) -> Iterator[AuditFinding]:
     answers = {key for key, rows in everywhere.items() if len(rows) > 1 and len(set(map(answer, rows))) > 1}
     for split, groups in corpus.by_identity.items():
         conflicting = [row for key, rows in groups.items() if key in answers for row in rows]
-        if not conflicting:
-            continue
         lost = sum(len(rows) - max(Counter(map(answer, rows)).values()) for rows in groups.values())
         effect = f"{lost} are wrong for any model" if lost else "another answer in another split"
         if split == "train":
             effect = "learnt with several answers"
-        yield AuditFinding(
-            "conflicting labels",
-            corpus.task.name,
-            split,
-            len(conflicting),
-            effect,
-            distinct=len(group(conflicting)),
-            long=long(conflicting),
-            ids=ids(conflicting),
-        )
+        yield from _copies("conflicting labels", corpus, split, conflicting, effect)
 
 
 def documents(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Documents that occur twice in a split (with other examples between the copies), or in two splits."""
-    in_split: dict[Split, list[str]] = {}
-    for split, rows in corpus.splits.items():
-        # Examples without a document are not compared.
-        in_split[split] = [name for name, _ in groupby(row.get("doc_id") for row in rows) if name is not None]
+    # Examples without a document are not compared.
+    in_split = {
+        split: [name for name, _ in groupby(row.get("doc_id") for row in rows) if name is not None]
+        for split, rows in corpus.splits.items()
+    }
     places: dict[str, Sequence[str]] = {**dict(in_split.items()), **corpus.headers}
+    task = corpus.task.name
     for where, names in places.items():
-        again = sorted(name for name, times in Counter(names).items() if times > 1)
-        if again:
+        if again := tuple(sorted(name for name, times in Counter(names).items() if times > 1)):
             count = sum(Counter(names)[name] - 1 for name in again)
-            yield AuditFinding(
-                "documents",
-                corpus.task.name,
-                where,
-                count,
-                "its sentences count twice",
-                kind="twice",
-                distinct=len(again),
-                ids=tuple(again),
-            )
+            effect = "its sentences count twice"
+            yield AuditFinding("documents", task, where, count, effect, again, kind="twice", distinct=len(again))
     for later, earlier, _ in PAIRS:
-        both = sorted(set(in_split.get(later, ())) & set(in_split.get(earlier, ())))
-        if both:
-            yield AuditFinding(
-                "documents",
-                corpus.task.name,
-                f"{later} in {earlier}",
-                len(both),
-                "one document on both sides",
-                kind="in both",
-                ids=tuple(both),
-            )
+        if both := tuple(sorted(set(in_split.get(later, ())) & set(in_split.get(earlier, ())))):
+            where, effect = f"{later} in {earlier}", "one document on both sides"
+            yield AuditFinding("documents", task, where, len(both), effect, both, kind="in both")
 
 
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
@@ -147,18 +109,12 @@ def shared(corpora: Sequence[AuditedTask]) -> Iterator[AuditFinding]:
                 # test input -> first train input with the sentence, in file order
                 matches: dict[str, str] = {}
                 for key, ids in tests.items():
-                    if key in common:
-                        for id_ in ids:
-                            matches.setdefault(id_, train[key][0])
+                    for id_ in ids if key in common else ():
+                        matches.setdefault(id_, train[key][0])
+                where, task = f"test in train of {other}", corpus.task.name
+                twins = tuple(matches.values())
                 yield AuditFinding(
-                    "between tasks",
-                    corpus.task.name,
-                    f"test in train of {other}",
-                    len(matches),
-                    EFFECT,
-                    distinct=len(common),
-                    ids=tuple(matches),
-                    others=tuple(matches.values()),
+                    "between tasks", task, where, len(matches), EFFECT, tuple(matches), twins, distinct=len(common)
                 )
 
 

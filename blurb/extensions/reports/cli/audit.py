@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 import click
 
@@ -12,38 +13,19 @@ from blurb.cli._made import click_command
 from blurb.corpora.originals import load_original
 from blurb.data.loading import elsewhere
 from blurb.extensions.reports.audit import audit as examine
-from blurb.extensions.reports.audit.gather import gather
-from blurb.extensions.reports.cli._data import chosen
+from blurb.extensions.reports.audit.audited import AuditFinding, gather
+from blurb.extensions.reports.cli.stats import chosen
 from blurb.messages.errors import DataError, SettingsError
 from blurb.options import Option
-from blurb.records import Count, columns
+from blurb.records import columns
 from blurb.system.files import write_whole
-from blurb.terminal.output import render, show
+from blurb.terminal.output import Column, emit, render
 
-if TYPE_CHECKING:
-    from blurb.extensions.reports.audit import AuditFinding
-
-NUMBERS = ("count", "distinct", "6+ words")
 SHOWN = 26
 """Maximum characters of ids in the table."""
 
 
-class AuditRecord(TypedDict):
-    """What the audit found."""
-
-    check: Annotated[str, "name of the check"]
-    task: Annotated[str, "the task, or two that share text"]
-    where: Annotated[str, "the split, or two of them"]
-    kind: Annotated[str, "kind of finding, if the check has several"]
-    count: Annotated[Count, "number of cases"]
-    distinct: Annotated[Count | None, "distinct inputs among them, in checks for copies"]
-    long: Annotated[Count | None, "cases of six words or more, likewise"]
-    effect: Annotated[str, "what it does to training or scores"]
-    ids: Annotated[list[str], "ids of the affected examples or documents"]
-    others: Annotated[list[str], "for each of them the example that it copies"]
-
-
-@click_command("audit", chosen, prints=list[AuditRecord])
+@click_command("audit", chosen, prints=list[AuditFinding])
 def audit(
     *,
     raw: Annotated[
@@ -78,7 +60,23 @@ def audit(
     findings = [*unreadable, *examine(corpora)]
     if form == "table":
         for check in dict.fromkeys(finding.check for finding in findings):
-            _show([finding for finding in findings if finding.check == check])
+            # An effect that all findings of a check share goes into the title, and empty columns are left out.
+            own = [finding for finding in findings if finding.check == check]
+            effects = {finding.effect for finding in own}
+            click.secho(own[0].check.capitalize(), bold=True, nl=False)
+            click.echo(f": {own[0].effect}" if len(effects) == 1 else "")
+            table = [
+                Column("dataset", "task"),
+                Column("where"),
+                Column("kind"),
+                Column("count", number=","),
+                Column("distinct", number=","),
+                Column("6+ words", "long", ","),
+                Column("ids", lambda finding: _few(finding.ids)),
+                *([Column("effect")] if len(effects) > 1 else []),
+            ]
+            filled = [column for column in table if any(column.cell(finding) != "" for finding in own)]
+            emit("table", AuditFinding, own, filled)
         if not findings:
             click.echo("Nothing found.")
     else:
@@ -93,39 +91,12 @@ def audit(
 
 def _plain(findings: Sequence[AuditFinding], form: str) -> str:
     """All findings with all ids."""
-    keys = columns(AuditRecord)
+    keys = columns(AuditFinding)
     return render(keys, [[getattr(finding, key) for key in keys] for finding in findings], form)
-
-
-def _show(findings: list[AuditFinding]) -> None:
-    """Prints the table of one check; an effect shared by all rows goes into the title, empty columns are left out."""
-    effects = {finding.effect for finding in findings}
-    click.secho(findings[0].check.capitalize(), bold=True, nl=False)
-    click.echo(f": {findings[0].effect}" if len(effects) == 1 else "")
-    columns: dict[str, list[object]] = {
-        "dataset": [finding.task for finding in findings],
-        "where": [finding.where for finding in findings],
-        "kind": [finding.kind for finding in findings],
-        "count": [finding.count for finding in findings],
-        "distinct": [_number(finding.distinct) for finding in findings],
-        "6+ words": [_number(finding.long) for finding in findings],
-        "ids": [_few(finding.ids) for finding in findings],
-        "effect": [finding.effect if len(effects) > 1 else "" for finding in findings],
-    }
-    columns = {name: cells for name, cells in columns.items() if any(cell != "" for cell in cells)}
-    rows = list(zip(*columns.values(), strict=True))
-    show(tuple(columns), rows, "table", numbers=NUMBERS)
-
-
-def _number(value: int | None) -> object:
-    return "" if value is None else value
 
 
 def _few(ids: Sequence[str]) -> str:
     """As many ids as fit the column, at least one."""
-    shown = list(ids[:1])
-    for id_ in ids[1:]:
-        if len(", ".join([*shown, id_])) > SHOWN:
-            break
-        shown.append(id_)
+    ends = accumulate(len(id_) + len(", ") for id_ in ids)
+    shown = ids[: max(1, sum(end - len(", ") <= SHOWN for end in ends))]
     return ", ".join(shown) + (", …" if len(shown) < len(ids) else "")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import click
 from rich.text import Text as Line
 
 from blurb.cli._made import click_command
-from blurb.extensions.reports.cli import _texts
+from blurb.extensions.reports import errors
 from blurb.extensions.reports.cli.errors import GOLD, TABLE_LIMIT
-from blurb.extensions.reports.differences import differences, grouped
-from blurb.extensions.reports.differences._base import shortened
+from blurb.extensions.reports.differences import differences
+from blurb.extensions.reports.differences.answers import Difference, grouped, shortened
 from blurb.messages.errors import UnknownName
 from blurb.messages.text import plural
 from blurb.options import Argument, Option
@@ -22,10 +22,6 @@ from blurb.records import columns
 from blurb.results.references import trials
 from blurb.tasks import SCORED, ScoredSplit
 from blurb.terminal.output import console, show
-
-if TYPE_CHECKING:
-    from blurb.extensions.reports.differences import Difference
-    from blurb.store.record import Record
 
 
 class Different(TypedDict):
@@ -77,18 +73,20 @@ def command(
     --data (or --raw, for trials on the originals), and is shown only in a table on a terminal, or with
     --with-text.
     """
-    show_text = _texts.may_show(with_text, data, raw, form)
+    show_text = errors.may_show(with_text, data, raw, form)
     first, other = trials((a, b), output, name, seed)
-    texts = _texts.of_trial(first, data, raw, split)[0] if data or raw else None
+    texts, _ = errors.read_texts(first, data, raw, split)
     result = differences(first, other, split, texts)
     kinds = sorted({kind for example in result.examples for kind in example.kinds})
     if kind is not None and kind not in kinds:
         raise UnknownName("outcome or kind of mistake", kind, kinds)
     chosen = [example for example in result.examples if kind is None or kind in example.kinds]
-    sides = (_described(a, first, split), _described(b, other, split))
     shown = chosen[: TABLE_LIMIT if limit is None and form == "table" else limit]
     if form == "table":
-        click.echo(f"{first.trial.task}, {split}\nA: {sides[0]}\nB: {sides[1]}")
+        click.echo(f"{first.trial.task}, {split}")
+        for side, row, record in (("A", a, first), ("B", b, other)):
+            score = f"{record.metrics['metric']} {100 * record.score(split):.2f}"
+            click.echo(f"{side}: {row}, seed {record.trial.seed}, {score}")
         for table in result.tables:
             click.echo(f"\n{table.title}")
             show(table.columns, table.rows, form, numbers=table.columns[3 if table.columns[0] == "outcome" else 1 :])
@@ -97,16 +95,11 @@ def command(
         keys = columns(Different) if texts and show_text else columns(Different)[:-1]
         show(keys, [example.cells[: len(keys)] for example in shown], form)
     if texts and not show_text:
-        _texts.say_left_out()
-
-
-def _described(row: str, record: Record, split: ScoredSplit) -> str:
-    return f"{row}, seed {record.trial.seed}, {record.metrics['metric']} {100 * record.score(split):.2f}"
+        errors.say_left_out()
 
 
 def _print(examples: Sequence[Difference], total: int, kind: str | None, with_text: bool) -> None:
     """The differences by group, on a few lines each."""
-
     if not total:
         click.echo("No differences: A and B give the same answers.")
         return
@@ -128,7 +121,6 @@ def _print(examples: Sequence[Difference], total: int, kind: str | None, with_te
 
 def _lines(example: Difference, with_text: bool) -> dict[str, Line]:
     """Gold, both answers, and the text, each with what is marked in brackets and in bold."""
-
     answers = {"gold": example.gold, "A": example.first.answer, "B": example.other.answer}
     lines = {
         name: Line(f"{answer:.2f}" if isinstance(answer, float) else answer or "none")

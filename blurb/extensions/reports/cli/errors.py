@@ -9,13 +9,13 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.extensions.reports import errors
-from blurb.extensions.reports.cli import _texts
-from blurb.extensions.reports.plots import confusion
+from blurb.extensions.reports.plots import _style, confusion
 from blurb.messages.errors import UnknownName
+from blurb.messages.text import plural
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.results.references import trial
-from blurb.tasks import SCORED
+from blurb.tasks import SCORED, ScoredSplit
 from blurb.terminal.output import show
 
 TABLE_LIMIT = 10
@@ -43,7 +43,7 @@ def command(
         str | None, Option(help="Dataset; not needed if ROW is a trial folder.", flag="--task", complete="one_task")
     ] = None,
     seed: Annotated[int | None, Option(help="Seed of the run.  [default: the first]")] = None,
-    split: Annotated[str, Option(help="Split to analyse.", choices=SCORED)] = "test",
+    split: Annotated[ScoredSplit, Option(help="Split to analyse.", choices=SCORED)] = "test",
     output: Annotated[Path, OUTPUT] = Path("runs"),
     data: Annotated[Path | None, Option(help="Data folder, to show the text of mistakes.")] = None,
     raw: Annotated[Path | None, Option(help="Folder of the original releases, for trials that used them.")] = None,
@@ -61,14 +61,12 @@ def command(
     text needs --data (or --raw, for a trial on the originals), and is shown only in a table on a terminal or with
     --with-text.
     """
-    from blurb.messages import text
-
-    with_text = _texts.may_show(with_text, data, raw, form)
+    with_text = errors.may_show(with_text, data, raw, form)
     if plot is not None:
-        confusion.check(plot)
+        _style.check(plot)
     record = trial(row, output, name, seed)
-    texts, train = _texts.of_trial(record, data, raw, split) if data or raw else (None, [])
-    report = errors.analyse(record, split, texts, train)  # type: ignore[arg-type]
+    texts, train = errors.read_texts(record, data, raw, split)
+    report = errors.analyse(record, split, texts, train)
     kinds = sorted({example.kind for example in report.examples})
     if kind is not None and kind not in kinds:
         raise UnknownName("kind of mistake", kind, kinds)
@@ -77,17 +75,17 @@ def command(
     chosen = sorted((each for each in report.examples if kind in (None, each.kind)), key=lambda each: -each.weight)
     columns = ["example" if form == "table" else "id", "kind", "gold", "prediction", "text"]
     columns = columns[: None if texts and with_text else -1]
-    listed = TABLE_LIMIT if limit is None and form == "table" else limit
     rows: list[tuple[object, ...]] = [
-        (one.unit, one.kind, one.gold, one.predicted, one.text)[: len(columns)] for one in chosen[:listed]
+        (each.unit, each.kind, each.gold, each.predicted, each.text)[: len(columns)]
+        for each in chosen[: TABLE_LIMIT if limit is None and form == "table" else limit]
     ]
     if form == "table":
         click.echo(f"{row}: {record.trial.task}, seed {record.trial.seed}, {split}")
         for table in report.tables:
             click.echo(f"\n{table.title}")
             show(table.columns, table.rows, form, numbers=table.columns[1:])
-        click.echo(f"{text.plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
+        click.echo(f"{plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
         rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
     show(columns, rows, form)
     if texts and not with_text:
-        _texts.say_left_out()
+        errors.say_left_out()

@@ -11,16 +11,13 @@ from blurb import tasks
 from blurb.cli._made import click_command
 from blurb.cli._options import TASKS
 from blurb.extensions.reports.export import formats
-from blurb.extensions.reports.export.formats._base import ExportRequest
 from blurb.options import Argument, parameters
 from blurb.planning.options import OUTPUT
 
-REQUEST = parameters(ExportRequest)
-FORMAT_OPTIONS = [name for name in REQUEST if name != "out"]
-"""Options that apply to some formats only."""
+REQUEST = parameters(formats.ExportRequest)
 
 
-@click_command("export", ExportRequest)
+@click_command("export", formats.ExportRequest)
 def command(
     form: Annotated[str, Argument(metavar="FORMAT")],
     rows: Annotated[tuple[str, ...], Argument(metavar="[ROW]...", complete="rows")] = (),
@@ -41,7 +38,7 @@ def command(
     """
     kind = formats.get(form)
     given = {name: value for name, value in options.items() if value not in (None, REQUEST[name].default)}
-    own = frozenset(name for name in given if name in FORMAT_OPTIONS)
+    own = frozenset(given) - {"out"}
     datasets = tasks.load_selection(selection)
     typed = {part.strip() for part in selection.split(",")}
     named = frozenset(task.name for task in datasets if task.name in typed or task.file)

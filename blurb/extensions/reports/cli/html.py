@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
 from blurb.cli._made import click_command
 from blurb.cli._options import RESULTS, TOGETHER
-from blurb.extensions.reports import html
+from blurb.extensions.reports.html.collect import TITLE, collect
+from blurb.extensions.reports.html.model import Curves, ListedBoard
+from blurb.extensions.reports.html.render import render
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import plural
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.system.files import write_whole
-
-if TYPE_CHECKING:
-    from blurb.extensions.reports.html.model import Curves, ListedBoard
 
 
 @click_command("html")
@@ -31,7 +30,7 @@ def command(
         Path | None,
         Option(help="Also show the tables that blurb ablate wrote to this folder.", path="dir", metavar="DIR"),
     ] = None,
-    title: Annotated[str, Option(help="Title of the page.")] = "BLURB leaderboard",
+    title: Annotated[str, Option(help="Title of the page.")] = TITLE,
     no_published: Annotated[bool, Option(help="Leave out the published rows.")] = False,
     board: ListedBoard | None = None,
     series: Curves | None = None,
@@ -45,8 +44,8 @@ def command(
         raise SettingsError(
             f"Nothing to show: there is no store at {output}.", fix="Add --results, or remove --no-published."
         )
-    found = html.collect(output, results, ablations, title, not no_published, board, together, series)
-    write_whole(out, html.render(found).encode())
-    own = [entry.kind != "published" for board in found.boards for entry in board.entries]
+    page = collect(output, results, ablations, title, not no_published, board, together, series)
+    write_whole(out, render(page).encode())
+    own = [entry.kind != "published" for board in page.boards for entry in board.entries]
     others = f", {own.count(False)} published" if False in own else ""
     click.echo(f"{out}: {plural(own.count(True), 'own row')}{others}.")

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from statistics import fmean
+from typing import Annotated, Any, Literal, TypedDict
 
 import click
 
-from blurb import records
+from blurb import records, tasks
 from blurb.cli._made import click_command
+from blurb.cli._options import TASKS_OR_FILES
 from blurb.data.loading import elsewhere, path_of, read_split
-from blurb.extensions.reports.cli._data import chosen
-from blurb.extensions.reports.plots import input_lengths
-from blurb.extensions.reports.stats import RULE, TABLE_8, measure
+from blurb.extensions.reports.plots import _style, input_lengths
+from blurb.extensions.reports.stats import RULE, TABLE_8, Statistics, measure
 from blurb.formulations._base import majority_score
+from blurb.inputs.tokenized_split import Read
 from blurb.messages.errors import DataError
 from blurb.options import Option
+from blurb.planning.options import CASING
+from blurb.planning.request import folders, reader
 from blurb.records import Count, From
-from blurb.tasks import SPLITS, Split
-from blurb.terminal.output import json_text, show
-
-if TYPE_CHECKING:
-    from blurb.extensions.reports.stats import Statistics
+from blurb.tasks import SPLITS, Split, Task
+from blurb.terminal.output import Column, emit, json_text, show
 
 MOST_LABELS = 50
 """Maximum number of labels listed per dataset; a task file may declare any number."""
@@ -89,6 +90,19 @@ class Described(TypedDict):
     ]
 
 
+def chosen(
+    *,
+    data: Annotated[Path | None, Option(help="Data folder in BLURB's layout (not needed for task files).")] = None,
+    selection: Annotated[str, TASKS_OR_FILES] = "all",
+    model: Annotated[str | None, Option(help="Checkpoint whose tokenizer to use.", complete="models")] = None,
+    casing: Annotated[str | None, CASING] = None,
+) -> tuple[list[Task], Path, Read | None]:
+    """Tasks, their data folder, and the function that tokenizes a split as the model does; None without one."""
+    named = tasks.load_selection(selection)
+    folder, _ = folders("blurb", data, None, named, has_suite=False)
+    return named, folder, None if model is None else reader(model, folder, casing)
+
+
 @click_command("stats", chosen, prints=list[Described])
 def stats(
     *,
@@ -111,7 +125,7 @@ def stats(
     al., and with how much training cuts at the task's or the encoder's maximum length.
     """
     if plot is not None:
-        input_lengths.check(plot)
+        _style.check(plot)
     named, folder, read = chosen(**given)
     if not folder.is_dir():
         raise DataError("the data folder does not exist", folder, fix="check --data.")
@@ -128,9 +142,9 @@ def stats(
     elif form == "json":
         click.echo(json_text([records.of(Described, one) for one in splits]), nl=False)
     else:
-        rows_ = [_flat(records.of(Described, one)) for one in splits]
-        columns = list(dict.fromkeys(column for row in rows_ for column in row))
-        show(columns, [[row.get(column) for column in columns] for row in rows_], form)
+        lines = [_flat(records.of(Described, one)) for one in splits]
+        columns = list(dict.fromkeys(column for line in lines for column in line))
+        show(columns, [[line.get(column) for column in columns] for line in lines], form)
     if plot is not None:
         input_lengths.write(splits, plot)
     for note in notes:
@@ -151,95 +165,79 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _show_tables(described: Sequence[Statistics]) -> None:
     """Prints sizes and lengths of every split, a row per label, and with sub-tokens Table 8."""
     subtokens = any(each.subtokens for each in described)
-    columns = ["dataset", "split", "units", "inputs", "words", "longest"]
-    columns += ["sub-tokens", "longest", "limit", "beyond"] if subtokens else []
-    columns += ["majority", "IO"]
-    rows = []
-    for each in described:
-        row: list[object] = [
-            each.task.name,
-            each.split,
-            each.units,
-            each.inputs,
-            f"{each.words.mean:.1f}",
-            each.words.longest,
+    table = [
+        Column("dataset", "task.name"),
+        Column("split"),
+        Column("units", number=","),
+        Column("inputs", number=","),
+        Column("words", "words.mean", ".1f"),
+        Column("longest", "words.longest", ","),
+    ]
+    if subtokens:
+        table += [
+            Column("sub-tokens", "subtokens.mean", ".1f"),
+            Column("longest", "subtokens.longest", ","),
+            Column("limit", number=","),
+            Column("beyond", _beyond, "s"),
         ]
-        if subtokens and each.subtokens:
-            row += [f"{each.subtokens.mean:.1f}", each.subtokens.longest, each.limit, _beyond(each)]
-        rows.append([*row, _score(each.majority), _score(each.io_ceiling)])
-    show(columns, rows, "table", numbers=columns[2:])
+    table += [Column("majority", number=".2f"), Column("IO", "io_ceiling", ".2f")]
+    emit("table", Described, described, table)
     click.echo(
         "units: counted as in the paper's Table 3; words, sub-tokens: mean per input; IO: F1 of perfect tags without B"
     )
     if subtokens:
         click.echo("beyond: inputs longer than the limit; they are cut, or (w) read in windows")
     click.echo()
-    tasks = {each.task.name: each.task for each in described}
+    named = {each.task.name: each.task for each in described}
     cells = {(each.task.name, each.split): each for each in described}
     rows = []
-    for name, task in tasks.items():
+    for name, task in named.items():
         splits = [cells.get((name, split)) for split in SPLITS]
         labels = list(next(each for each in splits if each).labels)
-        rows += [[name, label, *(_label(each, label) for each in splits)] for label in labels[:MOST_LABELS]]
+        for label in labels[:MOST_LABELS]:
+            rows.append([name, label, *("-" if each is None else _share(each, label) for each in splits)])
         if rest := labels[MOST_LABELS:]:
             sums = ["-" if each is None else f"{sum(each.labels[label] for label in rest):,}" for each in splits]
             rows.append([name, f"({len(rest):,} more: use --format csv)", *sums])
         if "score" in task.task_type.columns:
-            rows.append([name, "score: mean, sd", *map(_scores, splits)])
+            scores = [each.score if each else None for each in splits]
+            rows.append([name, "score: mean, sd", *(f"{one[0]:.2f}, {one[1]:.2f}" if one else "-" for one in scores)])
     show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
-    _show_rule([each for each in described if each.split == "train"])
-    if subtokens:
-        rows = []
-        for name in tasks:
-            own = [
-                (each.subtokens.mean, each.inputs) for each in described if each.task.name == name and each.subtokens
-            ]
-            mean = sum(mean * inputs for mean, inputs in own) / sum(inputs for _, inputs in own)
-            published = TABLE_8.get(name)
-            rows.append([name, f"{mean:.1f}", *(published or ("", ""))])
-        show(("dataset", "here", "Wiki+Books", "PubMed"), rows, "table", numbers=("here", "Wiki+Books", "PubMed"))
-        click.echo("Mean sub-tokens per input over all splits, and Table 8 of Gu et al. for its two vocabularies.")
-
-
-def _show_rule(found: Sequence[Statistics]) -> None:
-    """Prints where the training sets lie by the rule for bigrams."""
-    rows = [
-        (one.task.name, one.inputs, f"{one.words.mean:.1f}", f"{one.ratio:,.0f}", one.expected or "-")
-        for one in found
-        if one.ratio is not None
-    ]
-    if rows:
-        columns = ("dataset", "examples", "words", "ratio", "expected")
-        show(columns, rows, "table", numbers=columns[1:4])
+    if ruled := [each for each in described if each.ratio is not None]:
+        columns = [
+            Column("dataset", "task.name"),
+            Column("examples", "inputs", ","),
+            Column("words", "words.mean", ".1f"),
+            Column("ratio", number=",.0f"),
+            Column("expected", lambda each: each.expected or "-"),
+        ]
+        emit("table", Described, ruled, columns)
         click.echo(
             f"ratio: training examples divided by their mean words. Below {RULE:,} bigrams are expected to beat\n"
             "models of word order trained from nothing (sequence), which win above it; a rule for classes of texts."
         )
         click.echo()
+    if subtokens:
+        rows = []
+        for name in named:
+            own = {each.split: each.subtokens.mean for each in described if each.task.name == name and each.subtokens}
+            mean = fmean(own.values(), [cells[name, split].inputs for split in own])
+            rows.append([name, f"{mean:.1f}", *map(str, TABLE_8.get(name, ("", "")))])
+        show(("dataset", "here", "Wiki+Books", "PubMed"), rows, "table", numbers=("here", "Wiki+Books", "PubMed"))
+        click.echo("Mean sub-tokens per input over all splits, and Table 8 of Gu et al. for its two vocabularies.")
 
 
-def _label(one: Statistics | None, label: str) -> str:
-    """Count, and share of the units (documents may have several labels)."""
-    if one is None:
-        return "-"
-    return _share(one.labels[label], one.units)
+def _share(statistics: Statistics, label: str) -> str:
+    """Count of a label, and its share of the units (documents may have several labels).
 
-
-def _share(count: int, units: int) -> str:
-    """Count and share; the count alone if a split of NER or PICO has no entity at all."""
+    The count alone if a split of NER or PICO has no entity at all.
+    """
+    count, units = statistics.labels[label], statistics.units
     return f"{count:,} ({100 * count / units:.1f} %)" if units else f"{count:,}"
 
 
-def _scores(one: Statistics | None) -> str:
-    return "-" if one is None or one.score is None else f"{one.score[0]:.2f}, {one.score[1]:.2f}"
-
-
-def _beyond(one: Statistics) -> str:
+def _beyond(statistics: Statistics) -> str:
     """Share of the inputs over the limit, and whether they are read in windows."""
-    if one.windowed:
-        return f"{100 * one.windowed / one.inputs:.1f} % w"
-    return f"{100 * one.truncated / one.inputs:.1f} %  " if one.truncated else "-  "
-
-
-def _score(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+    if statistics.windowed:
+        return f"{100 * statistics.windowed / statistics.inputs:.1f} % w"
+    return f"{100 * statistics.truncated / statistics.inputs:.1f} %  " if statistics.truncated else "-  "

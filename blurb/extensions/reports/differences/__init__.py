@@ -7,25 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from blurb.extensions.reports import errors
-from blurb.extensions.reports.differences import answers, entities
-from blurb.extensions.reports.differences._base import (
-    OUTCOMES,
-    Difference,
-    Differences,
-    Side,
-    grouped,
-    in_order,
-    of_example,
-)
+from blurb.extensions.reports.differences import answers
+from blurb.extensions.reports.differences.answers import Differences, in_order, of_example
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
 from blurb.results.comparability import Reason
 from blurb.store.record import Record
 from blurb.tasks import Split
-
-__all__ = ["OUTCOMES", "Difference", "Differences", "Side", "differences", "grouped"]
-
-Columns = dict[str, list[Any]]
 
 
 def differences(
@@ -36,21 +24,6 @@ def differences(
     :param rows: id -> example of that split, from the user's data; without it there are ids and labels only
     :raises SettingsError: if they are the same trial, or not of the same data and examples
     """
-    _same_data(first, other)
-    columns, given = _aligned(first, other, split)
-    units = errors.units(first, rows)
-    task_type = first.task.task_type
-    if "tags" in task_type.columns:
-        result = entities.analyse(columns, given, units)
-    else:
-        analyse = answers.numbers if "number" in task_type.columns.values() else answers.classes
-        mistakes = (errors.analyse(first, split).examples, errors.analyse(other, split).examples)
-        result = analyse(columns, given, mistakes, {unit: of_example(row, task_type) for unit, row in units.items()})
-    return replace(result, examples=in_order(result.examples))
-
-
-def _same_data(first: Record, other: Record) -> None:
-    """Refuses trials of two datasets, of other data, or one trial twice."""
     task, seed = first.trial.task, first.trial.seed
     if task != other.trial.task:
         raise SettingsError(
@@ -64,28 +37,34 @@ def _same_data(first: Record, other: Record) -> None:
             where=task,
             fix="run one of them again on the data of the other.",
         )
+    columns, given = _aligned(first, other, split)
+    units = errors.units(first, rows)
+    task_type = first.task.task_type
+    if "tags" in task_type.columns:
+        result = answers.entities(columns, given, units)
+    else:
+        analyse = answers.numbers if "number" in task_type.columns.values() else answers.classes
+        mistakes = [errors.analyse(record, split).examples for record in (first, other)]
+        result = analyse(columns, given, mistakes, {unit: of_example(row, task_type) for unit, row in units.items()})
+    return replace(result, examples=in_order(result.examples))
 
 
-def _aligned(first: Record, other: Record, split: Split) -> tuple[Columns, list[Any]]:
+def _aligned(first: Record, other: Record, split: Split) -> tuple[dict[str, list[Any]], list[Any]]:
     """The columns of A, and the predictions of B in the same order."""
     columns, theirs = first.predictions(split), other.predictions(split)
     place = {unit: number for number, unit in enumerate(theirs["id"])}
     both = sum(unit in place for unit in columns["id"])
     task = first.trial.task
     if both < max(len(columns["id"]), len(place)):
-        seeds = first.trial.seed != other.trial.seed
-        hint = (
-            f"Give {opt('seed')} to take the same one of both."
-            if seeds
-            else "Look at max_eval and document_unit of both rows."
-        )
+        hint = "Look at max_eval and document_unit of both rows."
+        if first.trial.seed != other.trial.seed:
+            hint = f"Give {opt('seed')} to take the same one of both."
         raise SettingsError(
             f"{Reason.EXAMPLES.value} ({len(columns['id']):,} of {split} in A, {len(place):,} in B, "
             f"{both:,} in both). {hint}",
             where=task,
         )
     order = [place[unit] for unit in columns["id"]]
-    changed = sum(gold != theirs["gold"][at] for gold, at in zip(columns["gold"], order, strict=True))
-    if changed:
+    if changed := sum(gold != theirs["gold"][at] for gold, at in zip(columns["gold"], order, strict=True)):
         raise SettingsError(f"{Reason.DATA.value} (other gold answers in {changed:,} examples).", where=task)
     return columns, [theirs["prediction"][at] for at in order]

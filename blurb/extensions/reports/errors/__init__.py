@@ -1,18 +1,72 @@
-"""Error analysis of a trial: counts and ids from its predictions, and text if the caller provides the data."""
+"""Error analysis of a trial: counts and ids from its predictions, and text if the caller provides the data.
+
+Text is read from the user's data, and shown only where it is asked for.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from blurb import formulations
-from blurb.extensions.reports.errors._base import Mistake, Report, ReportTable
-from blurb.messages.errors import SettingsError
+import click
+
+from blurb import formulations, tasks
+from blurb.corpora.originals import load_original
+from blurb.data import load
+from blurb.messages.errors import SettingsError, notify
+from blurb.messages.spelling import opt
 from blurb.registry import load_object
 from blurb.store.record import Record
-from blurb.tasks import Split
+from blurb.tasks import ScoredSplit, Split
 
-__all__ = ["Mistake", "Report", "ReportTable", "analyse", "confusion", "units"]
+
+@dataclass(frozen=True)
+class ReportTable:
+    """Counts with a title; contains no text of a corpus."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[object, ...]]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One wrong prediction.
+
+    :param unit: id of the example
+    :param kind: kind of mistake
+    :param gold: the gold answer: label names, "" for none, or a number
+    :param predicted: the predicted answer, likewise
+    :param text: text of the example with the mistake marked; empty without the data
+    :param weight: size of the mistake; the largest are shown first
+    """
+
+    unit: str
+    kind: str
+    gold: str | float
+    predicted: str | float
+    text: str = ""
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """Tables and all mistakes.
+
+    :param confusion: counts of each gold answer by the predicted one; None where there is no one answer to an example
+    """
+
+    tables: Sequence[ReportTable]
+    examples: Sequence[Mistake]
+    confusion: ReportTable | None = None
+
+
+def share(part: float, whole: float) -> str:
+    """A percentage; "" if `whole` is 0."""
+    return f"{100 * part / whole:.1f}" if whole else ""
 
 
 def analyse(
@@ -46,3 +100,44 @@ def units(record: Record, rows: Mapping[str, dict[str, Any]] | None) -> dict[str
         return {}
     formulation = formulations.bind(record.task, record.trial.settings)
     return {str(unit["id"]): unit for unit in formulation.units(list(rows.values()))}
+
+
+def may_show(with_text: bool, data: Path | None, raw: Path | None, form: str) -> bool:
+    """Whether text may be printed: with `--with-text`, else only in a table on a terminal.
+
+    :raises SettingsError: if it is asked for and there is no folder to read it from
+    """
+    if with_text and data is None and raw is None:
+        raise SettingsError("--with-text reads the text from the data", fix="add --data.")
+    return with_text or (form == "table" and sys.stdout.isatty())
+
+
+def say_left_out() -> None:
+    """Says on stderr why the text that was read is not shown."""
+    click.echo(
+        "The text is left out, as the output is no table on a terminal; add --with-text to include it.", err=True
+    )
+
+
+def read_texts(
+    record: Record, data: Path | str | None, raw: Path | str | None, split: ScoredSplit
+) -> tuple[dict[str, Any] | None, list[Any]]:
+    """The examples that a trial was scored on, by id, and those of train; none without a folder.
+
+    They are of BLURB's files or of the originals, as the hash in the trial says; a note tells where they are neither.
+
+    :raises SettingsError: if the task has no originals, and no data folder was given
+    """
+    if data is None and raw is None:
+        return None, []
+    task = tasks.to_read(record.task)
+    content = None if data is None else load(task, Path(data))
+    if raw and task.original and (content is None or content.hash != record.trial.data):
+        original = load_original(task, Path(raw))
+        content = original if content is None or original.hash == record.trial.data else content
+    if content is None:
+        raise SettingsError(f"{task.name} has no originals to read", fix=f"add {opt('data')} with its data folder.")
+    if content.hash != record.trial.data:
+        hint = f" If it used the original releases, add {opt('raw')}." if task.original and not raw else ""
+        notify(f"The trial used other data than this; the text shown may belong to other examples.{hint}")
+    return {str(row["id"]): row for row in content.splits[split]}, list(content.splits["train"])

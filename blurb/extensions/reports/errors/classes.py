@@ -1,13 +1,19 @@
-"""Errors of relations, questions and classified texts: which classes are confused."""
+"""Errors of types with one answer an example: classes that are confused, labels of documents, and scores."""
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blurb.extensions.reports.errors._base import Mistake, Report, ReportTable, share
+from blurb.extensions.reports.errors import Mistake, Report, ReportTable, share
+from blurb.messages.text import signed
 from blurb.tasks import Task
+
+BY_CLASS = ("gold", "predicted", "right", "precision", "recall")
+BANDS = 4
+"""Ranges of the gold score with a mean residual each."""
 
 
 def analyse(
@@ -24,17 +30,14 @@ def analyse(
         ("class", *task.labels),
         [(gold, *(counts[gold, predicted] for predicted in task.labels)) for gold in task.labels],
     )
-    single = []
-    for label in task.labels:
-        right = counts[label, label]
-        gold, given = (sum(count for pair, count in counts.items() if pair[side] == label) for side in (0, 1))
-        single.append((label, gold, given, right, share(right, given), share(right, gold)))
-    tables = [confusion, ReportTable("classes", ("class", "gold", "predicted", "right", "precision", "recall"), single)]
-    questions = {unit: row["question"] for unit, row in rows.items() if "question" in row}
-    if questions:
+    gold_counts, given_counts = Counter(columns["gold"]), Counter(columns["prediction"])
+    single = [_of_class(label, gold_counts[label], given_counts[label], counts[label, label]) for label in task.labels]
+    tables = [confusion, ReportTable("classes", ("class", *BY_CLASS), single)]
+    if questions := {unit: row["question"] for unit, row in rows.items() if "question" in row}:
         tables.append(_by_kind(answers, questions))
+    texts = {unit: str(row.get("text", row.get("question"))) for unit, row in rows.items()}
     examples = [
-        Mistake(unit, f"{gold} as {predicted}", gold, predicted, _text(rows.get(unit)))
+        Mistake(unit, f"{gold} as {predicted}", gold, predicted, texts.get(unit, ""))
         for unit, gold, predicted in answers
         if gold != predicted
     ]
@@ -50,14 +53,80 @@ def _by_kind(answers: Sequence[tuple[str, str, str]], questions: Mapping[str, st
     totals = Counter({kind: kinds[kind, True] + kinds[kind, False] for kind, _ in kinds})
     common = [kind for kind, count in totals.most_common() if count >= 5 and kind.isalpha()]
     rows = [(kind, totals[kind], kinds[kind, True], share(kinds[kind, True], totals[kind])) for kind in common]
-    rest = [kind for kind in totals if kind not in common]
-    if rest:
+    if rest := [kind for kind in totals if kind not in common]:
         right, whole = sum(kinds[kind, True] for kind in rest), sum(totals[kind] for kind in rest)
         rows.append(("other", whole, right, share(right, whole)))
     return ReportTable("questions by their first word", ("first word", "questions", "right", "accuracy"), rows)
 
 
-def _text(row: Mapping[str, Any] | None) -> str:
-    if row is None:
-        return ""
-    return str(row["text"]) if "text" in row else str(row["question"])
+def _of_class(label: str, gold: int, predicted: int, right: int) -> tuple[object, ...]:
+    return label, gold, predicted, right, share(right, predicted), share(right, gold)
+
+
+def documents(
+    task: Task,
+    columns: Mapping[str, Sequence[Any]],
+    rows: Mapping[str, Mapping[str, Any]],
+    train: Sequence[Mapping[str, Any]],
+) -> Report:
+    """Tables count documents, as the score does; mistakes are listed by unit (sentence or abstract)."""
+    gold: dict[str, set[str]] = {}
+    predicted: dict[str, set[str]] = {}
+    examples = []
+    for unit, document, labels, answer in zip(
+        columns["id"], columns["doc_id"], columns["gold"], columns["prediction"], strict=True
+    ):
+        gold.setdefault(document or unit, set()).update(labels)
+        predicted.setdefault(document or unit, set()).update(answer)
+        missed, invented = set(labels) - set(answer), set(answer) - set(labels)
+        if missed or invented:
+            kind = " and ".join(name for name, side in (("missed", missed), ("invented", invented)) if side)
+            text = str(rows[unit]["text"]) if unit in rows else ""
+            weight = len(missed) + len(invented)
+            examples.append(Mistake(unit, kind, "; ".join(labels), "; ".join(answer), text, weight))
+    wrong = Counter(len(labels ^ predicted[name]) for name, labels in gold.items())
+    right = Counter(label for name, labels in gold.items() for label in labels & predicted[name])
+    counts = [Counter(label for labels in side.values() for label in labels) for side in (gold, predicted)]
+    tables = [
+        ReportTable(
+            "labels of documents",
+            ("label", *BY_CLASS),
+            [_of_class(label, counts[0][label], counts[1][label], right[label]) for label in task.labels],
+        ),
+        ReportTable("documents by wrong labels", ("wrong labels", "documents"), sorted(wrong.items())),
+    ]
+    return Report(tables, examples)
+
+
+def similarity(
+    task: Task,
+    columns: Mapping[str, Sequence[Any]],
+    rows: Mapping[str, Mapping[str, Any]],
+    train: Sequence[Mapping[str, Any]],
+) -> Report:
+    """Mean residual by bands of the gold score. Every pair is listed, the largest residual first."""
+    low, high = (float(str(task.metric_options.get(name, bound))) for name, bound in (("low", 0), ("high", 4)))
+    width = (high - low) / BANDS
+    answers = list(zip(columns["id"], columns["gold"], columns["prediction"], strict=True))
+    table: list[tuple[object, ...]] = []
+    for band in range(BANDS):
+        start, end = low + band * width, low + (band + 1) * width
+        inside = [
+            given - gold for _, gold, given in answers if start <= gold < end or (band == BANDS - 1 and gold == high)
+        ]
+        if inside:
+            spread = f"{statistics.stdev(inside):.2f}" if len(inside) > 1 else ""
+            table.append((f"{start:g} to {end:g}", len(inside), signed(statistics.fmean(inside)), spread))
+    examples = [
+        Mistake(
+            unit,
+            "too high" if predicted > gold else "too low",
+            float(gold),
+            float(predicted),
+            " / ".join((rows[unit]["text_a"], rows[unit]["text_b"])) if unit in rows else "",
+            abs(predicted - gold),
+        )
+        for unit, gold, predicted in answers
+    ]
+    bands = ReportTable("predicted minus right", ("right score", "pairs", "mean residual", "sd"), table)
+    return Report([bands], examples)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from blurb.extensions.reports.errors._base import Mistake, Report, ReportTable, share
+from blurb.extensions.reports.errors import Mistake, Report, ReportTable, share
 from blurb.inputs.tagging import Span, spans
 from blurb.tasks import Task
 
@@ -28,7 +28,7 @@ def analyse(
     """
     kinds: Counter[str] = Counter()
     by_length: Counter[tuple[str, bool]] = Counter()
-    by_seen: Counter[tuple[bool, bool]] = Counter()
+    by_seen: Counter[tuple[str, bool]] = Counter()
     examples: list[Mistake] = []
     known = {_words(row["tokens"], span) for row in train for span in spans(row["tags"])}
     for unit, gold, predicted in zip(columns["id"], columns["gold"], columns["prediction"], strict=True):
@@ -39,7 +39,8 @@ def analyse(
                 length = right.end - right.start
                 by_length[str(length) if length < LONGEST else f"{LONGEST} or more", kind == "correct"] += 1
                 if tokens and train:
-                    by_seen[_words(tokens, right) in known, kind == "correct"] += 1
+                    seen = "seen in train" if _words(tokens, right) in known else "unseen"
+                    by_seen[seen, kind == "correct"] += 1
             if kind != "correct":
                 examples.append(Mistake(unit, kind, named(right), named(given), _context(tokens, right, given)))
     total = sum(count for kind, count in kinds.items() if kind != "correct")
@@ -49,21 +50,24 @@ def analyse(
             ("kind", "entities", "% of mistakes"),
             [(kind, kinds[kind], "" if kind == "correct" else share(kinds[kind], total)) for kind in KINDS],
         ),
-        _recall("gold entities by length", "words", by_length, sorted({length for length, _ in by_length})),
+        _recall("gold entities by length", by_length, sorted({length for length, _ in by_length})),
     ]
     if by_seen:
-        names = {True: "seen in train", False: "unseen"}
-        tables.append(
-            _recall(
-                "gold entities by their words in train",
-                "words",
-                Counter({(names[seen], right): count for (seen, right), count in by_seen.items()}),
-                names.values(),
-            )
-        )
+        tables.append(_recall("gold entities by their words in train", by_seen, ("seen in train", "unseen")))
+    answers = zip(columns["gold"], columns["prediction"], strict=True)
     if len(task.labels) == 1:
-        return Report(tables, examples, _of_entities(task, columns))
-    tables.append(_confusion(task, columns))
+        # Entities that were found at least in part, missed, and invented.
+        matched = [pair for gold, predicted in answers for pair in pairs(spans(gold), spans(predicted))]
+        counts = Counter(tuple("none" if side is None else task.labels[0] for side in sides) for _, *sides in matched)
+        title = "entities, also of other boundaries (rows: gold, columns: predicted)"
+        return Report(tables, examples, _confusion(title, "entity", [*task.labels, "none"], counts))
+    counts = Counter(
+        (right.partition("-")[2] or "O", given.partition("-")[2] or "O")
+        for gold, predicted in answers
+        for right, given in zip(gold, predicted, strict=True)
+    )
+    title = "confusion matrix of words (rows: gold, columns: predicted)"
+    tables.append(_confusion(title, "label", [*task.labels, "O"], counts))
     return Report(tables, examples, tables[-1])
 
 
@@ -90,36 +94,18 @@ def pairs(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[str
     yield from (("spurious", None, span) for span in given if ("given", span) not in used)
 
 
-def _recall(title: str, column: str, counts: Counter[Any], names: Any) -> ReportTable:
-    rows = []
-    for name in names:
-        right, whole = counts[name, True], counts[name, True] + counts[name, False]
-        if whole:
-            rows.append((name, whole, right, share(right, whole)))
-    return ReportTable(title, (column, "gold", "found", "recall"), rows)
+def _recall(title: str, counts: Counter[tuple[str, bool]], names: Iterable[str]) -> ReportTable:
+    rows = [
+        (name, whole, counts[name, True], share(counts[name, True], whole))
+        for name in names
+        if (whole := counts[name, True] + counts[name, False])
+    ]
+    return ReportTable(title, ("words", "gold", "found", "recall"), rows)
 
 
-def _confusion(task: Task, columns: Mapping[str, Sequence[Any]]) -> ReportTable:
-    names = [*task.labels, "O"]
-    counts = Counter(
-        (right.partition("-")[2] or "O", given.partition("-")[2] or "O")
-        for gold, predicted in zip(columns["gold"], columns["prediction"], strict=True)
-        for right, given in zip(gold, predicted, strict=True)
-    )
+def _confusion(title: str, corner: str, names: Sequence[str], counts: Counter[tuple[str, ...]]) -> ReportTable:
     rows = [(right, *(counts[right, given] for given in names)) for right in names]
-    return ReportTable("confusion matrix of words (rows: gold, columns: predicted)", ("label", *names), rows)
-
-
-def _of_entities(task: Task, columns: Mapping[str, Sequence[Any]]) -> ReportTable:
-    """Entities that were found at least in part, missed, and invented."""
-    names = [*task.labels, "none"]
-    counts: Counter[tuple[str, str]] = Counter()
-    for gold, predicted in zip(columns["gold"], columns["prediction"], strict=True):
-        for _, right, given in pairs(spans(gold), spans(predicted)):
-            counts["none" if right is None else names[0], "none" if given is None else names[0]] += 1
-    rows = [(right, *(counts[right, given] for given in names)) for right in names]
-    title = "entities, also of other boundaries (rows: gold, columns: predicted)"
-    return ReportTable(title, ("entity", *names), rows)
+    return ReportTable(title, (corner, *names), rows)
 
 
 def _words(tokens: Sequence[str], span: Span) -> str:

@@ -1,10 +1,15 @@
-"""Collects the content of the page from the store, the given files, and the published rows."""
+"""Collects the content of the page from the store, the given files, and the published rows.
+
+Rows are compared in pairs, by the same function as `blurb compare`.
+"""
 
 from __future__ import annotations
 
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import combinations, islice
 from pathlib import Path
 
 from blurb import tasks
@@ -18,24 +23,114 @@ from blurb.extensions.reports.html.model import (
     PageAblation,
     PageDataset,
     PageRow,
+    PairwiseComparison,
+    PairwiseComparisons,
 )
-from blurb.extensions.reports.html.pairwise import comparisons
 from blurb.extensions.reports.html.provenance import of_row, public
 from blurb.leaderboard import intervals, kept_intervals, sources
 from blurb.leaderboard.intervals import Value
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.names import by_number
-from blurb.planning import ablations
-from blurb.results import groups, published
+from blurb.planning.ablations import COLUMNS, SCHEMA
+from blurb.results import comparability, comparison, groups, published
+from blurb.results.comparability import Use
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.groups import Standing
 from blurb.results.row import DEMO, Origin, Row, labelled
 from blurb.results.schema import original
+from blurb.results.score import SCORE, datasets_by_type
+from blurb.statistics.welch import t_critical
 from blurb.store.record import Record
 from blurb.system.files import ordinary
 from blurb.table_files import table_of
 from blurb.tasks import TWELVE
+
+WITH_UNITS = 28
+"""Maximum number of pairs (eight rows) for which test examples are resampled, which takes seconds per pair."""
+MOST_ENCODERS = 20
+"""Maximum number of rows to compare, as size and time grow with the square of the rows."""
+MOST_PROBES = 8
+"""The same for probes, whose test always needs the test examples."""
+COARSE = 0.01
+
+
+def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseComparisons:
+    """Compares all pairs of the first `MOST_ENCODERS` entries with runs.
+
+    p-values are those of `blurb compare`: corrected over the datasets of a pair, not over the pairs.
+
+    :param entries: entries in the order of the page, the best first
+    """
+    names = (*tasks, *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1), SCORE)
+    with_runs = (place for place, entry in enumerate(entries) if any(one.runs for one in entry.row.datasets.values()))
+    compared = list(
+        islice(with_runs, MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST_ENCODERS)
+    )
+    left_out = sum(1 for _ in with_runs)
+    pairs = list(combinations(compared, 2))
+    with_units = len(pairs) <= WITH_UNITS
+    compared_pairs = [
+        _compare_pair(first, other, entries[first].row, entries[other].row, names, with_units) for first, other in pairs
+    ]
+    return PairwiseComparisons(names, with_units, compared_pairs, left_out)
+
+
+def opening(found: PairwiseComparisons, entries: Sequence[PageRow], focus: int) -> tuple[int, int]:
+    """The pair to show at first: the one with the most verdicts, of several the best rows.
+
+    Two encoders under one protocol come first, then an encoder and a baseline, as a verdict on two protocols is about
+    these and not about encoders. Where no pair can be judged, the highlighted row is shown beside the published row
+    that shares the most datasets.
+    """
+
+    def worth(pair: PairwiseComparison) -> tuple[int, int]:
+        first, other = entries[pair.first], entries[pair.other]
+        alike = first.row.comparable_with(other.row, Use.CHECK) is None and not first.row.kind.lower_bound
+        verdicts = sum(p is not None for _, p, _ in pair.lines)
+        return 2 if alike else int(first.row.kind.lower_bound != other.row.kind.lower_bound), verdicts
+
+    if judged := [pair for pair in found.pairs if any(p is not None for _, p, _ in pair.lines)]:
+        best = max(judged, key=worth)
+        return best.first, best.other
+    others = [place for place in range(len(entries)) if place != focus]
+    shared = {place: len(entries[place].datasets.keys() & entries[focus].datasets.keys()) for place in others}
+    published = [place for place in others if entries[place].kind == "published"]
+    return focus, max(published or others, key=shared.__getitem__, default=focus)
+
+
+def _compare_pair(
+    first: int, other: int, row: Row, against: Row, names: Sequence[str], with_units: bool
+) -> PairwiseComparison:
+    # Test units are resampled only where there can be a judgement: with one run a side there is none.
+    with_units &= any(len(one.runs) > 1 for each in (row, against) for one in each.datasets.values())
+    lines = {line.name: line for line in comparison.compare_rows(row, against, "test", with_units)}
+    intervals: list[tuple[float | None, float | None, str]] = []
+    for name in names:
+        line = lines.get(name)
+        if line is None or line.difference is None:
+            intervals.append((None, None, ""))
+            continue
+        half, welch = None, line.comparison
+        if welch.standard_error is not None and welch.degrees_of_freedom is not None:
+            half = _critical(welch.degrees_of_freedom) * welch.standard_error
+        intervals.append((half, line.p, line.reason))
+    remarks = ["; ".join(comparability.remarks(*sides)) for sides in ((row, against), (against, row))]
+    return PairwiseComparison(first, other, intervals, (remarks[0], remarks[1]))
+
+
+def _critical(degrees_of_freedom: float) -> float:
+    """Critical value of Student's t, interpolated between degrees of freedom, as fifty rows need 20,000 of them."""
+    place = 1 / degrees_of_freedom / COARSE
+    low, high = _at_step(int(place)), _at_step(int(place) + 1)
+    return low + (place - int(place)) * (high - low)
+
+
+@cache
+def _at_step(step: int) -> float:
+    """Critical value of Student's t at a step of 1 / degrees of freedom."""
+    return t_critical(1 / (step * COARSE)) if step else t_critical(1e6)
+
 
 TITLE = "BLURB leaderboard"
 
@@ -60,9 +155,8 @@ def collect(
     :param series: curves of checkpoints
     :raises DataError: if a file is invalid, or two files have different runs of one row
     """
-    found = sources.read(store, results, listed)
     listings = () if listed is None else listed.listings
-    rows = {row.primary_key: row for row in found}
+    rows = {row.primary_key: row for row in sources.read(store, results, listed)}
     of_board = {each.scores.primary_key: each for each in listings}
     # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
     if with_published and not (rows and all(row.suite == DEMO for row in rows.values())):
@@ -92,8 +186,7 @@ def collect(
 def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
     """The rows of one suite, best first: by score, or without one by number of datasets and their mean."""
     ordered = sorted(entries, key=_rank)
-    present = {task for entry in ordered for task in entry.datasets}
-    names = (*DATASETS, *sorted(present - set(DATASETS)))
+    names = (*DATASETS, *sorted({task for entry in ordered for task in entry.datasets} - set(DATASETS)))
     kinds = {entry.row.kind for entry in ordered if entry.standing.mark}
     return Leaderboard(suite, names, ordered, comparisons(ordered, names), kinds.pop() if kinds else None)
 
@@ -106,7 +199,13 @@ def _rank(entry: PageRow) -> tuple[object, ...]:
     means = [value.mean for value in entry.types.values()]
     first = entry.score or entry.values.get(TWELVE)
     verified = entry.kind == "board" and not entry.standing.claimed
-    group = 3 if entry.baseline and not verified else 2 if entry.kind == "published" else int(entry.standing.claimed)
+    group = (
+        3
+        if entry.row.kind.lower_bound and not verified
+        else 2
+        if entry.kind == "published"
+        else int(entry.standing.claimed)
+    )
     return (
         group,
         entry.row.capped or entry.score is None,
@@ -168,32 +267,22 @@ def title_of(task: str) -> str:
     return task if known is None else known.title
 
 
-Line = dict[str, str]
-
-
 def read_ablations(folder: Path) -> list[PageAblation]:
     """Reads the tables that `blurb ablate` wrote to a folder."""
     if not (paths := sorted(folder.rglob("*.csv"))):
         raise DataError(f"no CSV files here; {opt('ablations')} needs the {opt('out')} folder of blurb ablate.", folder)
     ablations = []
     for path in paths:
-        lines = _cells(path)
-        by_cell: dict[str, dict[str, Line]] = {}
-        for line in lines:
-            by_cell.setdefault(line["cell"], {})[line["task"]] = line
+        lines = []
+        by_cell: dict[str, dict[str, dict[str, str]]] = {}
+        for at, cells in table_of(path, needed=COLUMNS, noun="table of blurb ablate").rows:
+            if cells["schema"] != str(SCHEMA):
+                raise at.error(f"schema version {cells['schema'] or 'none'}; this version of blurb reads {SCHEMA}.")
+            lines.append({column: original(cell) for column, cell in cells.items()})
+            by_cell.setdefault(lines[-1]["cell"], {})[lines[-1]["task"]] = lines[-1]
+        if not lines:
+            raise DataError("the table has no rows.", path)
         model = next((line["model"] for line in lines if line["model"]), "")
         names = tuple(dict.fromkeys(line["task"] for line in lines))
         ablations.append(PageAblation(lines[0]["axis"], model, names, tuple(by_cell.items())))
     return ablations
-
-
-def _cells(path: Path) -> list[Line]:
-    """The lines of an ablation table."""
-    lines = table_of(path, needed=ablations.COLUMNS, noun="table of blurb ablate").rows
-    if not lines:
-        raise DataError("the table has no rows.", path)
-    for at, line in lines:
-        if line["schema"] != str(ablations.SCHEMA):
-            what = f"schema version {line['schema'] or 'none'}; this version of blurb reads {ablations.SCHEMA}."
-            raise at.error(what)
-    return [{column: original(cell) for column, cell in line.items()} for _, line in lines]

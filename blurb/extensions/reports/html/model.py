@@ -10,6 +10,8 @@ from blurb.leaderboard.intervals import Value
 from blurb.leaderboard.ranking import RankedRow
 from blurb.leaderboard.sources import Board
 from blurb.learners import RowKind
+from blurb.results import groups
+from blurb.results.groups import Standing
 from blurb.results.row import Origin, Published, Row
 from blurb.results.score import SCORE
 from blurb.tasks import TYPES
@@ -66,11 +68,27 @@ class RowProvenance:
     datasets: Sequence[DatasetProvenance]
 
 
+def winners(values: Mapping[int, float], standings: Sequence[Standing], key: str) -> set[int]:
+    """The places of the best values of a column among those that they may be ranked with, two or more; ties all win.
+
+    :param values: place -> value, as printed
+    :param standings: of all places
+    :param key: of the column
+    """
+    places = list(values)
+    best: set[int] = set()
+    for part in groups.parts([standings[place] for place in places], key):
+        rivals = {places[at]: values[places[at]] for at in part.places}
+        if len(rivals) > 1:
+            best |= {place for place, value in rivals.items() if value == max(rivals.values())}
+    return best
+
+
 KINDS = {Origin.STORE: "store", Origin.PUBLISHED: "published", Origin.BOARD: "board"}
 
 
 class Listing(Protocol):
-    """What somebody who keeps a row says of it."""
+    """Words of whoever keeps a row on a board."""
 
     @property
     def scores(self) -> Row: ...
@@ -128,16 +146,6 @@ class PageRow(RankedRow):
         return KINDS.get(self.row.origin, "file")
 
     @property
-    def model(self) -> str:
-        """The name of the model."""
-        return self.row.model
-
-    @property
-    def baseline(self) -> bool:
-        """Whether it is a model without an encoder, the floor of the others."""
-        return self.row.kind.lower_bound
-
-    @property
     def verifier(self) -> str:
         """Who recomputed the figures of a row of a board; empty if nobody did."""
         return "" if self.listing is None or self.standing.claimed else self.listing.verifier
@@ -145,7 +153,7 @@ class PageRow(RankedRow):
     @property
     def label(self) -> str:
         """A name that is unique on the page."""
-        return f"{self.model} · {self.detail}" if self.detail else self.model
+        return f"{self.row.model} · {self.detail}" if self.detail else self.row.model
 
     @property
     def runs(self) -> str:
@@ -160,8 +168,7 @@ class PageRow(RankedRow):
         if isinstance(row, Published):
             return [row.version, *row.remarks]
         doubts = "" if row.data in ("verified", "synthetic") else f"data not verified: {row.data}"
-        note = "; ".join(filter(None, (self.standing.remark, row.note)))
-        return [text for text in (note, doubts) if text]
+        return list(filter(None, ("; ".join(filter(None, (self.standing.remark, row.note))), doubts)))
 
 
 @dataclass(frozen=True)

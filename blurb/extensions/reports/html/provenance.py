@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from blurb import tasks
@@ -13,25 +13,11 @@ from blurb.inputs.relations import DUMMIES
 from blurb.learners import is_named
 from blurb.messages.text import plural
 from blurb.results.row import DEMO, Row
-from blurb.store.provenance import Provenance
 
 SELF_MADE = "scratch:"
 """Begins models that can be obtained by their name."""
-ENVIRONMENT = (
-    "blurb",
-    "commit",
-    "python",
-    "torch",
-    "transformers",
-    "tokenizers",
-    "accelerate",
-    "datasets",
-    "numpy",
-    "platform",
-    "device",
-    "cpus",
-    "threads",
-)
+VERSIONS = ("blurb", "commit", "python", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy")
+ENVIRONMENT = (*VERSIONS, "platform", "device", "cpus", "threads")
 FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-Za-z]:)?[/\\][^\n,;=]*[/\\])")
 """Matches paths on a local machine. Folders may contain spaces, so it hides too much rather than too little."""
 COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
@@ -55,40 +41,17 @@ def of_row(row: Row) -> RowProvenance:
         ("Metrics", "version " + _all(versions)),
     ]
     environments = [known.environment for known in provenances]
-    facts += [(name, _all(_short(known.get(name)) for known in environments)) for name in ENVIRONMENT]
-    facts += [("Time", _time(provenances))]
-    command = "" if row.kind.claimed else _command(row)
-    return RowProvenance(command, [(name, public(value)) for name, value in facts if value], _parts(row))
-
-
-def public(text: str) -> str:
-    """Hides the folders of a path: `/home/me/x/model` becomes `…/model`."""
-    return FOLDERS.sub("…/", text)
-
-
-def _short(value: Any) -> Any:
-    """The first twelve digits of a commit, with `+` if it has local changes."""
-    return COMMIT.sub(r"\1\2", value) if isinstance(value, str) else value
-
-
-def _all(values: Iterable[Any]) -> str:
-    return ", ".join(dict.fromkeys(str(value) for value in values if value not in (None, "")))
-
-
-def _time(provenances: Sequence[Provenance]) -> str:
-    days = sorted(one.started[:10] for one in provenances if one.started)
-    seconds = [one.train_seconds for one in provenances]
-    known = [value for value in seconds if value is not None]
-    parts = [" to ".join(dict.fromkeys((days[0], days[-1])))] if days else []
-    if known:
-        parts.append(f"{sum(known) / 60:,.1f} minutes of training in {plural(len(known), 'trial')}")
-    return "; ".join(parts)
-
-
-def _parts(row: Row) -> list[DatasetProvenance]:
+    # Of a commit the first twelve digits, with `+` if it has local changes.
+    facts += [(name, COMMIT.sub(r"\1\2", _all(known.get(name) for known in environments))) for name in ENVIRONMENT]
+    days = sorted(known.started[:10] for known in provenances if known.started)
+    spans = [" to ".join(dict.fromkeys((days[0], days[-1])))] if days else []
+    if known_times := [known.train_seconds for known in provenances if known.train_seconds is not None]:
+        minutes = sum(known_times) / 60
+        spans.append(f"{minutes:,.1f} minutes of training in {plural(len(known_times), 'trial')}")
+    facts.append(("Time", "; ".join(spans)))
     parts = []
     for task, seeds in row.records.items():
-        times = [time for one in seeds.values() if (time := one.provenance.train_seconds) is not None]
+        times = [time for record in seeds.values() if (time := record.provenance.train_seconds) is not None]
         runs, first = row.datasets[task].runs, min(seeds)
         provenance = seeds[first].provenance
         parts.append(
@@ -102,17 +65,17 @@ def _parts(row: Row) -> list[DatasetProvenance]:
                 cut=provenance.truncated("train"),
             )
         )
-    return parts
+    command = "" if row.kind.claimed else _command(row)
+    return RowProvenance(command, [(name, public(value)) for name, value in facts if value], parts)
 
 
-def _needs_originals(row: Row) -> bool:
-    """Whether a trial needed the original releases, as its input has entity names instead of BLURB's dummies."""
-    released = {task.name for task in tasks.all() if task.dummified and task.original}
-    return any(
-        (run.settings.get("relation_input") or DUMMIES[0]) not in DUMMIES
-        for name in released & set(row.datasets)
-        for run in row.datasets[name].runs.values()
-    )
+def public(text: str) -> str:
+    """Hides the folders of a path: `/home/me/x/model` becomes `…/model`."""
+    return FOLDERS.sub("…/", text)
+
+
+def _all(values: Iterable[Any]) -> str:
+    return ", ".join(dict.fromkeys(str(value) for value in values if value not in (None, "")))
 
 
 def _command(row: Row) -> str:
@@ -126,7 +89,13 @@ def _command(row: Row) -> str:
     else:
         words = ["blurb run MODEL", *given]
     words.append("--suite demo" if configuration.suite == DEMO else "--data DATA")
-    if configuration.suite != DEMO and _needs_originals(row):
+    # Only the original releases have entity names instead of BLURB's dummies.
+    released = {task.name for task in tasks.all() if task.dummified and task.original}
+    if configuration.suite != DEMO and any(
+        (run.settings.get("relation_input") or DUMMIES[0]) not in DUMMIES
+        for name in released & set(row.datasets)
+        for run in row.datasets[name].runs.values()
+    ):
         words.append("--raw RAW")
     # A file's protocol cannot be asked for by the name that rows show.
     named = "PROTOCOL.toml" if configuration.from_file else shlex.quote(configuration.protocol)

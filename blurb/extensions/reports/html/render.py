@@ -8,15 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from blurb.extensions.reports.html import svg, templating
-from blurb.extensions.reports.html.collect import title_of
-from blurb.extensions.reports.html.model import Leaderboard, Page, PageRow
-from blurb.extensions.reports.html.pairwise import MOST_ENCODERS, MOST_PROBES, opening
-from blurb.extensions.reports.html.strips import lowest, marks, strips
+from blurb.extensions.reports.html import environment, in_script, policy_hash, source, svg
+from blurb.extensions.reports.html.collect import MOST_ENCODERS, MOST_PROBES, opening, title_of
+from blurb.extensions.reports.html.model import Leaderboard, Page, PageRow, winners
 from blurb.leaderboard.intervals import BASES, Value
 from blurb.leaderboard.terminal import SHORT
 from blurb.messages.text import probability
-from blurb.results import groups
 from blurb.results.comparison import PAIRED
 from blurb.results.score import SCORE, dataset_weights, type_weights
 from blurb.tasks import TWELVE, TYPES
@@ -33,14 +30,11 @@ def render(page: Page) -> str:
     The content security policy allows the style and the script by their hashes and nothing else: the page sends no
     requests, and a name that got past the escaping could not run code.
     """
-    environment = templating.environment()
-    environment.globals.update(
+    templates = environment()
+    templates.globals.update(
         svg=svg,
         title_of=title_of,
         marks=MARKS,
-        strips=strips,
-        strips_from=lowest,
-        marks_from=marks,
         best=best,
         columns=columns,
         value_of=value_of,
@@ -56,14 +50,10 @@ def render(page: Page) -> str:
         paired=PAIRED,
         probability=probability,
     )
-    style = templating.source(environment, "palette.css", "style.css", *(["series.css"] if page.series else []))
-    script = templating.source(environment, "script.js")
-    return environment.get_template("page.html").render(
-        page=page,
-        style=Markup(style),
-        script=Markup(script),
-        style_hash=templating.policy_hash(style),
-        script_hash=templating.policy_hash(script),
+    style = source(templates, "palette.css", "style.css", *(["series.css"] if page.series else []))
+    script = source(templates, "script.js")
+    return templates.get_template("page.html").render(
+        page=page, style=style, script=script, style_hash=policy_hash(style), script_hash=policy_hash(script)
     )
 
 
@@ -87,19 +77,14 @@ def best(board: Leaderboard) -> dict[str, set[int]]:
 
     Values count as printed: ties are all marked as best.
     """
-    best_places = {}
-    for key, _, _ in columns(board):
-        values = {
-            place: round(value.mean, 2) for place, entry in enumerate(board.entries) if (value := value_of(entry, key))
-        }
-        there = list(values)
-        marked: set[int] = set()
-        for part in groups.parts([board.entries[place].standing for place in there], key):
-            rivals = {there[place]: values[there[place]] for place in part.places}
-            if len(rivals) > 1:
-                marked |= {place for place, value in rivals.items() if value == max(rivals.values())}
-        best_places[key] = marked
-    return best_places
+    standings = [entry.standing for entry in board.entries]
+    rows = list(enumerate(board.entries))
+    return {
+        key: winners(
+            {place: round(value.mean, 2) for place, entry in rows if (value := value_of(entry, key))}, standings, key
+        )
+        for key, _, _ in columns(board)
+    }
 
 
 def focus(board: Leaderboard) -> int:
@@ -118,6 +103,7 @@ def data(board: Leaderboard) -> Markup:
     names = board.comparisons.names
     types = {kind: sum(dataset_weights()[name] for name in shares) for kind, shares in type_weights().items()}
     weights = {**dataset_weights(), **types, SCORE: 1.0}
+    titles = {SCORE: "BLURB score", **{kind: f"{short} mean" for kind, short in SHORT.items()}}
     reasons: list[str] = [""]
     pairs: dict[str, list[Any]] = {}
     for pair in board.comparisons.pairs:
@@ -128,8 +114,11 @@ def data(board: Leaderboard) -> Markup:
             lines.append([_rounded(half, 2), _rounded(p, 4), reasons.index(reason)])
         pairs[f"{pair.first}-{pair.other}"] = lines
     content = {
-        "titles": [_title(name) for name in names],
-        "means": [[_mean(entry, name) for name in names] for entry in board.entries],
+        "titles": [titles.get(name) or title_of(name) for name in names],
+        "means": [
+            [round(value.mean, 2) if (value := value_of(entry, name)) else None for name in names]
+            for entry in board.entries
+        ],
         "weights": [weights.get(name) for name in names],
         "names": [entry.label for entry in board.entries],
         "runs": [any(one.runs for one in entry.row.datasets.values()) for entry in board.entries],
@@ -145,19 +134,7 @@ def data(board: Leaderboard) -> Markup:
         },
         "opening": opening(board.comparisons, board.entries, focus(board)),
     }
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
-
-
-def _title(name: str) -> str:
-    return "BLURB score" if name == "score" else f"{SHORT[name]} mean" if name in SHORT else title_of(name)
-
-
-def _mean(entry: PageRow, name: str) -> float | None:
-    value = value_of(entry, name)
-    return None if value is None else round(value.mean, 2)
+    return in_script(json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

@@ -1,14 +1,22 @@
-"""Small charts as inline SVG. Colours are classes of the style sheet, so that they follow the light or dark theme."""
+"""Small charts as inline SVG. Colours are classes of the style sheet, so that they follow the light or dark theme.
+
+The task-type means of all rows are one dot plot: a lane a mean, a dot a row, on one axis. Its places are per cent of
+the width, so that it is as wide as the window while its dots keep their size.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
 from blurb.extensions.reports.html.model import PageRow, SeriesChart
 from blurb.leaderboard.intervals import Value
+from blurb.leaderboard.terminal import SHORT
+from blurb.tasks import TWELVE, TYPES
 
 WIDTH = 340
 """Width of every chart, in units that equal pixels on a phone, so that text keeps its size there."""
@@ -21,6 +29,12 @@ MADE = 14
 CURVES = 116
 FEW = 60
 """Maximum number of curves drawn with half-pixel precision."""
+HEIGHT = 30
+STEP = 4
+"""Distance of dots that would lie on each other."""
+BIN = 0.75
+"""Dots within this many per cent of the width are set apart."""
+RADIUS = 3.5
 
 
 class Axis:
@@ -57,15 +71,18 @@ def dots(
     """
     values = [value for _, value in published]
     # Baselines are far off, and would press all others together.
-    wide = not values and all(entry.baseline for _, entry in entries)
+    wide = not values and all(entry.row.kind.lower_bound for _, entry in entries)
     for _, entry in entries:
-        if wide or not entry.baseline:
+        if wide or not entry.row.kind.lower_bound:
             test = entry.datasets[task].test
             values += [*entry.datasets[task].seeds.values(), test.mean]
             values += [bound for bound in (test.low, test.high) if bound is not None]
     x = Axis(values, LABELS + 6, WIDTH - 6)
     top, height = 6, LANE * max(1, len(entries))
-    parts = _scale(x, top, top + height)
+    parts = []
+    for mark in x.marks():
+        parts += [_line(x(mark), top, x(mark), top + height, "grid")]
+        parts += [_text(x(mark), top + height + 12, f"{mark:g}", "middle quiet")]
     for name, value in published:
         line = _line(x(value), top, x(value), top + height, "published")
         parts.append(f"<g>{_tip(f'{name}: {value:.2f}')}{line}</g>")
@@ -73,16 +90,19 @@ def dots(
     for lane, (place, entry) in enumerate(entries):
         y = top + lane * LANE + LANE / 2
         dataset = entry.datasets[task]
-        body = [_tip(_spoken(entry, dataset.test)), _name(y + 3.5, *labels[lane])]
-        if not x.low <= dataset.test.mean <= x.high:
-            body.append(_text(LABELS + 8, y + 3.5, f"◂ {dataset.test.mean:.2f}", "quiet"))
-            parts.append(_group(place, on, body))
-            continue
-        if dataset.test.low is not None and dataset.test.high is not None:
-            low, high = max(dataset.test.low, x.low), min(dataset.test.high, x.high)
-            body.append(_line(x(low), y, x(high), y, "whisker"))
-        body += [f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>' for seed in dataset.seeds.values()]
-        body.append(_line(x(dataset.test.mean), y - 5, x(dataset.test.mean), y + 5, "mean"))
+        test = dataset.test
+        interval = "" if test.low is None else f", 95 % interval {test.low:.2f} to {test.high:.2f}"
+        model, made = labels[lane]
+        extra = f' <tspan class="made">{escape(made)}</tspan>' if made else ""
+        name = f'<text class="name" x="0" y="{y + 3.5:.4g}">{escape(model)}{extra}</text>'
+        body = [_tip(f"{entry.label}: {test.mean:.2f}{interval}"), name]
+        if not x.low <= test.mean <= x.high:
+            body.append(_text(LABELS + 8, y + 3.5, f"◂ {test.mean:.2f}", "quiet"))
+        else:
+            if test.low is not None and test.high is not None:
+                body.append(_line(x(max(test.low, x.low)), y, x(min(test.high, x.high)), y, "whisker"))
+            body += [f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>' for seed in dataset.seeds.values()]
+            body.append(_line(x(test.mean), y - 5, x(test.mean), y + 5, "mean"))
         parts.append(_group(place, on, body))
     return _svg(WIDTH, top + height + 16, parts, f"Test scores of {title}; the numbers are in the table below")
 
@@ -96,9 +116,7 @@ def curves(entries: Sequence[tuple[int, PageRow]], task: str, title: str, on: in
     longest = max(map(len, lines))
     grain = 2 if len(lines) <= FEW else 1
     y = Axis([value for line in lines for value in line], CURVES - 8, 8)
-    parts = []
-    for mark in y.marks():
-        parts += [_line(30, y(mark), WIDTH - 6, y(mark), "grid"), _text(26, y(mark) + 3.5, f"{mark:g}", "number quiet")]
+    parts = _levels(y, 4)
     step = (WIDTH - 44) / max(1, longest - 1)
     for epoch in sorted({1, (longest + 1) // 2, longest}):
         parts.append(_text(36 + step * (epoch - 1), CURVES + 8, str(epoch), "middle quiet"))
@@ -118,9 +136,7 @@ def series(chart: SeriesChart) -> Markup:
     y, x = Axis(ends, CURVES - 8, 8), _StepAxis([step for step, *_ in points], chart.logarithmic, 36, WIDTH - 8)
     if min(ends) > 0:
         y.low = max(y.low, min(ends) - 0.06 * (max(ends) - min(ends)))  # an axis from 0 would flatten a curve
-    parts = []
-    for mark in y.marks(5):
-        parts += [_line(30, y(mark), WIDTH - 6, y(mark), "grid"), _text(26, y(mark) + 3.5, f"{mark:g}", "number quiet")]
+    parts = _levels(y, 5)
     parts += [_text(x(step), CURVES + 8, f"{step:,}", "middle quiet") for step in x.marks()]
     parts.append(_text(WIDTH - 6, CURVES + 21, "step", "number quiet"))
     for number, (run, own) in enumerate(chart.runs):
@@ -158,6 +174,13 @@ class _StepAxis:
         return sorted({self.steps[0], self.steps[-1], min(self.steps, key=lambda step: abs(self(step) - middle))})
 
 
+def _levels(y: Axis, count: int) -> list[str]:
+    """The lines of the vertical axis, each with its value."""
+    lines = [_line(30, y(mark), WIDTH - 6, y(mark), "grid") for mark in y.marks(count)]
+    values = [_text(26, y(mark) + 3.5, f"{mark:g}", "number quiet") for mark in y.marks(count)]
+    return [part for pair in zip(lines, values, strict=True) for part in pair]
+
+
 def _path(start: float, step: float, heights: Sequence[float], grain: int) -> str:
     """A line in relative steps, rounded to a pixel or half of one, as fifty rows have thousands of points."""
     ys = [round(grain * height) for height in heights]
@@ -166,28 +189,13 @@ def _path(start: float, step: float, heights: Sequence[float], grain: int) -> st
     return f"M{xs[0] / grain:g} {ys[0] / grain:g}" + "".join(moves).replace(" -", "-")
 
 
-def _scale(x: Axis, top: float, bottom: float) -> list[str]:
-    parts = []
-    for mark in x.marks():
-        parts += [
-            _line(x(mark), top, x(mark), bottom, "grid"),
-            _text(x(mark), bottom + 12, f"{mark:g}", "middle quiet"),
-        ]
-    return parts
-
-
-def _spoken(entry: PageRow, value: Value) -> str:
-    between = "" if value.low is None else f", 95 % interval {value.low:.2f} to {value.high:.2f}"
-    return f"{entry.label}: {value.mean:.2f}{between}"
-
-
 def named(entries: Sequence[PageRow]) -> list[tuple[str, str]]:
     """Model and protocol of each row, shortened to fit beside a lane; the whole configuration where these are equal."""
-    short = [(entry.model, entry.row.configuration.protocol) for entry in entries]
+    short = [(entry.row.model, entry.row.configuration.protocol) for entry in entries]
     names = []
     for entry, pair in zip(entries, short, strict=True):
         made = shortened(entry.detail if short.count(pair) > 1 else pair[1], MADE)
-        names.append((shortened(entry.model, LETTERS - len(made) - bool(made)), made))
+        names.append((shortened(entry.row.model, LETTERS - len(made) - bool(made)), made))
     return names
 
 
@@ -198,11 +206,6 @@ def shortened(name: str, letters: int = LETTERS) -> str:
     'pretraining-c…-12000'
     """
     return name if len(name) <= letters else f"{name[: letters - 7]}…{name[-6:]}"
-
-
-def _name(y: float, model: str, made: str) -> str:
-    extra = f' <tspan class="made">{escape(made)}</tspan>' if made else ""
-    return f'<text class="name" x="0" y="{y:.4g}">{escape(model)}{extra}</text>'
 
 
 def _group(place: int, on: int, body: Sequence[str]) -> str:
@@ -224,3 +227,88 @@ def _line(x: float, y: float, to_x: float, to_y: float, classes: str) -> str:
 def _svg(width: int, height: float, parts: Sequence[str], label: str) -> Markup:
     head = f'<svg viewBox="0 0 {width} {height:g}" role="img" aria-label="{escape(label)}">'
     return Markup(head + "".join(parts) + "</svg>")
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A lane of the plot.
+
+    :param picture: the dots, a group each with the index of its row as `data-row` and its figure as `data-v`
+    :param shown: the figure of the highlighted row
+    """
+
+    title: str
+    picture: Markup
+    shown: str
+
+
+def strips(entries: Sequence[PageRow], on: int) -> list[Strip]:
+    """The lanes: the score and `blurb-12` where a row has them, then every task type that a row has.
+
+    :param on: index of the row to highlight
+    """
+    low = lowest(entries)
+    lanes = [
+        ("Score", [entry.score for entry in entries]),
+        (TWELVE, [entry.values.get(TWELVE) for entry in entries]),
+        *((SHORT[kind], [entry.types.get(kind) for entry in entries]) for kind in TYPES),
+    ]
+    return [
+        Strip(title, _picture(entries, values, low, on), _figure(values[on]))
+        for title, values in lanes
+        if any(value is not None for value in values)
+    ]
+
+
+def lowest(entries: Sequence[PageRow]) -> int:
+    """The start of the axis: the multiple of ten below all means but those of baselines, at least 0."""
+    ours = [entry for entry in entries if not entry.row.kind.lower_bound] or entries
+    values = [value.mean for entry in ours for value in (*entry.types.values(), entry.score) if value is not None]
+    return min(90, 10 * max(0, math.floor(min(values, default=0.0) / 10)))
+
+
+def marks(low: int) -> list[tuple[str, int]]:
+    """Round values of the axis, and their places in per cent."""
+    step = 10 if low >= 50 else 20
+    return [(f"{100 * (value - low) / (100 - low):g}", value) for value in range(low, 101, step)]
+
+
+def _picture(entries: Sequence[PageRow], values: Sequence[Value | None], low: int, on: int) -> Markup:
+    parts = [f'<line class="grid" x1="{place}%" x2="{place}%" y1="0" y2="{HEIGHT}"/>' for place, _ in marks(low)]
+    taken: Counter[int] = Counter()
+    # The published rows first, and the highlighted one last: what is drawn later lies above.
+    order = sorted(range(len(entries)), key=lambda index: (index == on, entries[index].kind != "published"))
+    for index in order:
+        value = values[index]
+        if value is None or value.mean < low:
+            continue
+        bin_ = int(_place(value.mean, low) / BIN)
+        # The n-th dot of a place is 0, 4, -4, 8, -8 from the middle of its lane, and from the start again.
+        number = taken[bin_] % (2 * int((HEIGHT / 2 - RADIUS) / STEP) + 1)
+        offset = STEP * ((number + 1) // 2) * (1 if number % 2 else -1)
+        parts.append(_dot(entries[index], index, value, low, offset, index == on))
+        taken[bin_] += 1
+    return Markup("".join(parts))
+
+
+def _dot(entry: PageRow, index: int, value: Value, low: int, offset: int, on: bool) -> str:
+    y = HEIGHT // 2 + offset
+    whisker = interval = ""
+    if value.low is not None and value.high is not None:
+        ends = f'x1="{_place(value.low, low):.2f}%" x2="{_place(value.high, low):.2f}%"'
+        whisker = f'<line class="whisker" {ends} y1="{y}" y2="{y}"/>'
+        interval = f", 95 % interval {value.low:.2f} to {value.high:.2f}"
+    classes = "row" + " theirs" * (entry.kind == "published") + " on" * on
+    tip = escape(f"{entry.label}: {value.mean:.2f}{interval}")
+    return (
+        f'<g class="{classes}" data-row="{index}" data-v="{_figure(value)}"><title>{tip}</title>{whisker}'
+        f'<circle cx="{_place(value.mean, low):.2f}%" cy="{y}" r="{RADIUS}"/></g>'
+    )
+
+
+def _place(value: float, low: int) -> float:
+    return 100 * (min(100.0, max(low, value)) - low) / (100 - low)
+
+
+def _figure(value: Value | None) -> str:
+    return "–" if value is None else f"{value.mean:.2f}"

@@ -15,6 +15,7 @@ from blurb.messages.spelling import opt
 from blurb.system.files import write_whole
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
@@ -37,11 +38,7 @@ STYLE = {
     "figure.dpi": 200,
 }
 """Added to Matplotlib's own defaults, independent of the user's matplotlibrc; publishers require TrueType in a PDF."""
-UNDATED: dict[str, dict[str, None]] = {
-    ".png": {"Software": None},
-    ".svg": {"Date": None},
-    ".pdf": {"CreationDate": None},
-}
+UNDATED = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 """Metadata to omit, so that equal scores give identical files."""
 FIGURES = {".png": "Figures", ".svg": "Identifier", ".pdf": "Keywords"}
 """The field of the metadata that names the figures of a plot: what a format has a place for."""
@@ -55,7 +52,7 @@ def check(path: Path) -> None:
         raise SettingsError("A picture needs Matplotlib: pip install matplotlib.")
 
 
-def write(path: Path, draw: Callable[[], Figure], figures: Any) -> None:
+def save(path: Path, draw: Callable[[], Figure], figures: Any) -> None:
     """Writes a plot in the format given by the suffix of `path`; creates its folder if necessary.
 
     :param figures: what is drawn, as JSON has it; its hash stands in the file, so that a plot that is older than the
@@ -70,12 +67,24 @@ def write(path: Path, draw: Callable[[], Figure], figures: Any) -> None:
     write_whole(path, content.getvalue())
 
 
-def drawn(draw: Callable[[], Figure]) -> Figure:
-    """The figure in the style of all plots, for whoever shows it."""
+def plotted(path: Path | str | None, draw: Callable[[], Figure], figures: Any) -> Figure | None:
+    """A plot in a file, or without one the figure in the style of all plots, for whoever shows it."""
+    check(Path(path or "plot.png"))
+    if path is not None:
+        save(Path(path), draw, figures)
+        return None
     import matplotlib.style
 
     with matplotlib.style.context(["default", STYLE]):
         return draw()
+
+
+def lanes(axes: Axes, count: int) -> None:
+    """Lays out an axis with so many rows, the first on top."""
+    axes.set_ylim(max(count, 1) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
 
 
 def digest(figures: Any) -> str:

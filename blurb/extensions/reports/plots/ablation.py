@@ -6,10 +6,9 @@ import statistics
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from blurb.extensions.reports.plots import _style
-from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET, check
+from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET, lanes, save
 from blurb.planning.ablations import Grid
 from blurb.statistics.welch import half_width
 from blurb.store.record import bounds, within
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["check", "draw", "write"]
 
 Scores = Sequence[Mapping[str, Sequence[float]]]
 """For each cell of a grid: dataset -> test score of each seed, times 100."""
@@ -40,7 +37,7 @@ LEAST_SPAN = 1.0
 
 def write(grid: Grid, scores: Scores, datasets: Sequence[str], title: str, path: Path) -> None:
     """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
-    _style.write(path, lambda: draw(grid, scores, datasets, title), figures(grid, scores, datasets))
+    save(path, lambda: draw(grid, scores, datasets, title), figures(grid, scores, datasets))
 
 
 def figures(grid: Grid, scores: Scores, datasets: Sequence[str]) -> list[list[str]]:
@@ -84,19 +81,9 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
             marks.setdefault(label, mark)
     marks = {label: marks[label] for label in LEGEND if label in marks}
     columns = 3 if width > 5.5 else 2
-    figure.legend(
-        list(marks.values()),
-        list(marks),
-        loc="outside lower left",
-        ncols=columns,
-        frameon=False,
-        fontsize=6.5,
-        columnspacing=1.0,
-        handletextpad=0.4,
-        handlelength=1.6,
-    )
-    rows = -(-len(marks) // columns)
-    figure.set_figheight(height + 0.135 * rows)
+    narrow: dict[str, Any] = {"fontsize": 6.5, "columnspacing": 1.0, "handletextpad": 0.4, "handlelength": 1.6}
+    figure.legend(list(marks.values()), list(marks), loc="outside lower left", ncols=columns, frameon=False, **narrow)
+    figure.set_figheight(height + 0.135 * -(-len(marks) // columns))
     return figure
 
 
@@ -105,13 +92,9 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
     from matplotlib.ticker import MaxNLocator
 
     axes.set_title(dataset, weight="bold")
-    axes.set_ylim(len(values) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    axes.grid(axis="y", color=GRID, linewidth=0.6)
-    axes.set_axisbelow(True)
-    means = {row: statistics.fmean(seeds) for row, seeds in enumerate(values) if seeds}
-    if not means:
+    lanes(axes, len(values))
+    if not (means := {row: statistics.fmean(seeds) for row, seeds in enumerate(values) if seeds}):
         axes.set_xticks([])
         return
     least, most = bounds(dataset)
@@ -122,32 +105,14 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
     }
     if 0 in means:
         axes.axvline(means[0], color=QUIET, linewidth=0.8, dashes=(3, 2), label=DEFAULT)
+    look: dict[str, Any] = {"color": OURS, "clip_on": False}
     for row, mean in means.items():
         ends = whiskers[row]
         sides = None if ends is None else ((mean - ends[0],), (ends[1] - mean,))
-        axes.errorbar(
-            mean,
-            row,
-            xerr=sides,
-            fmt="o",
-            color=OURS,
-            markersize=4.5,
-            elinewidth=1.2,
-            clip_on=False,
-            label=ONE if ends is None else MEAN,
-        )
-    single = [(score, row + LANE) for row in means if len(values[row]) > 1 for score in values[row]]
-    if single:
-        axes.plot(
-            *zip(*single, strict=True),
-            ".",
-            color=OURS,
-            alpha=0.35,
-            markersize=5,
-            markeredgewidth=0,
-            label=SEED,
-            clip_on=False,
-        )
+        label = ONE if ends is None else MEAN
+        axes.errorbar(mean, row, xerr=sides, fmt="o", markersize=4.5, elinewidth=1.2, label=label, **look)
+    if single := [(score, row + LANE) for row in means if len(values[row]) > 1 for score in values[row]]:
+        axes.plot(*zip(*single, strict=True), ".", alpha=0.35, markersize=5, markeredgewidth=0, label=SEED, **look)
     drawn = [*means.values(), *(score for score, _ in single)]
     drawn += [end for ends in whiskers.values() if ends is not None for end in ends]
     low, high = min(drawn), max(drawn)
@@ -164,8 +129,7 @@ def _published(axes: Axes, grid: Grid, dataset: str, default: float, low: float,
 
     Values beyond it become arrows at the edge, so that one failed cell does not squeeze all the others.
     """
-    base = grid.cells[0].published.get(dataset)
-    if base is None:
+    if (base := grid.cells[0].published.get(dataset)) is None:
         return low, high
     expected = {
         row: default + cell.published[dataset] - base

@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.extensions.reports.errors import ReportTable
-from blurb.extensions.reports.plots import _style
-from blurb.extensions.reports.plots._style import QUIET, check
+from blurb.extensions.reports.plots._style import QUIET, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["check", "write"]
 
 CELL = 0.62
 """Width of a cell in print, in inches."""
@@ -25,7 +22,7 @@ def write(title: str, table: ReportTable, path: Path) -> None:
 
     :param table: of `Report.confusion`: a name and counts in each row
     """
-    _style.write(path, lambda: _draw(title, table), [table.columns, list(table.rows)])
+    save(path, lambda: _draw(title, table), [table.columns, list(table.rows)])
 
 
 def _draw(title: str, table: ReportTable) -> Figure:

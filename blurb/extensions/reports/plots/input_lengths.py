@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from blurb.extensions.reports.plots import _style
-from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, check
-from blurb.extensions.reports.stats import TABLE_8, LengthSummary, Statistics
+from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, save
+from blurb.extensions.reports.stats import TABLE_8, Statistics
 from blurb.tasks import SPLITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["check", "draw", "write"]
 
 COLOURS = {"train": "#0072B2", "dev": "#56B4E9", "test": "#009E73"}
 """Blues and green of Okabe and Ito; the order of the lanes distinguishes them, too."""
@@ -28,7 +25,7 @@ PUBLISHED = ("Table 8, Wiki + Books vocabulary", "Table 8, PubMed vocabulary")
 def write(found: Sequence[Statistics], path: Path) -> None:
     """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
     figures = [[one.task.name, one.split, *map(asdict, filter(None, (one.words, one.subtokens)))] for one in found]
-    _style.write(path, lambda: draw(found), figures)
+    save(path, lambda: draw(found), figures)
 
 
 def draw(splits: Sequence[Statistics]) -> Figure:
@@ -46,23 +43,22 @@ def draw(splits: Sequence[Statistics]) -> Figure:
     axes.set_xscale("log", base=2)
     for split in splits:
         sizes = split.subtokens if subtokens and split.subtokens else split.words
-        _lane(axes, sizes, names.index(split.task.name) + LANES[split.split], split.split)
+        place, part = names.index(split.task.name) + LANES[split.split], sizes.quantiles
+        line: dict[str, Any] = {"color": COLOURS[split.split], "solid_capstyle": "butt"}
+        axes.plot([part[5], part[95]], [place, place], linewidth=0.9, **line)
+        axes.plot([part[25], part[75]], [place, place], linewidth=3.6, label=split.split, **line)
+        axes.plot(part[50], place, "|", color="white", markersize=3.6, markeredgewidth=1.0)
+        edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4}
+        axes.plot(sizes.mean, place, "o", color=line["color"], markersize=2.6, **edge)
+        axes.plot(sizes.longest, place, "|", color=line["color"], markersize=4, markeredgewidth=0.9)
     for row, name in enumerate(names):
         limit = next(split.limit for split in splits if split.task.name == name)
         if subtokens and limit:
             axes.plot([limit, limit], [row - 0.42, row + 0.42], color="black", linewidth=1.2, label=LIMIT)
         if subtokens and name in TABLE_8:
+            look: dict[str, Any] = {"color": PAPER, "markerfacecolor": "none", "markeredgewidth": 0.8}
             for value, marker, label in zip(TABLE_8[name], "Dd", PUBLISHED, strict=True):
-                axes.plot(
-                    value,
-                    row - 0.42,
-                    marker,
-                    color=PAPER,
-                    markersize=3.5,
-                    markerfacecolor="none",
-                    markeredgewidth=0.8,
-                    label=label,
-                )
+                axes.plot(value, row - 0.42, marker, markersize=3.5, label=label, **look)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.45, -0.65)
     axes.tick_params(axis="y", length=0)
@@ -75,15 +71,6 @@ def draw(splits: Sequence[Statistics]) -> Figure:
     axes.set_xlabel("sub-tokens per input, including special tokens" if subtokens else "words per input")
     _legend(figure, axes)
     return figure
-
-
-def _lane(axes: Axes, sizes: LengthSummary, place: float, split: str) -> None:
-    part, colour = sizes.quantiles, COLOURS[split]
-    axes.plot([part[5], part[95]], [place, place], color=colour, linewidth=0.9, solid_capstyle="butt")
-    axes.plot([part[25], part[75]], [place, place], color=colour, linewidth=3.6, solid_capstyle="butt", label=split)
-    axes.plot(part[50], place, "|", color="white", markersize=3.6, markeredgewidth=1.0)
-    axes.plot(sizes.mean, place, "o", color=colour, markersize=2.6, markeredgecolor="white", markeredgewidth=0.4)
-    axes.plot(sizes.longest, place, "|", color=colour, markersize=4, markeredgewidth=0.9)
 
 
 def _legend(figure: Figure, axes: Axes) -> None:

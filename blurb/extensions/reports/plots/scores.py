@@ -7,21 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb import tasks
-from blurb.extensions.reports.plots import _style
-from blurb.extensions.reports.plots._style import GRID, QUIET, check
+from blurb.extensions.reports.plots._style import QUIET, lanes, plotted
 from blurb.results.published import best_of_paper
+from blurb.results.row import Row
 from blurb.statistics.welch import half_width
 from blurb.store.record import within
+from blurb.tasks import Split
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-
-    from blurb.results.row import Row
-    from blurb.tasks import Split
-
-__all__ = ["check", "draw", "plot", "write"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Of Okabe and Ito, whom colour-blind readers can follow; with the `SHAPES` no two rows of the first 30 look alike."""
@@ -36,18 +32,9 @@ BEST = "best of the paper's Table 6"
 
 
 def plot(rows: Sequence[Row], path: Path | str | None = None, split: Split = "test") -> Figure | None:
-    """`Results.plot`."""
-    check(Path(path or "plot.png"))
-    if path is None:
-        return _style.drawn(lambda: draw(rows, split))
-    write(rows, Path(path), split)
-    return None
-
-
-def write(rows: Sequence[Row], path: Path, split: Split = "test") -> None:
-    """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
-    shown = [[row.name, {name: row.values(name, split) for name in row.datasets}] for row in rows]
-    _style.write(path, lambda: draw(rows, split), shown)
+    """`Results.plot`: in the format given by the suffix of `path`, or the figure without one."""
+    figures = [[row.name, {name: row.values(name, split) for name in row.datasets}] for row in rows]
+    return plotted(path, lambda: draw(rows, split), figures)
 
 
 def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
@@ -58,33 +45,26 @@ def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
     known = [task.name for task in tasks.all() if task.paper_order and task.name in present]
     names = [*known, *sorted(present - set(known))]
     titles = {task.name: task.title for task in tasks.all()}
-    lanes = (1 + len(rows)) * (HEIGHT if len(rows) <= len(SHAPES) else DENSE)
-    height = 0.9 + len(names) * max(0.25, lanes) + 0.16 * len(rows)
+    tall = (1 + len(rows)) * (HEIGHT if len(rows) <= len(SHAPES) else DENSE)
+    height = 0.9 + len(names) * max(0.25, tall) + 0.16 * len(rows)
     figure = Figure(figsize=(5.2, height), layout="constrained")
     axes = figure.subplots()
     marks = [_row(axes, row, number, len(rows), names, split) for number, row in enumerate(rows)]
     best = {place: best_of_paper()[name][0] for place, name in enumerate(names) if name in best_of_paper()}
     if best and split == "test":
         marks += axes.plot(list(best.values()), list(best), "|", markersize=11, color=QUIET, label=BEST)
-    _limit(axes, [*(value for row in rows for name in names for value in row.values(name, split)), *best.values()])
+    values = [*(value for row in rows for name in names for value in row.values(name, split)), *best.values()]
+    if len(set(values)) > 1:  # intervals go far beyond: those of two runs may be wider than the scale
+        room = EDGE * (max(values) - min(values))
+        low, high = axes.get_xlim()
+        axes.set_xlim(max(low, min(values) - room), min(high, max(values) + room))
     axes.set_yticks(range(len(names)), [titles.get(name, name) for name in names], parse_math=False)
-    axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", color=GRID, linewidth=0.6)
-    axes.set_axisbelow(True)
+    lanes(axes, len(names))
     axes.set_xlabel(f"{split} score × 100; small marks: single runs, lines: 95 % interval of their mean", fontsize=7)
     labels = [str(mark.get_label()) for mark in marks]  # named here, as a legend hides those that begin with _
     for text in figure.legend(marks, labels, loc="outside upper left", frameon=False, fontsize=7).get_texts():
         text.set_parse_math(False)
     return figure
-
-
-def _limit(axes: Axes, values: Sequence[float]) -> None:
-    """Cuts intervals off that go far beyond every value: those of two runs may be wider than the scale."""
-    if len(set(values)) > 1:
-        room = EDGE * (max(values) - min(values))
-        low, high = axes.get_xlim()
-        axes.set_xlim(max(low, min(values) - room), min(high, max(values) + room))
 
 
 def _row(axes: Axes, row: Row, number: int, rows: int, names: Sequence[str], split: Split) -> Line2D:
@@ -93,8 +73,7 @@ def _row(axes: Axes, row: Row, number: int, rows: int, names: Sequence[str], spl
     lane, means = min(LANE, BAND / rows) * (number - (rows - 1) / 2), row.means(split)
     for place, name in enumerate(names):
         runs = row.values(name, split)
-        half = half_width(runs)
-        if half is not None:
+        if (half := half_width(runs)) is not None:
             ends = within(means[name] - half, means[name] + half, name)
             axes.plot(ends, (place + lane, place + lane), color=colour, linewidth=1.0)
         if len(runs) > 1:

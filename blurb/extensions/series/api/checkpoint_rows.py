@@ -7,28 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blurb import names
 from blurb import tasks as tasks_
 from blurb.checkpoints import Checkpoint
-from blurb.extensions.series.curves import Scored
+from blurb.extensions.series.curves import Scored, Step, numbers_beside
+from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
-from blurb.extensions.series.steps import numbers_beside
 from blurb.messages.errors import BlurbError, ModelError, SettingsError
 from blurb.messages.spelling import opt
 from blurb.names import by_number
 from blurb.protocols import protocol as protocols
 from blurb.results import from_store
+from blurb.results.row import Row
 from blurb.store.store import Store
-
-if TYPE_CHECKING:
-    from blurb.extensions.series.conduct import Score
-    from blurb.extensions.series.finding import FoundCheckpoints
-    from blurb.extensions.series.steps import Step
-    from blurb.results.row import Row
-    from blurb.tasks import Split
-
+from blurb.tasks import Split
 
 PLAIN = frozenset({"data", "raw", "suite", "seeds", "tokenizer", "device", "precision", "jobs", "progress"})
 """Options of `blurb.run` that set apart no trials, or by what a row says itself."""
@@ -75,39 +69,43 @@ class Scoring:
             self.told.append(f"{step.name}: {error}")
             return None
 
-    @property
-    def read(self) -> Score:
+    def read(self, steps: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         """Reads the rows of the store: those that the trials of each checkpoint, as it is now, would have."""
-        rows = self._rows
-
-        def score(steps: Sequence[Step], protocol: str) -> Mapping[str, Row]:
-            asked, by_name = self._seeds(protocol, self.trials.get("seeds")), self._by_name(rows, protocol)
-            own_rows: dict[str, Row] = {}
-            kinds: dict[str, str] = {}
-            for step in steps:
-                own = self._current(step, by_name.get(step.name, []))
-                kinds |= {f"{row.configuration.text} {row.configuration.precision}": "" for row in own}
-                if own:
-                    own_rows[step.name] = _of_seeds(own[0], asked)
-            if len(kinds) > 1:
-                note = f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first "
+        asked, by_name = self._seeds(protocol, self.trials.get("seeds")), self._by_name(protocol)
+        own_rows: dict[str, Row] = {}
+        kinds: dict[str, None] = {}
+        for step in steps:
+            # The rows of the weights that it has now, those with the fewest settings of their own first. Of a revision
+            # on the Hub the name stays that of its weights.
+            rows, folder = by_name.get(step.name, []), Path(step.reference)
+            weights = Checkpoint(folder).weights_hash if rows and folder.is_dir() else None
+            own = [row for row in rows if weights in (None, row.weights)]
+            own.sort(key=lambda row: len(row.configuration.overrides))
+            if rows and not own:
+                self.told.append(
+                    f"{step.name}: the store has the scores of other weights; without {opt('read')} it is scored."
+                )
+            kinds |= dict.fromkeys(f"{row.configuration.text} {row.configuration.precision}" for row in own)
+            if own:
+                own_rows[step.name] = _of_seeds(own[0], asked)
+        if len(kinds) > 1:
+            self.notes.append(
+                f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first "
                 f"({opt('precision')} chooses)."
-                self.notes.append(note)
-            return own_rows
-
-        return score
+            )
+        return own_rows
 
     @cached_property
     def _rows(self) -> list[Row]:
         """Those of the store when it is first asked."""
         return from_store.read(Store(self.output))
 
-    def _by_name(self, rows: Sequence[Row], protocol: str) -> dict[str, list[Row]]:
+    def _by_name(self, protocol: str) -> dict[str, list[Row]]:
         """The rows that this call would make, by their model names."""
         wanted = protocols.load(protocol).name, self.trials.get("suite", "blurb")
         precision = self.trials.get("precision", "auto")
         by_name: dict[str, list[Row]] = {}
-        for row in rows:
+        for row in self._rows:
             configuration = row.configuration
             if (configuration.protocol, row.suite) == wanted and precision in ("auto", configuration.precision):
                 by_name.setdefault(row.model, []).append(row)
@@ -123,7 +121,7 @@ class Scoring:
         there |= {names.checkpoint(run, number) for run, step in last.items() for number in numbers_beside(step)}
         asked = self._seeds(self.protocol, self.trials.get("seeds"))
         gone = []
-        for name, rows in self._by_name(self._rows, self.protocol).items():
+        for name, rows in self._by_name(self.protocol).items():
             run, number = names.run_and_step(name) or ("", 0)
             if name not in there and len(rows) == 1 and run in last and number < last[run].step:
                 gone.append(Scored(last[run].earlier(number), _of_seeds(rows[0], asked)))
@@ -148,16 +146,6 @@ class Scoring:
             and all(task in row.datasets and seeds <= row.datasets[task].runs.keys() for task, seeds in asked.items())
         }
 
-    def _current(self, step: Step, rows: Sequence[Row]) -> list[Row]:
-        """The rows of the weights that a checkpoint has now, those with the fewest settings of their own first."""
-        weights = _weights(step) if rows else None
-        own = [row for row in rows if weights in (None, row.weights)]
-        if rows and not own:
-            self.told.append(
-                f"{step.name}: the store has the scores of other weights; without {opt('read')} it is scored."
-            )
-        return sorted(own, key=lambda row: len(row.configuration.overrides))
-
     def _seeds(self, protocol: str, count: int | str | None) -> Mapping[str, frozenset[int]]:
         """Dataset -> the seeds that are asked for; none with `auto`, where their number is not known before."""
         if isinstance(count, str):
@@ -178,12 +166,9 @@ class Scoring:
         note = f"Gone since they were scored: {listed}; their scores are those of the store."
         if gone and note not in self.notes:
             self.notes.append(note)
-        notes, failed = self.all_notes(found), tuple(self.told)
+        # Checkpoints left out, rows that are odd, and last the trials that failed.
+        notes, failed = (*found.left_out, *self.notes, *self.told), tuple(self.told)
         return Series(tuple(whole), tuple(self.names), self.protocol, self.split, notes=notes, failed=failed)
-
-    def all_notes(self, found: FoundCheckpoints) -> tuple[str, ...]:
-        """What is to be told: checkpoints left out, rows that are odd, and last the trials that failed."""
-        return (*found.left_out, *self.notes, *self.told)
 
 
 def names_of(tasks: str | Sequence[str], most: int | None = None) -> list[str]:
@@ -198,8 +183,3 @@ def _of_seeds(row: Row, asked: Mapping[str, frozenset[int]]) -> Row:
     """A row with the seeds that were asked for: others, as of a search, would be a mean beside single runs."""
     kept = {name: one.of_seeds(asked[name]) for name, one in row.datasets.items() if name in asked}
     return replace(row, datasets={**row.datasets, **kept})
-
-
-def _weights(step: Step) -> str | None:
-    """The hash of a checkpoint's weights; None for a revision on the Hub, whose name stays that of its weights."""
-    return Checkpoint(Path(step.reference)).weights_hash if Path(step.reference).is_dir() else None

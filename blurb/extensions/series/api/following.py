@@ -10,27 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from blurb.api.comparing import check as gate
 from blurb.cost.budget import budget_seconds
-from blurb.extensions.series import conduct, finding, watching
+from blurb.extensions.series import conduct, finding
 from blurb.extensions.series.api.checkpoint_rows import Scoring, names_of
-from blurb.extensions.series.curves import Scored, losses
+from blurb.extensions.series.curves import Scored, Step, losses
+from blurb.extensions.series.finding import FoundCheckpoints
+from blurb.extensions.series.series import Series
 from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
 from blurb.options import Argument, Option
 from blurb.protocols import protocol as protocols
 from blurb.regression.rules import Rules, read_rules
 from blurb.results.references import RowReference, row_of, rows_of
+from blurb.results.row import Row
 from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
     from blurb.extensions.series.bisecting import Bisection
-    from blurb.extensions.series.finding import FoundCheckpoints
-    from blurb.extensions.series.series import Series
-    from blurb.extensions.series.steps import Step
     from blurb.regression import Decision
-    from blurb.results.row import Row
 
 Told: TypeAlias = Callable[[str], None]
-Seen: TypeAlias = Callable[["Series", "Row | None", "Decision | None"], None]
+Seen: TypeAlias = Callable[[Series, Row | None, "Decision | None"], None]
 
 
 RUNS = Argument(metavar="RUN_DIR...", many=True)
@@ -106,14 +105,11 @@ def series(
     there = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
     if full is not None:
         there = replace(there, full={full: conduct.best_and_last(there, score, full)})
-    scoring.notes.extend(_without_line(there))
-    return replace(there, notes=scoring.all_notes(checkpoints), failed=tuple(scoring.told))
-
-
-def _without_line(series: Series) -> list[str]:
-    """What is to be told of the rows beside the curves of which no panel of the picture has a line."""
-    lost = [row for row in series.beside if not row.means(series.split).keys() & set(series.datasets)]
-    return [f"{row.name} has no score of {series.split} on these datasets, so it is not drawn." for row in lost]
+    # No panel of the picture has a line of these.
+    lost = [row for row in there.beside if not row.means(split).keys() & set(there.datasets)]
+    scoring.notes.extend(f"{row.name} has no score of {split} on these datasets, so it is not drawn." for row in lost)
+    notes = (*checkpoints.left_out, *scoring.notes, *scoring.told)
+    return replace(there, notes=notes, failed=tuple(scoring.told))
 
 
 def watch(
@@ -183,7 +179,7 @@ def watch(
         if seen is not None:
             seen(so_far(look()), row, decision)
 
-    return so_far(watching.watch(look, score, watching.Pace(between, seconds), tell=told))
+    return so_far(conduct.watch(look, score, conduct.Pace(between, seconds), tell=told))
 
 
 def _judge(check: RowReference | None, output: Path | str, rules: Any, **shared: Any) -> Callable[..., Decision] | None:
@@ -232,7 +228,7 @@ def bisect(
     :param trials: options and settings of `blurb.run`
     :raises BlurbError: for a run without checkpoints, or ends that cannot be scored
     """
-    from blurb.extensions.series import bisecting, finding
+    from blurb.extensions.series import bisecting
 
     checkpoints = finding.find([run], pattern, not trials.get("tokenizer"))
     say = told or (lambda text: None)
@@ -251,8 +247,7 @@ def bisect(
         rows = scoring.score([steps[step]], protocol, seeds=count)
         failed = scoring.told[before:]
         say(f"Step {step}: {'; '.join(failed)}" if failed else f"Step {step}: scored with seeds 1 to {count}.")
-        row = rows.get(steps[step].name)
-        if row is None:
+        if (row := rows.get(steps[step].name)) is None:
             return {}
         return {"score": row.values(name, "dev")[:count], "loss": losses(row, name)[:count]}
 

@@ -26,7 +26,6 @@ def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
         `blurb.run`
     :raises BlurbError: if the trials cannot be planned, or none of them ends
     """
-
     results = blurb.run(
         blurb.NamedModel(request["reference"], request["name"]),
         request["tasks"],

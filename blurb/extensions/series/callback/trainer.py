@@ -1,4 +1,8 @@
-"""`BlurbCallback`: the scores of checkpoints in the trackers of the training that makes them."""
+"""`BlurbCallback`: scores of checkpoints in the trackers of the training that makes them, also when it has moved on.
+
+A score is known long after its step. Weights & Biases takes no step below the last one, so there the scores have an
+axis of their own, `blurb/step`; the others take any step.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +18,83 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, Protocol
 
 import torch
 from transformers import TrainerCallback
 
 from blurb import names
-from blurb.extensions.series.callback import trackers
 from blurb.messages.errors import SettingsError
 from blurb.store.store import QUEUE
 from blurb.system.files import nearest
 from blurb.system.process import launcher_free_environment
+
+PREFIX = "blurb/"
+AXIS = f"{PREFIX}step"
+
+
+class Tracker(Protocol):
+    """Where scores go."""
+
+    def log(self, scores: Mapping[str, float], step: int) -> None:
+        """Logs the scores of a checkpoint; the names have no prefix."""
+
+
+class _Wandb:
+    def __init__(self, arguments: Any) -> None:
+        import wandb  # type: ignore[import-not-found]
+
+        self.run = wandb.run
+        if self.run is None:
+            raise RuntimeError("no run of wandb is active")
+        self.run.define_metric(AXIS)
+        self.run.define_metric(f"{PREFIX}*", step_metric=AXIS)
+
+    def log(self, scores: Mapping[str, float], step: int) -> None:
+        self.run.log({AXIS: step, **{f"{PREFIX}{name}": value for name, value in scores.items()}})
+
+
+class _Trackio(_Wandb):
+    def __init__(self, arguments: Any) -> None:
+        import trackio  # type: ignore[import-not-found]
+
+        self.run = trackio
+
+
+class _Mlflow:
+    """The run is that which is active when training begins: the Trainer may end it before the last score is known."""
+
+    def __init__(self, arguments: Any) -> None:
+        import mlflow  # type: ignore[import-not-found]
+
+        if (active := mlflow.active_run()) is None:
+            raise RuntimeError("no run of MLflow is active")
+        self.client, self.id = mlflow.MlflowClient(), active.info.run_id
+
+    def log(self, scores: Mapping[str, float], step: int) -> None:
+        for name, value in scores.items():
+            self.client.log_metric(self.id, f"{PREFIX}{name}", value, step=step)
+
+
+class _Tensorboard:
+    """A second file of events beside that of the Trainer: TensorBoard shows both as one run."""
+
+    def __init__(self, arguments: Any) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        root = Path(os.environ.get("TENSORBOARD_LOGGING_DIR") or Path(arguments.output_dir) / "runs")
+        events = sorted(root.rglob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime)
+        self.writer = SummaryWriter(str(events[-1].parent if events else root))
+
+    def log(self, scores: Mapping[str, float], step: int) -> None:
+        for name, value in scores.items():
+            self.writer.add_scalar(f"{PREFIX}{name}", value, step)
+        self.writer.flush()
+
+
+KNOWN: Mapping[str, type[Any]] = {"wandb": _Wandb, "trackio": _Trackio, "mlflow": _Mlflow, "tensorboard": _Tensorboard}
+"""Names as of the Trainer's `report_to` -> adapter."""
+
 
 log = logging.getLogger(__name__)
 LEFT = ("optimizer", "scheduler", "rng_state", "scaler", "training_args")
@@ -88,7 +158,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         self.scores: dict[int, Mapping[str, float]] = {}
         self._waiting: deque[tuple[int, Path]] = deque()
         self._running: _Running | None = None
-        self._trackers: dict[str, trackers.Tracker | None] = {}
+        self._trackers: dict[str, Tracker | None] = {}
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Puts a checkpoint in the queue; files that are rotated away meanwhile are kept for it."""
@@ -114,8 +184,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Waits for the checkpoints that are still to score."""
-        left = len(self._waiting) + (self._running is not None)
-        if left:
+        if left := len(self._waiting) + (self._running is not None):
             log.warning("Waiting for the scores of %d checkpoints.", left)
         self._turn(args, wait=True)
 
@@ -137,12 +206,9 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
     def _start(self, step: int, folder: Path) -> _Running:
         request = {**self.request, "reference": str(folder), "name": names.checkpoint(self.name, step)}
         answer = (folder.parent / f"{folder.name}.json").open("w+", encoding="utf-8")
+        command = [sys.executable, "-P", "-m", "blurb.extensions.series.callback.queued"]
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "blurb.extensions.series.callback.queued"],
-            stdin=subprocess.PIPE,
-            stdout=answer,
-            text=True,
-            env=launcher_free_environment(),
+            command, stdin=subprocess.PIPE, stdout=answer, text=True, env=launcher_free_environment()
         )
         assert process.stdin is not None
         with process.stdin:
@@ -156,7 +222,10 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
             lines = file.read().splitlines()
         Path(running.answer.name).unlink(missing_ok=True)
         shutil.rmtree(running.folder, ignore_errors=True)
-        answer = _parsed(lines[-1] if lines else "")
+        answer: Any = None
+        with contextlib.suppress(ValueError, IndexError):
+            answer = json.loads(lines[-1])
+        answer = answer if isinstance(answer, dict) else {}
         if "scores" not in answer:
             log.warning("Step %d has no score: %s", running.step, answer.get("error", "its process ended early."))
             return
@@ -170,15 +239,15 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
                 except Exception as error:  # noqa: BLE001 - a tracker that is down costs nobody a training
                     log.warning("%s did not take the scores of step %d: %s", name, running.step, error)
 
-    def _open(self, args: Any) -> Mapping[str, trackers.Tracker | None]:
+    def _open(self, args: Any) -> Mapping[str, Tracker | None]:
         for name in args.report_to or ():
             if name not in self._trackers:
                 self._trackers[name] = None
-                if name not in trackers.KNOWN:
-                    log.warning("%s gets no scores: blurb writes to %s.", name, ", ".join(trackers.KNOWN))
+                if name not in KNOWN:
+                    log.warning("%s gets no scores: blurb writes to %s.", name, ", ".join(KNOWN))
                     continue
                 try:
-                    self._trackers[name] = trackers.KNOWN[name](args)
+                    self._trackers[name] = KNOWN[name](args)
                 except Exception as error:  # noqa: BLE001
                     log.warning("%s gets no scores: %s", name, error)
         return self._trackers
@@ -212,11 +281,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value.absolute())
     return str(value) if isinstance(value, torch.device) else value
-
-
-def _parsed(line: str) -> Mapping[str, Any]:
-    try:
-        answer = json.loads(line)
-    except ValueError:
-        return {}
-    return answer if isinstance(answer, dict) else {}

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
@@ -14,15 +14,12 @@ from blurb.cli._exit import PARTLY, UNKNOWN, gate
 from blurb.cli._made import click_command
 from blurb.cli._written import can_draw, list_written
 from blurb.extensions.series.api.following import watch
-from blurb.extensions.series.series import PICTURE
+from blurb.extensions.series.series import PICTURE, Series
 from blurb.messages.text import grouped
 from blurb.options import Option
 from blurb.planning.options import TRIALS
-
-if TYPE_CHECKING:
-    from blurb.extensions.series.series import Series
-    from blurb.regression import Decision
-    from blurb.results.row import Row
+from blurb.regression import Decision
+from blurb.results.row import Row
 
 REDRAWN = 30.0
 """Seconds between two pictures while more checkpoints wait."""

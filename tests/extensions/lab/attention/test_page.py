@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.extensions.lab.attention import Attention, ModelWeights, attention
 from blurb.extensions.lab.attention.page import MOST_WORDS, STEPS, data, render
-from blurb.extensions.lab.attention.projections import Projections
+from blurb.extensions.lab.attention.weights import Projections
 from blurb.messages.errors import DataError, SettingsError
 from tests.conftest import Builder
 

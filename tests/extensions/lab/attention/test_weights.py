@@ -12,7 +12,7 @@ import torch
 from blurb.checkpoints import scratch
 from blurb.corpora import demo
 from blurb.extensions.lab.attention import attention
-from blurb.extensions.lab.attention.projections import NOT_ALONE, NOT_APART, Projections
+from blurb.extensions.lab.attention.weights import NOT_ALONE, NOT_APART, Projections
 from blurb.messages.errors import DataError, ModelError, SettingsError, UnknownName
 from tests.conftest import Builder
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb.extensions.lab.attention.words import boundaries, find_entity, join, spans, united, words_of_pieces
+from blurb.extensions.lab.attention.weights import boundaries, find_entity, join, spans, united, words_of_pieces
 from blurb.inputs.tokenizer import Subtokens
 from blurb.messages.errors import SettingsError
 

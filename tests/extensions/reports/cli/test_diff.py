@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.extensions.reports.cli import _texts
+from blurb.extensions.reports import errors
 from tests.cli.in_process import ran
 
 GOLDEN = Path(__file__).parents[3] / "golden"
@@ -36,7 +36,7 @@ def test_text_only_where_it_is_asked_for(name: str, monkeypatch: pytest.MonkeyPa
     for form in ("csv", "json"):
         assert WORD[name] not in run(*common, *DATA, "--format", form)
         assert WORD[name] in run(*common, *DATA, "--format", form, "--with-text")
-    monkeypatch.setattr(_texts, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr(errors, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
     assert WORD[name] in run(*common, *DATA)
 
 

@@ -16,7 +16,8 @@ from jsonschema import Draft202012Validator
 
 from blurb import tasks
 from blurb.data.schema import Example
-from blurb.extensions.reports.export.submission import LONGEST, _known_units, check, fingerprint, schema_of, violations
+from blurb.extensions.reports.export.formats._submission import schema_of
+from blurb.extensions.reports.export.formats.submission import LONGEST, _known_units, check, fingerprint, violations
 from blurb.messages.errors import StoreError
 from blurb.store.store import Store, read_json
 from blurb.tasks import Split

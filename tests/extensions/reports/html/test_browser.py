@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from benchmarks.page import entry
-from blurb.extensions.reports.html import render
 from blurb.extensions.reports.html.collect import board, entry_of
 from blurb.extensions.reports.html.model import Page
+from blurb.extensions.reports.html.render import render
 from blurb.results import published
 from tests.browser import on_a_phone
 from tests.results import invented

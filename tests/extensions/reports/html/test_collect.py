@@ -14,8 +14,8 @@ import pytest
 from blurb import tasks
 from blurb.cli import cli
 from blurb.execution.engines import here
-from blurb.extensions.reports.html import collect, pairwise
-from blurb.extensions.reports.html.collect import read_ablations, title_of
+from blurb.extensions.reports.html import collect as pairwise
+from blurb.extensions.reports.html.collect import collect, read_ablations, title_of
 from blurb.extensions.reports.html.model import Page
 from blurb.extensions.reports.html.provenance import of_row, public
 from blurb.extensions.reports.html.render import render
@@ -55,11 +55,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.costly
 def test_numbers_are_those_of_the_tables(folder: Path) -> None:
     (board,) = collect(folder / "runs", with_published=False).boards
-    assert [entry.model for entry in board.entries] == ["good", "worse", "single"]
+    assert [entry.row.model for entry in board.entries] == ["good", "worse", "single"]
     with (folder / "leaderboard.csv").open(encoding="utf-8", newline="") as file:
         lines = {line["model"]: line for line in csv.DictReader(file)}
     for entry in board.entries:
-        line = lines[entry.model]
+        line = lines[entry.row.model]
         shown = {**{name: one.test for name, one in entry.datasets.items()}, **entry.types}
         assert {name: f"{value.mean:.2f}" for name, value in shown.items()} == {
             name: line[name] for name in (*DATASETS, *tasks.TYPES) if line[name]
@@ -91,12 +91,7 @@ def test_a_file_gives_the_same_rows_with_intervals_over_seeds(folder: Path) -> N
     (board,) = collect(folder / "nothing", [folder / "results.csv"], with_published=False).boards
     (of_store,) = collect(folder / "runs", with_published=False).boards
     for entry, other in zip(board.entries, of_store.entries, strict=True):
-        assert (entry.kind, entry.model, entry.row.primary_key, entry.detail) == (
-            "file",
-            other.model,
-            other.row.primary_key,
-            other.detail,
-        )
+        assert (entry.kind, entry.row.primary_key, entry.detail) == ("file", other.row.primary_key, other.detail)
         for name, one in entry.datasets.items():
             values = list(one.seeds.values())
             assert values == pytest.approx(list(other.datasets[name].seeds.values()), abs=1e-4)
@@ -133,7 +128,7 @@ def test_published_rows_stand_beside_real_ones_only(folder: Path, tmp_path: Path
     (board,) = collect(folder / "runs").boards
     shown = [entry for entry in board.entries if entry.kind == "published"]
     assert len(shown) == len(published.shipped())
-    entry = next(one for one in shown if one.model == "PubMedBERT" and one.row.source == "gu2021")
+    entry = next(one for one in shown if one.row.model == "PubMedBERT" and one.row.source == "gu2021")
     assert entry.score.mean == 81.16  # ACM Health 2021, Table 6
     row = next(one for one in published.shipped() if (one.model, one.source) == ("PubMedBERT", "gu2021"))
     assert {kind: value.mean for kind, value in entry.types.items()} == pytest.approx(type_means(row.means()))
@@ -317,5 +312,5 @@ def test_rows_of_ones_own_come_before_the_published_ones(tmp_path: Path) -> None
     planned = fakes.trial(learner="external")
     fakes.stored(store, "my-tagger", planned, score=0.8)
     first, second = collect(store.root).boards
-    assert [entry.model for entry in first.entries] == ["my-tagger"]
+    assert [entry.row.model for entry in first.entries] == ["my-tagger"]
     assert {entry.kind for entry in second.entries} == {"published"}

@@ -12,11 +12,10 @@ from itertools import product
 import pytest
 
 from benchmarks.page import entry, synthetic
-from blurb.extensions.reports.html import render, svg
-from blurb.extensions.reports.html.collect import board, entry_of
+from blurb.extensions.reports.html import svg
+from blurb.extensions.reports.html.collect import board, entry_of, opening
 from blurb.extensions.reports.html.model import Page, PageAblation, PageRow, RowProvenance
-from blurb.extensions.reports.html.pairwise import opening
-from blurb.extensions.reports.html.render import best, focus
+from blurb.extensions.reports.html.render import best, focus, render
 from blurb.planning import ablations
 from blurb.results import groups, published
 from tests.extensions.reports.html import reading
@@ -144,11 +143,11 @@ def test_compare_opens_with_the_pair_that_can_be_judged_best() -> None:
     one, two = entry("one", seeds=(1,), level=90.0), entry("two", seeds=(1,), level=88.0)
     floor = entry("baseline:constant", level=20.0)
     found = board("blurb", [one, two, entry("a", level=80.0), floor, *map(entry_of, published.shipped())])
-    names = [each.model for each in found.entries]
+    names = [each.row.model for each in found.entries]
     pair = opening(found.comparisons, found.entries, 0)
     assert [names[place] for place in pair] == ["one", "a"], "one and two have one run each"
     alone = board("blurb", [one, two, floor])
-    assert alone.entries[opening(alone.comparisons, alone.entries, 0)[1]].baseline
+    assert alone.entries[opening(alone.comparisons, alone.entries, 0)[1]].row.kind.lower_bound
     text = reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text
     assert json.loads(text)["opening"] == list(pair)
 
@@ -166,7 +165,7 @@ def test_compare_never_opens_with_one_encoder_under_two_protocols_if_there_is_a_
     floor = protocols(entry("baseline:bigrams", level=60.0), "standard")
     found = board("blurb", [protocols(mine, "quick@2"), protocols(mine, "sketch"), floor])
     first, other = opening(found.comparisons, found.entries, 0)
-    assert [found.entries[first].model, found.entries[other].model] == ["m", "baseline:bigrams"]
+    assert [found.entries[first].row.model, found.entries[other].row.model] == ["m", "baseline:bigrams"]
     content = json.loads(reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text)
     told = content["remarks"]["0-1"]
     assert told.startswith("the same encoder under two protocols; protocol: ")
@@ -185,14 +184,14 @@ def test_stars_are_for_rows_of_one_protocol() -> None:
         )
     ]
     found = board("blurb", rows)
-    starred = {found.entries[place].model for place in best(found)["score"]}
+    starred = {found.entries[place].row.model for place in best(found)["score"]}
     assert starred == {"a"}  # the best of two; c is alone, and `sketch` has no rank
 
 
 def test_without_verdicts_compare_opens_with_one_s_own_row_beside_a_published_one() -> None:
     found = board("blurb", [entry("one-run", seeds=(1,), level=60.0), *map(entry_of, published.shipped())])
     other, first = opening(found.comparisons, found.entries, focus(found))
-    assert found.entries[other].model == "one-run"
+    assert found.entries[other].row.model == "one-run"
     assert found.entries[first].kind == "published"
     assert len(found.entries[first].datasets) == 13
     assert opening(board("blurb", [entry("alone")]).comparisons, [entry("alone")], 0) == (0, 0)
@@ -200,7 +199,7 @@ def test_without_verdicts_compare_opens_with_one_s_own_row_beside_a_published_on
 
 def test_baselines_are_last_and_published_rows_below_one_s_own() -> None:
     rows = [entry("baseline:majority", level=99), *map(entry_of, published.shipped()), entry("mine", level=20)]
-    names = [each.model for each in board("blurb", rows).entries]
+    names = [each.row.model for each in board("blurb", rows).entries]
     assert (names[0], names[-1]) == ("mine", "baseline:majority")
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from benchmarks.page import entry
 from blurb.extensions.reports.html.collect import entry_of
 from blurb.extensions.reports.html.model import PageRow
-from blurb.extensions.reports.html.strips import HEIGHT, RADIUS, lowest, marks, strips
+from blurb.extensions.reports.html.svg import HEIGHT, RADIUS, lowest, marks, strips
 from blurb.leaderboard.intervals import Value
 from blurb.results import published
 

@@ -130,9 +130,9 @@ def test_equal_scores_give_equal_files_whatever_the_user_has_set(ending: str, tm
 
 
 def test_without_matplotlib_or_with_another_ending_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    ablation.check(Path("figure.pdf"))
+    _style.check(Path("figure.pdf"))
     with pytest.raises(SettingsError, match=r"\.png, \.svg, \.pdf \(got 'figure\.jpg'"):
-        ablation.check(Path("figure.jpg"))
+        _style.check(Path("figure.jpg"))
     monkeypatch.setattr(_style, "find_spec", lambda name: None)
     with pytest.raises(SettingsError, match=r"pip install matplotlib"):
-        ablation.check(Path("figure.png"))
+        _style.check(Path("figure.png"))

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from blurb.extensions.reports.plots import forest
-from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET
+from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET, check
 from blurb.messages.errors import SettingsError
 from blurb.results.comparison import ScoreComparison
 from blurb.statistics.welch import WelchComparison
@@ -97,7 +97,7 @@ def test_two_pictures_of_one_comparison_are_one_to_the_byte(name: str, drawn: An
 
 def test_a_picture_of_another_kind_is_refused_by_its_name() -> None:
     with pytest.raises(SettingsError, match=r"\.gif"):
-        forest.check(Path("forest.gif"))
+        check(Path("forest.gif"))
 
 
 @pytest.mark.parametrize("name", ["$\\frac$", "a_$^$", "a$b$c", "org/50 % & {x}_"])

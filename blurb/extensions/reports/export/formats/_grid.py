@@ -6,12 +6,13 @@ Shared by both formats for the Hugging Face Hub: the scores of a dataset.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from blurb import names
-from blurb.extensions.reports.export.formats._base import ExportRequest, real_row, rows
+from blurb.extensions.reports.export.formats import ExportRequest, real_row, rows
+from blurb.extensions.reports.html.model import winners
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.messages.spelling import opt
 from blurb.messages.text import grouped
@@ -113,13 +114,8 @@ def _caption(columns: Sequence[ExportColumn], keys: Sequence[str], sd: bool, bol
 def _line(columns: Sequence[ExportColumn], key: str, sd: bool) -> list[ExportCell]:
     """A line of the table. Ties in print are all marked as best; models compete within their groups."""
     texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
-    there = [place for place, text in enumerate(texts) if text]
-    best: set[int] = set()
-    of = SCORE if key == TITLE_OF_SCORE else key
-    for part in groups.parts([columns[place].standing for place in there], of):
-        rivals = {there[place]: float(texts[there[place]]) for place in part.places}
-        if len(rivals) > 1:
-            best |= {place for place, value in rivals.items() if value == max(rivals.values())}
+    values = {place: float(text) for place, text in enumerate(texts) if text}
+    best = winners(values, [column.standing for column in columns], SCORE if key == TITLE_OF_SCORE else key)
     return [
         ExportCell(text, f"{column.sd[key]:.2f}" if sd and key in column.sd else "", place in best)
         for place, (text, column) in enumerate(zip(texts, columns, strict=True))
@@ -168,16 +164,15 @@ class ExportFigure(NamedTuple):
 
     def facts(self, row: Row) -> dict[str, Any]:
         """The configuration behind the number."""
-        spread = {} if self.sd is None else {"sd": self.sd}
-        setting = {"protocol": row.configuration.text, "precision": row.configuration.precision, "note": row.note}
-        checkpoint = names.run_and_step(row.model)
-        step = {} if checkpoint is None else {"step": checkpoint[1]}
-        return {
-            **{name: text for name, text in setting.items() if text},
-            **step,
+        facts = {
+            "protocol": row.configuration.text or None,
+            "precision": row.configuration.precision or None,
+            "note": row.note or None,
+            "step": (names.run_and_step(row.model) or (row.model, None))[1],
             row.kind.runs: len(self.seeds),
-            **spread,
+            "sd": self.sd,
         }
+        return {name: fact for name, fact in facts.items() if fact is not None}
 
 
 def figures(wanted: ExportRequest) -> tuple[Row, list[ExportFigure]]:
@@ -189,24 +184,18 @@ def figures(wanted: ExportRequest) -> tuple[Row, list[ExportFigure]]:
             "comparable",
             fix="export a fine-tuned row instead.",
         )
-    found = list(_figures(row, wanted))
-    if not found:
+    figures = []
+    for task in wanted.datasets:
+        if values := row.values(task.name):
+            dataset = row.datasets[task.name]
+            verdict = ", ".join(sorted(dataset.known("verdict")))
+            mean, sd = statistics.fmean(values), round(statistics.stdev(values), 2) if len(values) > 1 else None
+            figures.append(ExportFigure(task, dataset.metric, round(mean, 2), sd, row.seeds(task.name), verdict))
+    if not figures:
         raise StoreError(f"{row.model} has no finished trial of {', '.join(task.name for task in wanted.datasets)}.")
-    return row, found
+    return row, figures
 
 
 def whole_score(row: Row, wanted: ExportRequest) -> float | None:
     """The BLURB score, if all thirteen datasets are requested and have results."""
-    every = row.blurb_means().keys() <= {task.name for task in wanted.datasets}
-    return row.score if every else None
-
-
-def _figures(row: Row, wanted: ExportRequest) -> Iterator[ExportFigure]:
-    for task in wanted.datasets:
-        values = row.values(task.name)
-        if not values:
-            continue
-        dataset = row.datasets[task.name]
-        verdict = ", ".join(sorted(dataset.known("verdict")))
-        sd = round(statistics.stdev(values), 2) if len(values) > 1 else None
-        yield ExportFigure(task, dataset.metric, round(statistics.fmean(values), 2), sd, row.seeds(task.name), verdict)
+    return row.score if row.blurb_means().keys() <= {task.name for task in wanted.datasets} else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files, rows
+from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files, rows
 
 BLURB = r"""@article{gu2021blurb,
   title={Domain-Specific Language Model Pretraining for Biomedical Natural Language Processing},
@@ -17,13 +17,10 @@ BLURB = r"""@article{gu2021blurb,
 
 def _render(wanted: ExportRequest) -> Files:
     """References of the datasets in `--tasks`; with rows, only of those with results."""
-    used = wanted.datasets
-    if wanted.rows:
-        chosen = rows(wanted)
-        used = [task for task in used if any(row.seeds(task.name) for row in chosen)]
+    chosen = rows(wanted) if wanted.rows else []
     entries = {key(BLURB): BLURB}
-    for task in used:
-        if task.citation.strip():
+    for task in wanted.datasets:
+        if task.citation.strip() and (not wanted.rows or any(row.seeds(task.name) for row in chosen)):
             entries.setdefault(key(task.citation), task.citation.strip())  # BC5 is one reference for two datasets
     return {"": ("\n\n".join(entries.values()) + "\n").encode()}
 

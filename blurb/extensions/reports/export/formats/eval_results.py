@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import yaml  # type: ignore[import-untyped]
 
-from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files
+from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import figures
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from blurb import __version__, metrics
-from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files
+from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import ExportFigure, figures, whole_score
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.messages.spelling import opt
@@ -31,6 +31,20 @@ def _render(wanted: ExportRequest) -> Files:
     row, means = figures(wanted)
     # Of the runs and not of now, so that an export made again is the same entry.
     latest = str(max(_seconds(record) for each in row.records.values() for record in each.values()))
+    making = {"deployment_type": "unknown", "model_availability": "unknown"}
+    if not row.kind.claimed:
+        making |= {
+            "deployment_type": "self_deployed",
+            "weights_sha256": row.weights,
+            "fine_tuning": row.configuration.text,
+            "precision": row.configuration.precision,
+        }
+    results = [_result(row, figure) for figure in means]
+    if (score := whole_score(row, wanted)) is not None:
+        details = {"level": "overall: mean of the means of six task types"}
+        metric = {"metric_id": "blurb.score", "metric_name": "BLURB score", "min_score": -100 / 6}
+        data = {"split": "test", "data_verdict": row.data}
+        results.append(_entry("BLURB", data, metric, {"score": score, "details": details}))
     content = {
         "schema_version": VERSION,
         "evaluation_id": f"blurb/{row.name}/{latest}",
@@ -43,23 +57,10 @@ def _render(wanted: ExportRequest) -> Files:
             "evaluator_relationship": RELATIONS[wanted.party],
         },
         "eval_library": {"name": "blurb", "version": __version__},
-        "model_info": {"name": row.model, "id": row.model, "additional_details": _making(row)},
-        "evaluation_results": [*(_result(row, figure) for figure in means), *_score(row, wanted)],
+        "model_info": {"name": row.model, "id": row.model, "additional_details": making},
+        "evaluation_results": results,
     }
     return {"": (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()}
-
-
-def _making(row: Row) -> dict[str, str]:
-    """What is known of the model and its fine-tuning."""
-    if row.kind.claimed:
-        return {"deployment_type": "unknown", "model_availability": "unknown"}
-    return {
-        "deployment_type": "self_deployed",
-        "model_availability": "unknown",
-        "weights_sha256": row.weights,
-        "fine_tuning": row.configuration.text,
-        "precision": row.configuration.precision,
-    }
 
 
 def _seconds(record: Record) -> int:
@@ -74,40 +75,24 @@ def _result(row: Row, figure: ExportFigure) -> dict[str, Any]:
     metric = metrics.get(figure.task.metric)
     runs = str(len(figure.seeds)) if row.kind.claimed else " ".join(map(str, figure.seeds))
     details = {row.kind.runs: runs, "level": "dataset"}
+    score: dict[str, Any] = {"score": figure.value, "details": details}
+    values = row.values(figure.task.name)
+    if (half := half_width(values)) is not None:  # over runs; nothing is said for one run
+        mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
+        low, high = within(mean - half, mean + half, figure.task.name)
+        interval = {"lower": low, "upper": high, "confidence_level": 0.95, "method": "Student's t over runs"}
+        score["uncertainty"] = {
+            "standard_error": {"value": error, "method": "analytic, over runs"},
+            "confidence_interval": interval,
+            "num_samples": len(values),
+        }
     hashes = sorted({record.trial.data for record in row.records_of(figure.task.name).values()})
     return _entry(
         f"BLURB {figure.task.title}",
         {"split": "test", "data_verdict": figure.verdict, "data_hash": " ".join(hashes)},
         {"metric_id": metric.hub, "metric_name": figure.metric, "min_score": 100 * metric.low},
-        {"score": figure.value, "details": details, **_uncertainty(row.values(figure.task.name), figure.task.name)},
+        score,
     )
-
-
-def _uncertainty(values: list[float], task: str) -> dict[str, Any]:
-    """Over runs; nothing is said for one run."""
-    half = half_width(values)
-    if half is None:
-        return {}
-    mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
-    low, high = within(mean - half, mean + half, task)
-    interval = {"lower": low, "upper": high, "confidence_level": 0.95, "method": "Student's t over runs"}
-    return {
-        "uncertainty": {
-            "standard_error": {"value": error, "method": "analytic, over runs"},
-            "confidence_interval": interval,
-            "num_samples": len(values),
-        }
-    }
-
-
-def _score(row: Row, wanted: ExportRequest) -> list[dict[str, Any]]:
-    """The BLURB score, if all thirteen datasets are requested and have results."""
-    score = whole_score(row, wanted)
-    if score is None:
-        return []
-    details = {"level": "overall: mean of the means of six task types"}
-    metric = {"metric_id": "blurb.score", "metric_name": "BLURB score", "min_score": -100 / 6}
-    return [_entry("BLURB", {"split": "test", "data_verdict": row.data}, metric, {"score": score, "details": details})]
 
 
 def _entry(name: str, data: dict[str, str], metric: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:

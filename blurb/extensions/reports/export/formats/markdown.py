@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files
+from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import OPTIONS, ExportCell, grid
 from blurb.messages.text import in_markdown as escape
 

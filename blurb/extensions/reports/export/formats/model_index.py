@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import yaml  # type: ignore[import-untyped]
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from blurb import metrics, names
-from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files
-from blurb.extensions.reports.export.formats._grid import ExportFigure, figures, whole_score
+from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files
+from blurb.extensions.reports.export.formats._grid import figures, whole_score
 from blurb.messages.errors import DataError
-from blurb.results.row import Row
 
 
 def _render(wanted: ExportRequest) -> Files:
-    row, found = figures(wanted)
+    row, measured = figures(wanted)
     model = (names.run_and_step(row.model) or (row.model, 0))[0]  # all checkpoints of a run share a card
-    results = _results(row, found, wanted)
+    results = [
+        EvalResult(
+            task_type=figure.task.task_type.hub,
+            dataset_type=wanted.dataset_id,
+            dataset_name=f"BLURB {figure.task.title}",
+            dataset_config=figure.task.name,
+            dataset_split="test",
+            # The card must not hide that the data was another than BLURB's.
+            dataset_args=None if figure.verdict == "identical" else {"data": figure.verdict},
+            metric_type=metrics.get(figure.task.metric).hub,
+            metric_name=figure.metric,
+            metric_value=figure.value,
+            metric_args=figure.facts(row),
+        )
+        for figure in measured
+    ]
+    if (score := whole_score(row, wanted)) is not None:
+        results.append(
+            EvalResult(
+                task_type="other",
+                dataset_type=wanted.dataset_id,
+                dataset_name="BLURB",
+                dataset_config="all",
+                dataset_split="test",
+                dataset_args=None if row.data == "verified" else {"data": row.data},
+                metric_type="blurb_score",
+                metric_name="BLURB score",
+                metric_value=round(score, 2),
+                metric_args={"note": row.note} if row.note else None,
+            )
+        )
     if wanted.out is None or not wanted.out.exists():
         data = ModelCardData(model_name=model, eval_results=results)
         return {"": f"---\n{data.to_yaml()}\n---\n".encode()}
@@ -35,47 +62,6 @@ def _render(wanted: ExportRequest) -> Files:
 def _identity(result: EvalResult) -> tuple[object, ...]:
     """The key by which a new result replaces an old one; that of huggingface_hub ignores the metric."""
     return (result.unique_identifier, result.metric_type, result.metric_name)
-
-
-def _results(row: Row, found: Sequence[ExportFigure], wanted: ExportRequest) -> list[EvalResult]:
-    results = [
-        EvalResult(
-            task_type=figure.task.task_type.hub,
-            dataset_type=wanted.dataset_id,
-            dataset_name=f"BLURB {figure.task.title}",
-            dataset_config=figure.task.name,
-            dataset_split="test",
-            # The card must not hide that the data was another than BLURB's.
-            dataset_args=None if figure.verdict == "identical" else {"data": figure.verdict},
-            metric_type=metrics.get(figure.task.metric).hub,
-            metric_name=figure.metric,
-            metric_value=figure.value,
-            metric_args=figure.facts(row),
-        )
-        for figure in found
-    ]
-    return results + _score(row, wanted)
-
-
-def _score(row: Row, wanted: ExportRequest) -> list[EvalResult]:
-    """The BLURB score, if all thirteen datasets are requested and have results."""
-    score = whole_score(row, wanted)
-    if score is None:
-        return []
-    return [
-        EvalResult(
-            task_type="other",
-            dataset_type=wanted.dataset_id,
-            dataset_name="BLURB",
-            dataset_config="all",
-            dataset_split="test",
-            dataset_args=None if row.data == "verified" else {"data": row.data},
-            metric_type="blurb_score",
-            metric_name="BLURB score",
-            metric_value=round(score, 2),
-            metric_args={"note": row.note} if row.note else None,
-        )
-    ]
 
 
 EXPORT = ExportFormat("results for the README of a model on the Hub", _render, frozenset({"dataset_id"}))

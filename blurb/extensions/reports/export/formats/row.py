@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from blurb.extensions.reports.export.formats._base import ExportFormat, ExportRequest, Files, one_row
+from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files, one_row
 from blurb.messages.errors import StoreError
 from blurb.messages.spelling import opt
 from blurb.results.dataset_scores import DATASETS
-from blurb.results.row import Row
 from blurb.row_files import writing as row_files
 
 
 def _render(wanted: ExportRequest) -> Files:
-    return row_files.files(_of_tasks(one_row(wanted), wanted), wanted.measured_by, wanted.party)
-
-
-def _of_tasks(row: Row, wanted: ExportRequest) -> Row:
-    """The row with the datasets that were asked for; with all of BLURB's, its own datasets, too."""
+    """The files of the row with the datasets that were asked for; with all of BLURB's, its own datasets, too."""
+    row = one_row(wanted)
     names = {task.name for task in wanted.datasets}
     if names >= set(DATASETS):
         names |= set(row.own_tasks)
     if not names & row.records.keys():
         fix = f"check {opt('tasks')}: it has {', '.join(row.records) or 'none'}."
         raise StoreError(f"{row.name} has no predictions of {', '.join(sorted(names))}", fix=fix)
-    datasets = {name: one for name, one in row.datasets.items() if name in names}
-    return replace(row, datasets=datasets)
+    row = replace(row, datasets={name: scores for name, scores in row.datasets.items() if name in names})
+    return row_files.files(row, wanted.measured_by, wanted.party)
 
 
 ADVISED = ("measured_by", "party")

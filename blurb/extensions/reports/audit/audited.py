@@ -1,23 +1,79 @@
-"""Reads what the checks need: the splits present, and the originals if available."""
+"""What is audited, read from its files, and what a check finds: ids, counts and labels, never text of a corpus."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from blurb.data.loading import TaskData, path_of, read_split
-from blurb.extensions.reports.audit._base import AuditedTask, AuditFinding
-from blurb.inputs.tokenized_split import Read
+from blurb.data.schema import Example, group
+from blurb.inputs.tokenized_split import Read, TokenizedSplit
 from blurb.messages.errors import BlurbError, DataError
 from blurb.messages.spelling import opt
+from blurb.records import Count
 from blurb.system.files import read_bytes
 from blurb.system.text_files import decode
 from blurb.tasks import SPLITS, Split, Task
 
+LONG = 6
+"""Minimum number of words of a duplicate that counts as `long`: shorter inputs, such as headings, repeat by chance."""
 HEADERS = {"ncbi-disease": r"NCBI(?:train|develop|test)set_corpus\.txt"}
 """Task whose BLURB files do not name documents -> pattern of the file names of its original release (PubTator)."""
 TITLE = re.compile(r"^(\d+)\|t\|", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class AuditFinding:
+    """What the audit found.
+
+    :param check: name of the check
+    :param task: the task, or two that share text
+    :param where: the split, or two of them
+    :param kind: kind of finding, if the check has several
+    :param count: number of cases
+    :param distinct: distinct inputs among them, in checks for copies
+    :param long: cases of six words or more, likewise
+    :param effect: what it does to training or scores
+    :param ids: ids of the affected examples or documents
+    :param others: for each of them the example that it copies
+    """
+
+    check: str
+    task: str
+    where: str
+    kind: str = field(default="", kw_only=True)
+    count: Count
+    distinct: Count | None = field(default=None, kw_only=True)
+    long: Count | None = field(default=None, kw_only=True)
+    effect: str
+    ids: Sequence[str] = ()
+    others: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class AuditedTask:
+    """A task with the examples of the splits present.
+
+    :param originals: examples with the original text, for a task whose files have dummies
+    :param readings: each split as tokenized for an encoder
+    :param headers: PubMed ids by file of the original release, in order, for a task that does not name documents
+    :param files: bytes of each split's file, for what readers discard
+    """
+
+    task: Task
+    splits: Mapping[Split, Sequence[Example]]
+    originals: Mapping[Split, Sequence[Example]] = field(default_factory=dict)
+    readings: Mapping[Split, TokenizedSplit] = field(default_factory=dict)
+    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    files: Mapping[Split, bytes] = field(default_factory=dict)
+
+    @cached_property
+    def by_identity(self) -> dict[Split, dict[tuple[object, ...], list[Example]]]:
+        """Examples of each split by input; cached, as several checks need it."""
+        return {split: group(rows) for split, rows in self.splits.items()}
 
 
 def gather(
@@ -49,7 +105,7 @@ def gather(
                 # The message may quote the file; it goes to the terminal only.
                 line = f"line {error.line}" if error.line is not None else "as a whole"
                 unreadable.append(
-                    AuditFinding("unreadable", task.name, split, 1, "not audited, and cannot be run", line)
+                    AuditFinding("unreadable", task.name, split, 1, "not audited, and cannot be run", kind=line)
                 )
                 notes.append(str(error))
                 continue
@@ -57,8 +113,8 @@ def gather(
         originals = {}
         if load_original is not None and raw is not None and task.dummified and task.original:
             try:
-                loaded = load_original(task, raw, splits)
-                originals = {split: dataset.to_list() for split, dataset in loaded.splits.items()}
+                loaded = load_original(task, raw, splits).splits
+                originals = {split: dataset.to_list() for split, dataset in loaded.items()}
             except BlurbError as error:  # missing, invalid, or the extra that reads it is not installed
                 notes.append(
                     f"{task.name}: comparing it with other tasks by text with dummies, without originals: {error}"
@@ -75,14 +131,17 @@ def gather(
                 split: read(task, rows) for split, rows in splits.items() if rows[0].keys() & {"tokens", "head"}
             }
         corpora.append(AuditedTask(task, splits, originals, readings, headers, files))
-    if nameless := [corpus.task.name for corpus in corpora if corpus.splits and not _names_documents(corpus)]:
+    # LinkBERT's files name no documents.
+    nameless = [
+        corpus.task.name
+        for corpus in corpora
+        if corpus.splits
+        and not corpus.headers
+        and not any(row.get("doc_id") for rows in corpus.splits.values() for row in rows)
+    ]
+    if nameless:
         notes.append(f"Documents are not compared where the files do not name them: {', '.join(nameless)}.")
     return corpora, unreadable, notes
-
-
-def _names_documents(corpus: AuditedTask) -> bool:
-    """Whether documents are known, from the files or from the original release; LinkBERT's files name none."""
-    return bool(corpus.headers) or any(row.get("doc_id") for rows in corpus.splits.values() for row in rows)
 
 
 def _headers(task: Task, raw: Path | None) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Converts stored predictions to submission values (docs/benchmark.md, "Submission"), one function per task type."""
+"""The JSON Schema of each dataset's submission, and its values (docs/benchmark.md, "Submission")."""
 
 from __future__ import annotations
 
@@ -11,6 +11,62 @@ from blurb.messages.errors import StoreError
 from blurb.messages.spelling import opt
 from blurb.registry import load_object
 from blurb.tasks import Task
+
+NUMBER, POSITION = "[0-9]+", "(0|[1-9][0-9]*)"
+TAGS = {"type": "array", "minItems": 1, "items": {"enum": ["O", "B", "I"]}}
+HALLMARKS = ["IM", "ID", "CE", "RI", "GS", "GI", "A", "CD", "PS", "TPI"]
+DATASETS: dict[str, tuple[str, int, str, dict[str, Any]]] = {
+    "bc5-chem": ("BC5-chem", 4797, POSITION, TAGS),
+    "bc5-disease": ("BC5-disease", 4797, POSITION, TAGS),
+    "ncbi-disease": ("NCBI-disease", 940, POSITION, TAGS),
+    "bc2gm": ("BC2GM", 5038, POSITION, TAGS),
+    "jnlpba": ("JNLPBA", 3856, POSITION, TAGS),
+    "ebm-pico": ("EBM PICO", 191, NUMBER, {**TAGS, "items": {"enum": ["O", "I-PAR", "I-INT", "I-OUT"]}}),
+    "chemprot": (
+        "ChemProt",
+        15745,
+        r"[0-9]+\.T[0-9]+\.T[0-9]+",
+        {"enum": ["CPR:3", "CPR:4", "CPR:5", "CPR:6", "CPR:9", "false"]},
+    ),
+    "ddi": (
+        "DDI",
+        5716,
+        r"DDI-(DrugBank|MedLine)\.d[0-9]+\.s[0-9]+\.p[0-9]+",
+        {"enum": ["DDI-advise", "DDI-effect", "DDI-int", "DDI-mechanism", "DDI-false"]},
+    ),
+    "gad": ("GAD", 534, NUMBER, {"enum": ["0", "1"]}),
+    "biosses": ("BIOSSES", 20, NUMBER, {"type": "number", "minimum": 0, "maximum": 4}),
+    "hoc": ("HoC", 3547, "[0-9]+_s[0-9]+", {"type": "array", "uniqueItems": True, "items": {"enum": HALLMARKS}}),
+    "pubmedqa": ("PubmedQA", 500, "[0-9]{7,8}", {"enum": ["yes", "no", "maybe"]}),
+    "bioasq": ("BioASQ", 140, "[0-9a-f]{24}", {"enum": ["yes", "no"]}),
+}
+"""BLURB's spelling of the name, number of predictions, pattern of an id, and schema of a prediction."""
+
+
+def schema_of(task: Task) -> dict[str, Any]:
+    """The JSON Schema of a dataset's file; StoreError for a dataset outside BLURB."""
+    if task.name not in DATASETS:
+        raise StoreError("this dataset is not part of BLURB and cannot be submitted.")
+    name, count, key, value = DATASETS[task.name]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"BLURB submission: {name}",
+        "type": "object",
+        "required": ["dataset_name", "model_name", "predictions"],
+        "additionalProperties": False,
+        "properties": {
+            "dataset_name": {"const": name},
+            "model_name": {"type": "string", "minLength": 1},
+            "predictions": {
+                "type": "object",
+                "minProperties": count,
+                "maxProperties": count,
+                "patternProperties": {f"^{key}$": value},
+                "additionalProperties": False,
+            },
+        },
+    }
+
 
 SPLIT = "test."
 """Prefix of stored ids that are numbers (NER, PICO, GAD); a submission has the bare number."""
