@@ -16,8 +16,7 @@ import time
 
 import numpy as np
 
-from blurb.statistics.bootstrap import difference_variance, spread
-from blurb.statistics.clusters import Clusters
+from blurb.statistics.bootstrap import Clusters, difference_variance, spread
 from blurb.statistics.welch import compare
 
 STEADY = 0.7

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom, norm, t
 
 from blurb.results.score import dataset_weights
-from blurb.statistics import sequential
+from blurb.statistics import levels
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -77,7 +77,7 @@ def _lower(statistic: Floats, degrees: Floats) -> Floats:
 
 
 def _levels(looks: int, planned: int | None) -> Floats:
-    return np.array([sequential.level(look, LEVEL, planned) for look in range(1, looks + 1)])
+    return np.array([levels.level_of_look(look, LEVEL, planned) for look in range(1, looks + 1)])
 
 
 def answers(

@@ -18,12 +18,12 @@ from typing import Any
 from blurb import formulations
 from blurb.learners import is_named
 from blurb.messages.errors import StoreError
-from blurb.store import provenance, row_trials, schema
+from blurb.store import row_trials
 from blurb.store.index.cache import FOLDER as INDEX
 from blurb.store.record import read_metrics, read_spec
 from blurb.store.row_trials import RowTrials
-from blurb.store.store import OWNERS, Store
-from blurb.store.trial import Configuration, Trial
+from blurb.store.store import OWNERS, SCHEMA, SCHEMA_FILE, Store
+from blurb.store.trial import PROVENANCE, Configuration, Trial, read_provenance
 from blurb.system.files import file_hash, read_json, write_json
 from blurb.tasks import SCORED, SPLITS
 
@@ -83,7 +83,7 @@ def convert(root: Path) -> list[Path]:
             models |= set(read_json(folder / OWNERS)["models"])
         write_json(folder / OWNERS, {"models": sorted(models)})
     _clean(root)
-    write_json(root / schema.FILE, {"schema": schema.SCHEMA})
+    write_json(root / SCHEMA_FILE, {"schema": SCHEMA})
     lost = [str(error) for error in _damage(root)]
     if lost:
         raise StoreError("; ".join(lost))
@@ -149,7 +149,7 @@ def _is_done(path: Path) -> bool:
 
 def _trial(path: Path) -> None:
     """Gives a trial the keys of today, and a seal that agrees."""
-    file = path / provenance.FILE
+    file = path / PROVENANCE
     content, sealed = read_json(file), read_json(path / "DONE.json")["sha256"]
     facts = dict(content.get("facts") or {})
     for split in SPLITS:
@@ -157,12 +157,12 @@ def _trial(path: Path) -> None:
             facts[f"{split}_inputs"] = {"truncated": count, **facts.get(f"{split}_inputs", {})}
     if facts != content.get("facts", {}):
         write_json(file, {**content, "facts": facts})
-        sealed = {**sealed, provenance.FILE: file_hash(file)}
+        sealed = {**sealed, PROVENANCE: file_hash(file)}
     write_json(path / "DONE.json", {"sha256": sealed})
 
 
 def _cut_pairs(path: Path) -> bool:
-    made = provenance.read(path)
+    made = read_provenance(path)
     if made.facts.get("features_version", CUT) > CUT or not any(made.truncated(split) for split in SPLITS):
         return False
     return formulations.of(made.task(read_spec(path).task)).has_pair

@@ -14,8 +14,7 @@ import numpy as np
 
 from blurb import metrics
 from blurb.results.score import dataset_weights
-from blurb.statistics.bootstrap import averaged, difference_variance, paired_permutation_test, spread
-from blurb.statistics.clusters import Clusters
+from blurb.statistics.bootstrap import Clusters, averaged, difference_variance, paired_permutation_test, spread
 
 SIZES = {
     "bc5-chem": (5, 4_797),

@@ -24,12 +24,12 @@ from benchmarks import old_stores
 from blurb.heads import heads, poolings
 from blurb.learners import row_name
 from blurb.messages.errors import BlurbError, StoreError
-from blurb.results import dataset_cells, from_store, leaderboard_csv, results_csv, tables
+from blurb.results import from_store, leaderboard_csv, results_csv, schema, tables
 from blurb.results.references import of_file, of_table
 from blurb.results.row import Row
 from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, original
 from blurb.results.schema import write as write_lines
-from blurb.store import schema as of_stores
+from blurb.store import store as of_stores
 from blurb.store.store import Store
 from blurb.table_files import head_of, table_of
 
@@ -53,7 +53,7 @@ def main(places: Sequence[Path]) -> None:
 
 def store(root: Path) -> str:
     """Converts a store; returns what is said of it."""
-    if (root / of_stores.FILE).exists():
+    if (root / of_stores.SCHEMA_FILE).exists():
         return f"{root}: has a schema already."
     aside, kept = root.with_name(f"{root.name}.new"), root.with_name(f"{root.name}.before")
     for path in (aside, kept):
@@ -152,7 +152,7 @@ def _runs(path: Path, old: Sequence[Line]) -> list[Line]:
                 raise StoreError(f"{column} {name} is a plug-in, of which the table has no hash", where=path)
         added = {"learner": row_name(line["weights"]), "plan": "", "plugins": "", "eval_seed": ""}
         new.append({**added, **line, "schema": SCHEMA})
-    rows = {row.primary_key: dataset_cells.text(row) for row in results_csv.of_lines(new)}
+    rows = {row.primary_key: schema.plan_of(row) for row in results_csv.of_lines(new)}
     return [{**line, "plan": line["plan"] or rows[tuple(line[name] for name in KEY)]} for line in new]
 
 

@@ -31,24 +31,20 @@ __all__ = [
     "score",
 ]
 _HOMES = {
-    "comparing": ("check", "compare"),
-    "datasets": ("load_dataset",),
-    "predicting": ("KeptModel", "load_model", "predict"),
+    "comparing": ("check", "compare", "plan"),
+    "predicting": ("KeptModel", "load_dataset", "load_model", "predict"),
     "results": ("Results", "load_results"),
     "running": ("NamedModel", "run"),
     "scoring": ("Scores", "score"),
-    "seed_plans": ("plan",),
 }
 """Modules of `blurb.api` that are imported when a name is used: some need torch or pandas."""
 
 if TYPE_CHECKING:
-    from blurb.api.comparing import check, compare
-    from blurb.api.datasets import load_dataset
-    from blurb.api.predicting import KeptModel, load_model, predict
+    from blurb.api.comparing import check, compare, plan
+    from blurb.api.predicting import KeptModel, load_dataset, load_model, predict
     from blurb.api.results import Results, load_results
     from blurb.api.running import NamedModel, run
     from blurb.api.scoring import Scores, score
-    from blurb.api.seed_plans import plan
     from blurb.extensions.lab.api.pretraining import pretrain as pretrain
     from blurb.extensions.lab.api.studying import study as study
     from blurb.extensions.lab.attention import attention as attention

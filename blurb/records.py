@@ -44,9 +44,13 @@ class From:
 
 
 def follow(path: str, of: Any) -> Any:
-    """The value at the end of a path of attributes and places; None if one of them is None."""
+    """The value at the end of a path of attributes, keys and places; None if one of them is None, or not there."""
     for part in path.split("."):
-        of = None if of is None else of[int(part)] if part.isdecimal() else getattr(of, part)
+        place = int(part) if part.isdecimal() else part
+        if isinstance(of, Mapping):
+            of = of.get(place)
+        elif of is not None:
+            of = of[place] if isinstance(place, int) else getattr(of, part)
     return of
 
 

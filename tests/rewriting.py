@@ -1,8 +1,10 @@
-"""JSON files of stores and checkpoints with other values."""
+"""Files of stores, checkpoints and tables, read and with other values."""
 
 from __future__ import annotations
 
+import csv
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,3 +13,17 @@ def rewrite(path: Path, **values: Any) -> None:
     """Keeps what a file has beside these values."""
     content = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**content, **values}), encoding="utf-8")
+
+
+def csv_lines(path: Path) -> list[dict[str, str]]:
+    """The lines of a table by column."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_lines(path: Path, lines: Sequence[Mapping[str, object]]) -> None:
+    """Writes lines, whose columns are those of the first."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, lines[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)

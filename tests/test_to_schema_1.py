@@ -12,8 +12,7 @@ import pytest
 from benchmarks import old_stores, to_schema_1
 from blurb.messages.errors import StoreError
 from blurb.results import tables
-from blurb.store import schema
-from blurb.store.store import Store
+from blurb.store.store import SCHEMA_FILE, Store
 from tests.frozen.make import ZIP, figures
 
 LACKING = {"results.csv": ("plan", "plugins"), "leaderboard.csv": ("plan", "plugins", "max_eval", "metrics_version")}
@@ -54,7 +53,7 @@ def of_before(root: Path) -> None:
     (root / ".rows.lock").touch()
     for path in root.glob("*/models.json"):
         path.unlink()
-    (root / schema.FILE).unlink()
+    (root / SCHEMA_FILE).unlink()
 
 
 def test_tables_come_back_letter_by_letter(runs: Path) -> None:
@@ -95,5 +94,5 @@ def test_a_difference_stops_it_and_nothing_is_replaced(runs: Path, monkeypatch: 
         monkeypatch.setattr(old_stores, "figures", lambda root, changed=changed: changed)
         with pytest.raises(StoreError, match=r"in one of the two|was 0\.123456"):
             to_schema_1.main([runs])
-        assert not (runs / schema.FILE).exists()
+        assert not (runs / SCHEMA_FILE).exists()
         assert sorted(path.name for path in runs.parent.iterdir()) == ["runs"]

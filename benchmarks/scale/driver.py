@@ -20,8 +20,7 @@ from blurb.checkpoints import ModelSource, scratch
 from blurb.corpora import demo
 from blurb.execution.engine import Engine, Launch
 from blurb.execution.engines import here, local
-from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import TrialProgress
+from blurb.execution.job import Job, TrialOutcome, TrialProgress
 from blurb.extensions.clusters import ray, slurm
 from blurb.learners import building
 from blurb.learners.base import Subset

@@ -14,10 +14,9 @@ from blurb.execution.job import Job
 from blurb.inputs import tagging
 from blurb.planning.trials import Planned
 from blurb.store import rescore
-from blurb.store.provenance import Provenance
 from blurb.store.record import write_predictions
-from blurb.store.schema import SCHEMA
-from blurb.store.store import FILES, Store
+from blurb.store.store import FILES, SCHEMA, Store
+from blurb.store.trial import Provenance
 from blurb.tasks import Task
 
 UNITS = 40

@@ -19,7 +19,7 @@ from benchmarks.study import RESULTS
 from benchmarks.study.agreement import Agreement, Scores, agreement
 from blurb.extensions.lab.study import parts, spec
 from blurb.extensions.series.curves import losses
-from blurb.leaderboard import sources
+from blurb.leaderboard import ranking
 from blurb.results.row import Row
 from blurb.system.files import write_whole
 
@@ -36,7 +36,7 @@ Rows = Mapping[str, Mapping[str, Row]]
 def checkpoints(path: Path) -> Rows:
     """The rows of a table of results."""
     rows: dict[str, dict[str, Row]] = {}
-    for row in sources.read(None, [path]):
+    for row in ranking.read_rows(None, [path]):
         rows.setdefault(row.configuration.protocol.partition("@")[0], {})[row.model] = row
     return rows
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from blurb import fields, formulations, tasks
 from blurb.api.running import announced, run_trials
+from blurb.execution.job import Job, TrialOutcome
 from blurb.messages.errors import SettingsError, Tell, tell_damage
 from blurb.messages.spelling import opt
 from blurb.planning import ablations, preflight, trials
 from blurb.planning.options import AblateOptions
 from blurb.planning.request import check_writable, typed_settings
 from blurb.results import from_store
+from blurb.results.row import Row
 from blurb.store.store import Store
-
-if TYPE_CHECKING:
-    from blurb.execution.job import Job, TrialOutcome
-    from blurb.planning.ablations import Grid
-    from blurb.planning.trials import Planned, Request
-    from blurb.results.row import Row
-    from blurb.tasks import Task
-    from blurb.terminal.output import Picture
+from blurb.terminal.output import Picture
 
 
 @dataclass(frozen=True)
@@ -56,17 +50,27 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
             raise SettingsError(f"{opt('set', key)}: the axis '{options.axis}' sets it in every cell", fix="remove it.")
     if options.suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
-    requests, prepared = _plan(options, grid, chosen, common)
+    of_axis = dict.fromkeys(grid.cells[0].settings, f"{opt('axis', options.axis)}")
+    request = preflight.resolved(options, chosen, common, {**options.shorthands, **of_axis})
+    requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
+    prepared = [trials.prepare(request) for request in requests]
+    _check_cells_differ(grid, [cell.final for cell in prepared])
     planned, expected = announced(prepared, cells=[cell.text for cell in grid.cells])
     if options.dry_run:
         return None
-    title = _title(options, requests[0], common)
+    settings = "".join(f", {key}={common[key]}" for key in sorted(common))
+    synthetic = ", synthetic data" if options.suite == "demo" else ""
+    title = f"{request.sources[0].name}, protocol {request.protocol.name}{settings}{synthetic}"
 
     def cell(job: Job) -> str:
         return " ".join(f"{key}={job.configuration.overrides.get(key, '')}" for key in grid.cells[0].settings)
 
     def rebuild(tell: Tell = tell_damage) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
-        return _write_tables(grid, requests, out, title, tell)
+        results = _results(requests, tell)
+        lines = ablations.lines(grid, results, [task.name for task in chosen])
+        parts = [part for row in results if row for part in row.note.split("; ") if part not in title]
+        notes = "; ".join(dict.fromkeys(parts))
+        return lines, ablations.write(grid, lines, out, f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title)
 
     outcomes = run_trials(planned, expected, lambda: rebuild(lambda text: None), cell)
     lines, files = rebuild()
@@ -77,27 +81,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     return Ablation(lines, files, [outcome for outcome in outcomes if outcome.status == "failed"])
 
 
-def _plan(
-    options: AblateOptions, grid: Grid, chosen: list[Task], common: Mapping[str, Any]
-) -> tuple[list[Request], list[Planned]]:
-    """A request and its trials for every cell; an impossible cell is refused before any training."""
-
-    of_axis = dict.fromkeys(grid.cells[0].settings, f"{opt('axis', options.axis)}")
-    request = preflight.resolved(options, chosen, common, {**options.shorthands, **of_axis})
-    requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
-
-    planned = [trials.prepare(request) for request in requests]
-    _check_cells_differ(grid, [cell.final for cell in planned])
-    return requests, planned
-
-
-def _title(options: AblateOptions, request: Request, common: Mapping[str, Any]) -> str:
-    settings = "".join(f", {key}={common[key]}" for key in sorted(common))
-    synthetic = ", synthetic data" if options.suite == "demo" else ""
-    return f"{request.sources[0].name}, protocol {request.protocol.name}{settings}{synthetic}"
-
-
-def _check_axis(grid: Grid, chosen: list[Task]) -> None:
+def _check_axis(grid: ablations.Grid, chosen: list[tasks.Task]) -> None:
     """Raises a SettingsError if the axis does not apply to a task, as far as that shows without the model."""
     for task in chosen:
         formulation = formulations.bind(task)
@@ -109,7 +93,7 @@ def _check_axis(grid: Grid, chosen: list[Task]) -> None:
             )
 
 
-def _check_cells_differ(grid: Grid, finals: list[Sequence[Job]]) -> None:
+def _check_cells_differ(grid: ablations.Grid, finals: list[Sequence[Job]]) -> None:
     """Raises a SettingsError if cells of the axis are the same trials on a task."""
     for jobs in zip(*finals, strict=True):
         if len({job.trial.hash for job in jobs}) < len(jobs):
@@ -119,19 +103,7 @@ def _check_cells_differ(grid: Grid, finals: list[Sequence[Job]]) -> None:
             )
 
 
-def _write_tables(
-    grid: Grid, requests: list[Request], out: Path, title: str, tell: Tell = tell_damage
-) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
-    """Writes the tables from the current store; returns their lines and files."""
-    results = _results(requests, tell)
-    lines = ablations.lines(grid, results, [task.name for task in requests[0].tasks])
-    parts = [part for row in results if row for part in row.note.split("; ") if part not in title]
-    notes = "; ".join(dict.fromkeys(parts))
-    caption = f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title
-    return lines, ablations.write(grid, lines, out, caption)
-
-
-def _results(requests: list[Request], tell: Tell = tell_damage) -> list[Row | None]:
+def _results(requests: list[trials.Request], tell: Tell = tell_damage) -> list[Row | None]:
     """The row of each request in the store, None if it has none."""
     rows = from_store.read(Store(requests[0].store), tell)
     cells = []

@@ -8,15 +8,19 @@ import functools
 import inspect
 import numbers
 import os
-from collections.abc import Callable, Mapping, Sequence, Sized
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
 
+import click
+
 from blurb.fields import SHOWN, Unloaded, hints, types_of
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import in_python
-from blurb.planning.named_models import LoadedModel, LoadedTokenizer
+from blurb.planning.options import LoadedModel, LoadedTokenizer
 from blurb.results.references import HasRows
 from blurb.results.row import Row
 from blurb.system.files import of_system
@@ -125,3 +129,22 @@ def _is_text(value: str | os.PathLike[str]) -> bool:
         return b"\0" not in str(value).encode()
     except Exception:  # noqa: BLE001 - half a character, or code of a class that is nearly a path
         return False
+
+
+_lock = threading.RLock()
+
+
+@contextmanager
+def generator_lock(progress: bool = False) -> Iterator[None]:
+    """Trials, and networks that are built, of one thread at a time; the log of a trial is the process's, too.
+
+    :param progress: whether to say that a thread waits
+    """
+    if not _lock.acquire(blocking=False):
+        if progress:
+            click.secho("Another thread of this process runs trials; this one waits for it.", fg="yellow", err=True)
+        _lock.acquire()
+    try:
+        yield
+    finally:
+        _lock.release()

@@ -9,23 +9,20 @@ from dataclasses import dataclass
 from inspect import signature
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from blurb import formulations, tasks
+from blurb.checkpoints import ModelSource
 from blurb.checkpoints.loaded_encoder import encoder_of
 from blurb.checkpoints.terms import published
 from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.doctor import checkpoint
+from blurb.inputs.tokenizer import Tokenizer
 from blurb.inputs.words import word_pieces
 from blurb.learners.base import Subset
-from blurb.messages.errors import BlurbError
+from blurb.messages.errors import BlurbError, SettingsError
 from blurb.protocols import protocol
-
-if TYPE_CHECKING:
-    from blurb.checkpoints import ModelSource
-    from blurb.inputs.tokenizer import Tokenizer
-    from blurb.tasks import Task
 
 TRIES: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("bc5-chem", {"head": "crf"}),
@@ -96,11 +93,10 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
     folder = demo.prepare()
     checked = source(reference, None, None, remote_code, folder, casing)
     if not checked.is_checkpoint:
-        from blurb.messages.errors import SettingsError
-
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
     tokenizer, (encoder, _) = checked.checkpoint.tokenizer, encoder_of(checked)
-    unknown = _unknown(tokenizer)
+    probes, index = [*published(), *SYMBOLS], tokenizer.inner.unk_token_id
+    unknown = [probe for probe, cut in zip(probes, tokenizer.subtokens(probes), strict=True) if index in cut.ids]
     facts: Facts = {
         "architecture": type(encoder).__name__,
         "parameters": checked.parameters,
@@ -117,17 +113,9 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
             f"Inputs of {', '.join(short)} are cut to {facts['longest_input']} sub-tokens, the maximum of the encoder, "
             "where the protocol has more."
         )
-    without_cls = tokenizer.special_tokens.cls is None or checked.checkpoint.is_causal
-    plain = {"pooling": "mean"} if without_cls else {}
+    plain = {"pooling": "mean"} if (tokenizer.special_tokens.cls is None or checked.checkpoint.is_causal) else {}
     tries = [_try(checked, tasks.get(name), settings or plain, folder) for name, settings in TRIES]
     return ModelCheck(checked.name, facts, surprises, tries)
-
-
-def _unknown(tokenizer: Tokenizer) -> list[str]:
-    """The probes of which a part is the unknown token."""
-    probes = [*published(), *SYMBOLS]
-    index = tokenizer.inner.unk_token_id
-    return [probe for probe, pieces in zip(probes, tokenizer.subtokens(probes), strict=True) if index in pieces.ids]
 
 
 def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]:
@@ -182,7 +170,7 @@ def _leaves_segments_out(tokenizer: Tokenizer, encoder: Any) -> bool:
     return any(tokenizer.inner("a", "b", return_token_type_ids=True)["token_type_ids"])
 
 
-def _try(source: ModelSource, task: Task, settings: Mapping[str, Any], folder: Path) -> SmokeTest:
+def _try(source: ModelSource, task: tasks.Task, settings: Mapping[str, Any], folder: Path) -> SmokeTest:
     """One step of training and a prediction, on synthetic examples."""
     from blurb.learners.finetuning.network import EncoderLearner
 

@@ -6,18 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.api.generator_lock import generator_lock
-from blurb.data import raw
+from blurb import data as data_
+from blurb import tasks
+from blurb.api.door import generator_lock
 from blurb.data.raw import Input, Raw
+from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.learners import saved_models
-from blurb.learners.base import Subset
+from blurb.learners.base import Learner, Subset
+from blurb.messages.errors import SettingsError
+from blurb.planning.request import check_files, folders
 from blurb.store import plugins
 
 if TYPE_CHECKING:
-    from blurb.data.schema import Example
-    from blurb.learners.base import Learner
-    from blurb.tasks import Task
+    from datasets import DatasetDict
 
 
 class KeptModel:
@@ -32,7 +34,7 @@ class KeptModel:
         self.about = about
 
     @property
-    def task(self) -> Task:
+    def task(self) -> tasks.Task:
         """The task that it was trained on."""
         return self._learner.formulation.task
 
@@ -52,13 +54,12 @@ class KeptModel:
         :raises DataError: if an input lacks something
         """
         several = [inputs] if isinstance(inputs, str | Mapping) else list(inputs)
-        return self.of_raw([raw.read(self.task, given, number) for number, given in enumerate(several, 1)])
+        return self.of_raw([data_.raw.read(self.task, given, number) for number, given in enumerate(several, 1)])
 
     def of_raw(self, inputs: Sequence[Raw]) -> list[dict[str, Any]]:
         """The same for inputs that were read already."""
-        units = self._learner.formulation.units([unit.example for unit in inputs])
-        predicted, scores = self._answers(units)
-        if "tokens" in raw.columns(self.task):
+        predicted, scores = self._answers(self._learner.formulation.units([unit.example for unit in inputs]))
+        if "tokens" in data_.raw.columns(self.task):
             assert scores is not None
             return [
                 {"id": unit.example["id"], "spans": _spans(unit, tags, sure)}
@@ -130,8 +131,7 @@ def predict(
 
     :param inputs: texts or mappings, see `KeptModel.predict`; the others are those of `load_model`
     """
-    model = load_model(trial, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code)
-    return model.predict(inputs)
+    return load_model(trial, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code).predict(inputs)
 
 
 def _spans(given: Raw, tags: Sequence[str], scores: Sequence[float]) -> list[dict[str, Any]]:
@@ -143,3 +143,35 @@ def _spans(given: Raw, tags: Sequence[str], scores: Sequence[float]) -> list[dic
             span["text"] = given.text[span["start"] : span["end"]]
         spans.append({**span, "score": min(scores[start:end])})
     return spans
+
+
+def load_dataset(
+    task: str, data: Path | str | None = None, *, suite: str = "blurb", original: bool = False
+) -> DatasetDict:
+    """The examples of a task as `train`, `validation` and `test`; their columns are in docs/data.md.
+
+    Nothing is tokenised or tagged yet. `info.description` of each split has the verdict on the data.
+
+    :param task: name or task file
+    :param data: data folder in BLURB's layout; not needed for a task file, nor for `suite="demo"`
+    :param original: read the original release, which has the names of the entities (ChemProt, DDI); `data` is then the
+        folder of the originals
+    :raises DataError: (file, line) if a file is missing or invalid
+    """
+    from datasets import DatasetDict
+
+    chosen = tasks.load_selection(task)
+    if len(chosen) > 1:
+        raise SettingsError(f"load_dataset needs one task (got {', '.join(one.name for one in chosen)}).")
+    folder, _ = folders(suite, None if data is None else Path(data), None, chosen)
+    if original:
+        from blurb.corpora.originals import load_original
+
+        content = load_original(chosen[0], folder)
+    else:
+        check_files(chosen, folder)
+        content = data_.load(chosen[0], folder)
+    names = {"train": "train", "dev": "validation", "test": "test"}
+    for part in content.splits.values():
+        part.info.description = f"{chosen[0].title}; data {content.verdict}; hash {content.hash[:12]}"
+    return DatasetDict({names[split]: part for split, part in content.splits.items()})

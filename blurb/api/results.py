@@ -11,9 +11,9 @@ from blurb.messages.errors import DataError, SettingsError
 from blurb.records import html_of
 from blurb.results import from_store, leaderboard_csv
 from blurb.results.references import of_file, pick, trial_of
+from blurb.results.row import Row
 from blurb.store.record import PREDICTIONS, read_predictions
 from blurb.store.store import Store
-from blurb.tasks import TWELVE, TYPES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
     from blurb.execution.job import TrialOutcome
     from blurb.regression import Decision
-    from blurb.results.row import Row
-    from blurb.tasks import Split
 
-FIRST = ("model", "protocol", "score", TWELVE, *TYPES)
+FIRST = ("model", "protocol", "score", tasks.TWELVE, *tasks.TYPES)
 """The first columns of `Results.leaderboard`."""
 TIDY = ("model", "configuration", "task", "seed", "split", "metric", "value")
 
@@ -83,7 +81,7 @@ class Results:
         frame = DataFrame(lines, columns=[*first, *(name for name in columns if name not in first)])
         return frame.astype(dict.fromkeys(numbers, float))
 
-    def plot(self, path: Path | str | None = None, split: Split = "test") -> Figure | None:
+    def plot(self, path: Path | str | None = None, split: tasks.Split = "test") -> Figure | None:
         """The scores of all rows by dataset, with single runs, the 95 % interval of their mean and the paper's best.
 
         :param path: a file to write (.png, .svg, .pdf); None returns the figure, which a notebook shows
@@ -126,8 +124,7 @@ class Results:
         lines = [
             (row.name, *map(types.get, tasks.TYPES), row.score, *map(means.get, alone)) for row, means, types in figures
         ]
-        frame = DataFrame(lines, columns=columns).astype(dict.fromkeys(columns[1:], float))
-        return html_of(frame)
+        return html_of(DataFrame(lines, columns=columns).astype(dict.fromkeys(columns[1:], float)))
 
 
 def load_results(path: Path | str = "runs") -> Results:

@@ -13,37 +13,32 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import Any, ParamSpec
 
 import click
 
-from blurb.api.generator_lock import generator_lock
+from blurb.api.door import generator_lock
 from blurb.api.results import Results
 from blurb.cost import model
 from blurb.cost.budget import choose_protocol
+from blurb.cost.model import Estimate
 from blurb.execution import engines
+from blurb.execution.engine import Engine
+from blurb.execution.job import Job, TrialOutcome
 from blurb.messages.errors import BlurbError, Tell, UnknownName, safe_message, tell_damage
 from blurb.planning import preflight, trials
-from blurb.planning.named_models import NamedModel
-from blurb.planning.options import Given, Keep, RunOptions, Tokenizer
+from blurb.planning.options import Given, Keep, NamedModel, RunOptions, Tokenizer
 from blurb.planning.quick_checks import left_out, warnings_of
 from blurb.planning.run_file import with_file
+from blurb.planning.trials import Planned, Request
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.regression.rules import Rules
 from blurb.results import tables
 from blurb.results.references import RowReference
+from blurb.results.row import Row
 from blurb.store.store import Store
-from blurb.terminal import estimate
-from blurb.terminal.estimate import list_trials, show_budget
-from blurb.terminal.progress import Display
-
-if TYPE_CHECKING:
-    from blurb.api.results import Results
-    from blurb.cost.model import Estimate
-    from blurb.execution.engine import Engine
-    from blurb.execution.job import Job, TrialOutcome
-    from blurb.planning.trials import Planned, Request
-    from blurb.results.row import Row
+from blurb.terminal import progress
+from blurb.terminal.progress import Display, list_trials, show_budget
 
 
 def execute(options: RunOptions) -> Results:
@@ -69,7 +64,8 @@ def _executed(options: RunOptions) -> Results:
         return tables.rebuild(store, leaderboard, tell)
 
     preflight.check_engine_is_there(planned, engine)
-    outcomes = run_trials(planned, expected, lambda: rebuild(_unheard), engine=engine)
+    # Damage that this run may repair is not told; what is left of it is reported at the end.
+    outcomes = run_trials(planned, expected, lambda: rebuild(lambda damage: None), engine=engine)
     wanted = [planned[0].request.row_key(source) for source in request.sources]
     everything = rebuild()
     rows, others = (tuple(row for row in everything if (row.key in wanted) is mine) for mine in (True, False))
@@ -115,8 +111,7 @@ def run_trials(
     for outcome in outcomes if request.progress else ():
         if outcome.status == "failed":
             which = f"{name(outcome.job) or outcome.job.source.name} on {outcome.job.trial.task}"
-            text = f"Failed: {which}, seed {outcome.job.trial.seed}: {outcome.message}"
-            click.secho(text, fg="red", err=True)
+            click.secho(f"Failed: {which}, seed {outcome.job.trial.seed}: {outcome.message}", fg="red", err=True)
     return outcomes
 
 
@@ -146,7 +141,7 @@ def announced(
         _warn(planned, None, engine)
         return list(planned), None
     if request.dry_run or (expected.waiting and request.progress):  # else the trials say at once that all are done
-        estimate.show(expected, err=not request.dry_run)
+        progress.show_estimate(expected, err=not request.dry_run)
         _warn(planned, expected, engine)
     return model.predicted(planned, expected), expected
 
@@ -167,15 +162,10 @@ def _plan(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate
         if not request.dry_run:  # a calibration takes seconds, and would be for nothing
             preflight.check_engine_is_there(planned, engine)
         return announced(planned, engine=engine)
-    rung = partial(preflight.rung_of, request)
-    chosen = choose_protocol(request.budget, list(request.tasks), request.jobs, rung)
+    chosen = choose_protocol(request.budget, list(request.tasks), request.jobs, partial(preflight.rung_of, request))
     if request.progress:
         show_budget(request.budget, chosen, err=not request.dry_run)
     return announced([chosen.planned], chosen.estimate, engine=engine)
-
-
-def _unheard(damage: BlurbError) -> None:
-    """Ignores damage that this run may repair; what is left is reported at the end."""
 
 
 __all__ = ["NamedModel", "given_as_options", "run"]

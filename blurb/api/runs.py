@@ -19,8 +19,6 @@ from blurb.results import tables
 from blurb.results.references import RowName, of_file, pick, unknown
 from blurb.results.row import Origin, Row, RowIdentity, labelled
 from blurb.store import row_contents, row_trials
-from blurb.store.row_contents import TrialState
-from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 
 
@@ -32,11 +30,11 @@ class StoredRow:
     """
 
     name: str
-    planned: RowTrials
+    planned: row_trials.RowTrials
     store: Store
 
     @cached_property
-    def trials(self) -> Sequence[TrialState]:
+    def trials(self) -> Sequence[row_contents.TrialState]:
         """Its trials, by task and seed."""
         return row_contents.trials(self.store, self.planned)
 
@@ -99,15 +97,14 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
     else:
         row = find(store.root, reference)
         paths = [path for path in row_contents.paths(row.store, row.planned) if path.exists()]
-    damage_by_path = {path: [*store.damage(path), *_damaged_model(path)] for path in paths}
+    damage_by_path = {path: store.damage(path) for path in paths}
+    for path, files in damage_by_path.items():
+        if (path / saved_models.FOLDER).is_dir() and not saved_models.is_kept(path):
+            files.append(saved_models.FOLDER)
     for path in (path for path, files in damage_by_path.items() if files):
         with contextlib.suppress(OSError):
             os.utime(path)  # the index believes sizes and times: now it does not believe this one any more
     return len(paths), {path: files for path, files in damage_by_path.items() if files}
-
-
-def _damaged_model(path: Path) -> list[str]:
-    return [saved_models.FOLDER] if (path / saved_models.FOLDER).is_dir() and not saved_models.is_kept(path) else []
 
 
 def remove(row: StoredRow, leaderboard: Path) -> tuple[row_edits.Removal, str]:
@@ -133,13 +130,8 @@ def finish(store: Store, reference: str, leaderboard: Path, name: str | None = N
         tables.check(store, leaderboard)
         there = stored_rows(store, lambda text: None)
         known = {(row.planned.model, row.planned.configuration.text) for row in there}
-        rows = [
-            row
-            for row in of_file(leaderboard)
-            if not row.published
-            and reference in (row.name, row.model)
-            and (row.model, row.configuration.text) not in known
-        ]
+        own = [row for row in of_file(leaderboard) if not row.published and reference in (row.name, row.model)]
+        rows = [row for row in own if (row.model, row.configuration.text) not in known]
     except BlurbError:
         return None
     if len(rows) != 1 or (name is not None and not any(row.planned.model == name for row in there)):

@@ -14,17 +14,14 @@ from blurb.options import Option
 from blurb.planning.options import OUTPUT, SUITE
 from blurb.planning.request import folders
 from blurb.records import Tabular
-from blurb.scoring import scores, storing
+from blurb.scoring import columns, files, scores, storing
 from blurb.scoring.files import ENDINGS
-from blurb.scoring.scores import lines
+from blurb.scoring.scores import MatchedAnswers, Score, lines
 from blurb.scoring.values import Reading
-from blurb.tasks import SCORED, ScoredSplit
+from blurb.tasks import SCORED, ScoredSplit, Task
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from blurb.scoring.scores import MatchedAnswers, Score
-    from blurb.tasks import Task
 
 Predictions: TypeAlias = Path | str | Mapping[str, Any] | Sequence[Any] | Sized
 Names: TypeAlias = Mapping[str, str]
@@ -174,8 +171,7 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
         elif path.suffix.lower() in ENDINGS:
             others.append(path.name)
     if files and others:
-        notice = f"{folder}: left out, as no dataset has these names: {', '.join(others)}."
-        notify(notice)
+        notify(f"{folder}: left out, as no dataset has these names: {', '.join(others)}.")
     if not files:
         raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", folder)
     return [(each, files[each.name]) for each in tasks.load_selection(",".join(files))]
@@ -184,10 +180,8 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
 def _matched(
     task: Task, given: Predictions, form: tuple[str, str], folder: Path, split: ScoredSplit, reading: Reading
 ) -> tuple[MatchedAnswers, Path]:
-    from blurb.scoring import files, in_python, scores
-
     if isinstance(given, Path | str):
         file = files.read(Path(given), task, *form)
     else:
-        file = in_python.read(given, task, form[1])
+        file = columns.of_python(given, task, form[1])
     return scores.matched(task, file, folder, split, reading), file.path

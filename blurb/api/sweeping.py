@@ -6,28 +6,23 @@ import dataclasses
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from blurb import tasks
-from blurb.execution import engines, sweep_parts, sweeps
+from blurb.execution import engines, sweeps
 from blurb.execution.engine import Sweep
+from blurb.execution.job import Job, TrialOutcome
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, tell_damage
 from blurb.messages.spelling import opt
 from blurb.options import Option
 from blurb.planning.options import ALLOW, JOBS, OUTPUT
 from blurb.results import tables
-from blurb.store import schema
 from blurb.store.row_contents import failure_of
-from blurb.store.store import Store
+from blurb.store.store import Store, check_schema
 from blurb.terminal.progress import Display
 
-if TYPE_CHECKING:
-    from blurb.execution.job import Job, TrialOutcome
-
-DATA, DEVICE = (
-    Option(help="Data folder on this machine, if it differs."),
-    Option(help="Device, if not that of the sweep."),
-)
+DATA = Option(help="Data folder on this machine, if it differs.")
+DEVICE = Option(help="Device, if not that of the sweep.")
 
 
 class TooManyFailures(BlurbError):
@@ -66,7 +61,7 @@ def work(
     :raises TooManyFailures: with the last reason
     """
     store = output if sweep is None else sweep.absolute().parent.parent
-    schema.check(store)
+    check_schema(store)
     if part is not None and sweep is None:
         raise SettingsError(f"{opt('part')} is a part of one sweep: add {opt('sweep')} with its folder.")
     if sweep is None and not sweeps.folders(output):
@@ -115,13 +110,10 @@ def retry(
     :returns: the number of trials that had failed, and the outcomes
     :raises StoreError: if none of the trials of the sweeps failed
     """
-    schema.check(output)
+    check_schema(output)
     chosen = None if selection == "all" else {task.name for task in tasks.load_selection(selection)}
-    failed = [
-        job
-        for job in _jobs(output, None, None, None if later else allow)
-        if failure_of(job.path).exists() and (chosen is None or job.trial.task in chosen)
-    ]
+    planned = _jobs(output, None, None, None if later else allow)
+    failed = [job for job in planned if failure_of(job.path).exists() and (chosen is None or job.trial.task in chosen)]
     if not failed:
         raise StoreError(
             "no trial of a sweep failed",
@@ -143,8 +135,7 @@ def retry(
 
 def _run(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[TrialOutcome]:
     failures: list[str] = []
-    shown = Display(sweep.jobs) if progress else nullcontext()
-    with shown as display:
+    with Display(sweep.jobs) if progress else nullcontext() as display:
 
         def finished(outcome: TrialOutcome) -> None:
             if display is not None:
@@ -172,7 +163,7 @@ def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[
     # A sweep ends with its last trial, which someone else may have finished while this job was queued.
     if sweep.is_dir() and not (sweep / sweeps.JOBS).exists():
         return []
-    return sweeps.read(sweep, allow) if part is None else sweep_parts.jobs_of(sweep, [part], allow or ())
+    return sweeps.read(sweep, allow) if part is None else sweeps.jobs_of_parts(sweep, [part], allow or ())
 
 
 def _check_places(jobs: Sequence[Job]) -> None:

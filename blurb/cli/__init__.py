@@ -34,8 +34,7 @@ class Commands(Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         sections = {title: list(names) for title, names in SECTIONS.items()}
         for name in self.added_commands(context):
-            part = added.entries[name].extension
-            sections.setdefault("Extensions" if part else "Other packages", []).append(name)
+            sections.setdefault("Extensions" if added.entries[name].extension else "Other packages", []).append(name)
         for title, names in sections.items():
             self.write_section(title, names, context, formatter)
 

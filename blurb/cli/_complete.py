@@ -14,8 +14,9 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from blurb import tasks as known
 from blurb.messages.errors import StoreError
-from blurb.tasks import types
+from blurb.protocols import protocol
 
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str]]"]
 
@@ -43,24 +44,6 @@ def values(list_names: Callable[[click.Context], Iterable[str]], commas: bool = 
     return complete
 
 
-def _task_names(context: click.Context) -> list[str]:
-    from blurb import tasks
-
-    return [task.name for task in tasks.all()]
-
-
-def _selections(context: click.Context) -> list[str]:
-    from blurb import tasks
-
-    return [*_task_names(context), *types.names(), "all", tasks.TWELVE]
-
-
-def _protocols(context: click.Context) -> list[str]:
-    from blurb.protocols.protocol import names
-
-    return names()
-
-
 def _rows(context: click.Context) -> list[str]:
     """The rows of the store: models with one row by their name, others with their configuration."""
     from blurb.api.runs import stored_rows
@@ -80,9 +63,9 @@ def _rows_anywhere(context: click.Context) -> list[str]:
     return [*there, *(f"published:{row.name}" for row in (*published.shipped(), *published.ablations()))]
 
 
-one_task = values(_task_names, paths="file")
-tasks = values(_selections, commas=True, paths="file")
-protocols = values(_protocols, paths="file")
+one_task = values(lambda context: [task.name for task in known.all()], paths="file")
+tasks = values(lambda context: known.selections(), commas=True, paths="file")
+protocols = values(lambda context: protocol.names(), paths="file")
 models = values(lambda context: (), paths="dir")
 rows = values(_rows)
 rows_anywhere = values(_rows_anywhere, paths="file")

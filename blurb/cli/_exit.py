@@ -21,7 +21,6 @@ from blurb.messages.errors import BlurbError, DamageWarning, Notice
 from blurb.messages.text import escaped, redacted
 from blurb.system import signals
 from blurb.system.files import of_system
-from blurb.system.signals import Terminated
 
 PARTLY = 1
 UNKNOWN = 2
@@ -73,12 +72,12 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
             result = command()
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else 0 if error.code is None else UNKNOWN
-        except (KeyboardInterrupt, Terminated):
+        except (KeyboardInterrupt, signals.Terminated):
             click.secho("Interrupted." + context.meta.get(GOES_ON, ""), fg="yellow", err=True)
             raise
         except BrokenPipeError:  # `blurb ... | head`; click would end with 1, which of a gate is a regression
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise Terminated(signal.SIGPIPE) from None
+            raise signals.Terminated(signal.SIGPIPE) from None
         except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception:  # noqa: BLE001 - Python would exit with 1, which of a gate says that there is a regression
@@ -103,15 +102,13 @@ def run(command: click.Group) -> int:
         return UNKNOWN
     except (KeyboardInterrupt, click.Abort):
         return 128 + signal.SIGINT
-    except Terminated as error:
+    except signals.Terminated as error:
         return 128 + error.number
-    except BlurbError as error:
-        click.secho(f"Error: {escaped(redacted(str(error)))}", fg="red", err=True)
-        return UNKNOWN
-    except OSError as error:  # a folder that cannot be written, a full disk
-        click.secho(f"Error: {escaped(redacted(of_system(error)))}", fg="red", err=True)
+    except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
+        text = of_system(error) if isinstance(error, OSError) else str(error)
+        click.secho(f"Error: {escaped(redacted(text))}", fg="red", err=True)
         return UNKNOWN
 
 
 def _leave(number: int) -> None:
-    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+    raise KeyboardInterrupt if number == signal.SIGINT else signals.Terminated(number)

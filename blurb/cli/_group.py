@@ -22,32 +22,22 @@ from blurb.registry import Registry
 
 added: Registry[click.Command | click.Option] = Registry("command", "", "", "blurb.commands")
 """Commands and options that extensions and other packages bring, by path."""
-MEANT = {
-    "list": "runs",
-    "ls": "runs",
-    "eval": "run",
-    "evaluate": "run",
-    "train": "run",
-    "finetune": "run",
-    "fine-tune": "run",
-    "test": "run",
-    "show": "leaderboard",
-    "regress": "check",
-    "clean": "gc",
-    "version": "--version",
-    "help": "--help",
-    "resume": "run",
-    "continue": "run",
-    "benchmark": "run",
-    "results": "leaderboard show",
-    "rank": "leaderboard show",
-    "html": "leaderboard html",
-    "submit": "leaderboard submit",
-    "verify": "leaderboard verify",
-    "download": "data get",
-    "get": "data get",
+COMMANDS_MEANT = {
+    "runs": ("list", "ls"),
+    "run": ("eval", "evaluate", "train", "finetune", "fine-tune", "test", "resume", "continue", "benchmark"),
+    "leaderboard": ("show",),
+    "check": ("regress",),
+    "gc": ("clean",),
+    "--version": ("version",),
+    "--help": ("help",),
+    "leaderboard show": ("results", "rank"),
+    "leaderboard html": ("html",),
+    "leaderboard submit": ("submit",),
+    "leaderboard verify": ("verify",),
+    "data get": ("download", "get"),
 }
-"""What people type for a command, as other tools call it."""
+"""Command -> what people type for it, as other tools call it."""
+MEANT = {typed: command for command, words in COMMANDS_MEANT.items() for typed in words}
 OPTIONS_MEANT = {
     "--wandb": ("--track wandb",),
     "--mlflow": ("--track mlflow",),

@@ -16,7 +16,7 @@ from blurb.cli import _complete
 from blurb.execution.engines import engines
 from blurb.fields import KINDS, Field, types_of
 from blurb.messages.errors import SettingsError
-from blurb.options import Argument, Parameter, parameters
+from blurb.options import Argument, Option, Parameter, parameters
 from blurb.protocols.settings import groups
 from blurb.terminal.output import FORMATS
 
@@ -181,3 +181,20 @@ class WithSettings(click.Command):
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+TASKS = Option(help="Task names or types, comma-separated.", flag="--tasks", complete="tasks")
+TASKS_OR_FILES = Option(help="Task names, types or files, comma-separated.", flag="--tasks", complete="tasks")
+DATA = Option(help="Data folder in BLURB's layout.")
+LEADERBOARD = Option(
+    help="Table to rebuild instead of leaderboard.csv in the store; its runs go into results.csv in the same folder, "
+    "or NAME-results.csv for NAME.csv."
+)
+LEADERBOARD_AFTER = Option(
+    help="Table to rebuild afterwards, if it belongs to the store, instead of leaderboard.csv in it.",
+    flag="--leaderboard",
+)
+RESULTS = Option(help="Also show the rows of this results.csv (repeatable).", metavar="FILE", path="file")
+TOGETHER = Option(help="Rank predictions from elsewhere with the published rows and protocols of papers.")
+HEAD = Option(help="The head, if it is a file of your own; a model or trial brings no code.", metavar="FILE.py:NAME")
+POOLING = Option(help="The pooling, if it is a file of your own.", metavar="FILE.py:NAME")

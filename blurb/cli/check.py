@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
@@ -15,20 +15,14 @@ from blurb.cli._exit import gate
 from blurb.cli._made import click_command
 from blurb.messages.text import grouped, signed
 from blurb.options import Option
+from blurb.regression import Decision, Outcome, forms
+from blurb.results.comparison import PAIRED
+from blurb.results.score import SCORE
 from blurb.system.files import write_whole
 from blurb.terminal.output import json_text, show
 
-if TYPE_CHECKING:
-    from blurb.regression import Decision
 
-
-def _printed() -> object:
-    from blurb.regression.as_json import Check
-
-    return Check
-
-
-@click_command("check", check, prints=_printed, csv=False)
+@click_command("check", check, prints=forms.Check, csv=False)
 def command(
     *,
     junit: Annotated[Path | None, Option(help="Write the result as JUnit XML.")] = None,
@@ -64,29 +58,24 @@ def report(
 
     :param given: candidate, baseline and store as they were typed, for the command that shows the examples
     """
-    from blurb.regression import as_json, github
-
     if junit:
         write_whole(junit, decision.to_junit())
     if summary is None and os.environ.get("GITHUB_STEP_SUMMARY"):
         summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
     if summary:
         with summary.open("a", encoding="utf-8") as file:
-            file.write(github.summary(decision))
+            file.write(forms.job_summary(decision))
     if form == "json":
-        click.echo(json_text(records.of(as_json.Check, decision)), nl=False)
+        click.echo(json_text(records.of(forms.Check, decision)), nl=False)
     else:
         _show(decision, given)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in github.workflow_commands(decision):
+        for line in forms.workflow_commands(decision):
             click.echo(line, err=form == "json")  # stdout must stay valid JSON
 
 
 def _explain(decision: Decision, candidate: str, baseline: str, output: Path) -> None:
     """Names the command that shows the examples behind a regression, or why there is none."""
-    from blurb.regression import Outcome
-    from blurb.results.score import SCORE
-
     fell = [one.name for one in decision.findings if one.outcome is Outcome.REGRESSION and one.name != SCORE]
     if fell and decision.with_examples:
         store = "" if str(output) == "runs" else f" --output {quote(str(output))}"
@@ -98,9 +87,6 @@ def _explain(decision: Decision, candidate: str, baseline: str, output: Path) ->
 
 def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     """Prints the score first, then the datasets, then the examples with more mistakes."""
-    from blurb.regression import Outcome, table
-    from blurb.results.comparison import PAIRED
-
     click.echo(f"{decision.candidate} minus {decision.baseline}, {decision.rules.split}")
     if decision.rules.across:
         click.echo(f"Judged across {', '.join(decision.rules.across)}, as asked for.")
@@ -108,8 +94,8 @@ def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
         click.echo(f"The rows differ: {remark}.")
     for note in decision.notes:
         click.echo(note)
-    rows = [table.cells(finding) for finding in decision.findings]
-    show(table.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=table.COLUMNS[1:6])
+    rows = [forms.cells(finding) for finding in decision.findings]
+    show(forms.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=forms.COLUMNS[1:6])
     for line in grouped((row[0], row[-1]) for row in rows):
         click.echo(line)
     for line in grouped((finding.name, finding.hint) for finding in decision.findings):
@@ -124,8 +110,8 @@ def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     for finding in decision.findings:
         if not finding.worse and not finding.better:
             continue
-        click.echo(f"{finding.name}: {table.changed(finding)}.")
-        for unit, change in finding.worse[: table.SHOWN]:
+        click.echo(f"{finding.name}: {forms.changed(finding)}.")
+        for unit, change in finding.worse[: forms.SHOWN]:
             click.echo(f"  {unit}  {signed(change, 1)}")
     if given is not None:
         _explain(decision, *given)

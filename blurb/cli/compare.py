@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
 from blurb.api.comparing import compare
 from blurb.cli._made import click_command
 from blurb.messages.errors import ErrorCollector, SettingsError
-from blurb.messages.text import grouped, probability, signed
+from blurb.messages.text import grouped, number, probability, signed
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.records import columns
 from blurb.results import comparison
-from blurb.results.comparison import Compared
+from blurb.results.decomposition import Decomposition
 from blurb.results.references import rows_of
 from blurb.tasks import SCORED
 from blurb.terminal.output import Picture, show
-
-if TYPE_CHECKING:
-    from blurb.results.comparison import ScoreComparison
-    from blurb.results.decomposition import Decomposition
 
 NOT_CORRECTED = "Each interval (95 %) is of its line alone; p is corrected over the datasets (Holm)."
 TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable", "runs", "verdict")
 
 
-def _printed() -> object:
-    return list[Compared]
-
-
-@click_command("compare", prints=_printed)
+@click_command("compare", prints=list[comparison.Compared])
 def command(
     rows: Annotated[tuple[str, ...], Argument(complete="rows_anywhere")],
     *,
@@ -72,7 +64,10 @@ def command(
             for remark in compared.remarks:
                 click.echo(f"The rows differ: {remark}.")
             _print([_cells(line, level, max_drop) for line in compared.lines])
-            _print_reasons(compared.lines)
+            names = {line.name for line in compared.lines}  # the reason of a mean is that of one of its datasets
+            unknown = [line for line in compared.lines if line.p is None and line.part not in names]
+            for text in grouped((line.name, line.reason) for line in unknown):
+                click.echo(text)
             for text in grouped((line.name, line.unseen(level)) for line in compared.lines):
                 click.echo(text)
             _print_parts(compared.decomposition)
@@ -83,11 +78,8 @@ def command(
             if comparison.has_paired(compared.lines):
                 click.echo(comparison.PAIRED)
     else:
-        table = [
-            (*cells, _within(line, max_drop))
-            for compared in comparisons
-            for line, cells in zip(compared.lines, compared.table(level), strict=True)
-        ]
+        pairs = ((compared.lines, compared.table(level)) for compared in comparisons)
+        table = [(*cells, _within(line, max_drop)) for both in pairs for line, cells in zip(*both, strict=True)]
         show(columns(comparison.Compared), table, form)
     if plot is not None:
         plot.write(first.name, {compared.other.name: compared.lines for compared in comparisons}, level)
@@ -106,37 +98,25 @@ def _print(lines: Sequence[tuple[str, ...]]) -> None:
     click.echo(f"Runs: {counts.pop()} on each.")
 
 
-def _print_parts(decomposition: Decomposition | None) -> None:
+def _print_parts(whole: Decomposition | None) -> None:
     """Where the difference of the scores comes from; nothing if they are not complete."""
-    if decomposition is None:
+    if whole is None:
         return
-    click.echo(
-        f"Where the difference of the {decomposition.of} comes from, in its points ({signed(decomposition.total)}):"
-    )
-    intervals = any(part.interval for part in decomposition.parts)
+    click.echo(f"Where the difference of the {whole.of} comes from, in its points ({signed(whole.total)}):")
+    intervals = any(part.interval for part in whole.parts)
     rows = []
-    for part in decomposition.parts:
+    for part in whole.parts:
         ends = [signed(end) for end in part.interval] if part.interval else ["", ""]
         name = part.name if part.name == part.type else f"  {part.name}"
         share = "" if part.share is None else f"{part.share:.0%}"
         rows.append((name, signed(part.points), *(ends if intervals else ()), share))
     titles = ("part", "points", *(("low", "high") if intervals else ()), "share")
     show(titles, rows, "table", numbers=titles[1:])
-    for sentence in decomposition.sentences:
+    for sentence in whole.sentences:
         click.echo(sentence)
 
 
-def _print_reasons(lines: Sequence[ScoreComparison]) -> None:
-    """Why datasets have no verdict; that of a mean is one of its datasets', and told with it."""
-    names = {line.name for line in lines}
-    for text in grouped((line.name, line.reason) for line in lines if line.p is None and line.part not in names):
-        click.echo(text)
-
-
-def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple[str, ...]:
-    def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
-        return "" if value is None else write(value)
-
+def _cells(line: comparison.ScoreComparison, level: float, max_drop: float | None) -> tuple[str, ...]:
     low, high = line.interval or (None, None)
     verdict = line.verdict(level) + (" (paired)" if line.comparison.paired else "")
     within = _within(line, max_drop)
@@ -156,6 +136,6 @@ def _cells(line: ScoreComparison, level: float, max_drop: float | None) -> tuple
     )
 
 
-def _within(line: ScoreComparison, max_drop: float | None) -> bool | None:
+def _within(line: comparison.ScoreComparison, max_drop: float | None) -> bool | None:
     """Whether a mean dropped by no more than the limit; None without one, or without a difference."""
     return None if max_drop is None or line.difference is None else -line.difference <= max_drop

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
 from blurb.cli._exit import PARTLY
 from blurb.cli._made import click_command
-from blurb.doctor import Diagnosis, examine
+from blurb.doctor import Diagnosis, Fact, examine
 from blurb.messages.text import plural
 from blurb.options import Argument
 from blurb.terminal.output import json_text
 
-if TYPE_CHECKING:
-    from blurb.doctor import Fact
 
-
-def _printed() -> object:
-    return Diagnosis
-
-
-@click_command("doctor", prints=_printed, csv=False)
+@click_command("doctor", prints=Diagnosis, csv=False)
 def command(what: Annotated[Path | None, Argument()] = None, *, form: str) -> None:
     """List the problems of WHAT, and how to fix them.
 

@@ -12,6 +12,7 @@ import blurb
 from blurb import heads
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
+from blurb.heads._spec import options, written
 from blurb.inputs import words
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.options import Argument
@@ -38,8 +39,6 @@ def command(*, form: str) -> None:
     Options follow the name: --head bilstm,hidden=128,layers=2. A word pooling chooses the sub-tokens that represent a
     word in NER and PICO: --set word_pooling=mean
     """
-    from blurb.heads._spec import options, written
-
     rows: list[tuple[Any, ...]] = []
     for registry in (heads.heads, heads.poolings):
         for name in registry.names():
@@ -61,8 +60,6 @@ def command(*, form: str) -> None:
 @click_command("show", within=command)
 def show_head(name: Annotated[str, Argument()]) -> None:
     """Show what a head or pooling does, its options and defaults."""
-    from blurb.heads._spec import options, written
-
     name = heads.poolings.registered(heads.heads.registered(name))
     registries = [registry for registry in (heads.heads, heads.poolings) if name in registry.names()]
     if not registries:

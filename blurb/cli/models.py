@@ -17,15 +17,7 @@ from blurb.planning.options import CASING, TRUST
 from blurb.terminal.output import Column, emit, json_text
 
 
-def _named() -> object:
-    return list[ModelName]
-
-
-def _checked() -> object:
-    return ModelCheck
-
-
-@click_command("models", prints=_named, cls=Group)
+@click_command("models", prints=list[ModelName], cls=Group)
 def command(*, form: str) -> None:
     """List or check models that blurb knows by name.
 
@@ -39,7 +31,7 @@ def command(*, form: str) -> None:
     emit(form, ModelName, named_models(), [Column(title) for title in ("name", "size", "text", "model")])
 
 
-@click_command("check", prints=_checked, csv=False, within=command)
+@click_command("check", prints=ModelCheck, csv=False, within=command)
 def check(
     model: Annotated[str, Argument(complete="models")],
     *,

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from blurb.api.seed_plans import plan
+from blurb.api.comparing import plan
 from blurb.cli._made import click_command
-from blurb.messages.text import duration, grouped, plural
+from blurb.messages.text import duration, grouped, number, plural
 from blurb.planning.seeds import SeedLine
 from blurb.records import columns
 from blurb.terminal.output import show
@@ -19,11 +19,7 @@ FEW = 4
 TITLES = ("dataset", "sd", "df", "seeds", "there", "time", "detectable")
 
 
-def _printed() -> object:
-    return list[SeedLine]
-
-
-@click_command("plan", plan, prints=_printed)
+@click_command("plan", plan, prints=list[SeedLine])
 def command(*, form: str, **given: Any) -> None:
     """Estimate the seeds that it takes to detect a difference.
 
@@ -49,16 +45,13 @@ def command(*, form: str, **given: Any) -> None:
 
 
 def _cells(line: SeedLine) -> tuple[str, ...]:
-    def number(value: float | None, form: str = "{:.2f}") -> str:
-        return "" if value is None else form.format(value)
-
     return (
         line["name"],
         number(line["sd"]),
-        number(line["degrees_of_freedom"], "{:.0f}"),
-        number(line["seeds"], "{}"),
+        number(line["degrees_of_freedom"], "{:.0f}".format),
+        number(line["seeds"], str),
         f"{line['seeds_there']}",
-        "" if line["seconds"] is None else duration(line["seconds"]),
+        number(line["seconds"], duration),
         number(line["detectable"]),
     )
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
 from blurb import tasks
-from blurb.api.datasets import load_dataset
-from blurb.api.predicting import load_model
-from blurb.cli._made import click_command
-from blurb.cli._options import HEAD, POOLING
+from blurb.api.predicting import load_dataset, load_model
+from blurb.cli._made import HEAD, POOLING, click_command
 from blurb.data import raw
 from blurb.learners import saved_models
 from blurb.messages.errors import ErrorCollector, SettingsError
@@ -21,9 +18,6 @@ from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT, TRUST
 from blurb.results import references
 from blurb.system.files import write_whole
-
-if TYPE_CHECKING:
-    from blurb.data.raw import Input
 
 DIGITS = 4
 """Of a score that is read by people."""
@@ -68,15 +62,10 @@ def command(
         tasks.load(task)
     wrong = ErrorCollector()
     record = None if alone else wrong.tried(references.trial, trial, output, task, seed)
-    inputs = wrong.tried(_inputs, file, texts)
+    inputs = wrong.tried(lambda: list(raw.lines(file)) if file else list(enumerate(texts, 1)))
     wrong.tell()
-    model = load_model(
-        trial if record is None else record.path,
-        device,
-        head=head,
-        pooling=pooling,
-        trust_remote_code=trust_remote_code,
-    )
+    place = trial if record is None else record.path
+    model = load_model(place, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code)
     made = None if record is None else record.provenance.configuration
     if made is not None and made.note:
         click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)
@@ -91,11 +80,6 @@ def command(
         write_whole(out, written.encode())
     else:
         click.echo(written, nl=False)
-
-
-def _inputs(file: Path | None, texts: Sequence[str]) -> list[tuple[int, Input]]:
-    """The inputs with their numbers, or those of their lines."""
-    return list(raw.lines(file)) if file else list(enumerate(texts, 1))
 
 
 def _rounded(value: Any) -> Any:

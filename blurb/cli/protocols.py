@@ -8,7 +8,6 @@ import click
 
 from blurb import tasks
 from blurb.api import protocols
-from blurb.api.protocols import SettingValue, seed_counts
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
 from blurb.learners import of_protocol
@@ -19,7 +18,7 @@ from blurb.terminal.output import Column, emit, show
 
 
 def _seeds(protocol: Protocol) -> list[int]:
-    return seed_counts(protocol, tasks.select("all"))
+    return protocols.seed_counts(protocol, tasks.select("all"))
 
 
 class ProtocolRecord(TypedDict):
@@ -39,17 +38,13 @@ COLUMNS = (
 )
 
 
-def _values() -> object:
-    return list[SettingValue]
-
-
 @click_command("protocols", prints=list[ProtocolRecord], cls=Group)
 def command(*, form: str) -> None:
     """List the protocols, or show the settings of one."""
     emit(form, ProtocolRecord, [load(name) for name in names()], COLUMNS)
 
 
-@click_command("show", prints=_values, within=command)
+@click_command("show", prints=list[protocols.SettingValue], within=command)
 def show_protocol(
     name: Annotated[str, Argument(complete="protocols")],
     *,
@@ -64,7 +59,7 @@ def show_protocol(
     """
     protocol = of_protocol.load(name)
     lines = protocols.values(protocol, tasks.load_selection(selection))
-    if not emit(form, SettingValue, lines):
+    if not emit(form, protocols.SettingValue, lines):
         return
     click.echo(f"{protocol.name}: {protocol.description}")
     if protocol.note:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import click
 
-from blurb.cli._made import click_command
-from blurb.cli._options import LEADERBOARD
+from blurb.cli._made import LEADERBOARD, click_command
 from blurb.messages.errors import StoreError
 from blurb.messages.text import plural
 from blurb.planning.options import OUTPUT

@@ -96,7 +96,6 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     out.print(render(sorted(results.rows, key=lambda row: row.kind.place), out.width))  # encoders, then baselines
     out.print(with_neighbours(results.rows, results.others, out.width))
     leaderboard = tables.place(options.output, options.leaderboard)
-    runs = tables.results_beside(leaderboard)
-    out.print(f"Rows: {leaderboard}   scores by seed: {runs}   trials: {options.output}")
+    out.print(f"Rows: {leaderboard}   scores by seed: {tables.results_beside(leaderboard)}   trials: {options.output}")
     store = option("--output", options.output, "runs")
     out.print(f"All rows, ranked with intervals: blurb leaderboard show{store}")

@@ -12,8 +12,7 @@ from blurb.api.runs import remove as remove_row
 from blurb.api.runs import rename as rename_row
 from blurb.cli._exit import PARTLY
 from blurb.cli._group import Group
-from blurb.cli._made import click_command
-from blurb.cli._options import LEADERBOARD_AFTER
+from blurb.cli._made import LEADERBOARD_AFTER, click_command
 from blurb.execution import row_edits
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.messages.text import megabytes, plural
@@ -48,10 +47,8 @@ class TrialSummary(TypedDict):
     task: Annotated[str, "name of the task, as in `blurb tasks`"]
     seed: Annotated[Count, "seed"]
     state: Annotated[Literal["done", "running", "failed", "damaged", "to run"], "state"]
-    dev: Annotated[
-        float | None, "score on dev, times 100; null unless it is done", From(lambda trial: trial.score("dev"))
-    ]
-    test: Annotated[float | None, "score on test, times 100", From(lambda trial: trial.score("test"))]
+    dev: Annotated[float | None, "score on dev, times 100; null unless it is done", From(lambda one: one.score("dev"))]
+    test: Annotated[float | None, "score on test, times 100", From(lambda one: one.score("test"))]
     seconds: Annotated[float | None, "of training and prediction"]
     path: Annotated[str, "folder of the trial"]
     message: Annotated[str, "why it is not done"]

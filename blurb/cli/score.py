@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from blurb.api import scoring
 from blurb.cli._made import click_command
 from blurb.messages.text import grouped
-from blurb.scoring.scores import ScoreLine
+from blurb.scoring.scores import Score, ScoreLine
 from blurb.terminal.output import Column, emit, say
-
-if TYPE_CHECKING:
-    from blurb.scoring.scores import Score
 
 COLUMNS = (
     Column("dataset", "task.name"),
@@ -28,25 +25,18 @@ COLUMNS = (
 )
 
 
-def _lines() -> object:
-    return list[ScoreLine]
-
-
-@click_command("score", scoring.score, prints=_lines)
+@click_command("score", scoring.score, prints=list[ScoreLine])
 def command(*, form: str, **given: Any) -> None:
     """Score predictions of any tool with BLURB's metric.
 
     Reads CoNLL, TSV, CSV, JSON lines, Parquet and BLURB's submission form (docs/score.md). Answers are matched to the
     examples by id, or by order. Figures are never taken, only predictions.
     """
-    scores = scoring.score(**given)
-    _print(scores, form)
+    _print(scoring.score(**given), form)
     if given["add"] is not None:
         store = given["output"]
-        click.echo(
-            f"Added to {store} as {given['add']}, seed {given['seed']}: blurb leaderboard show --output {store}",
-            err=True,
-        )
+        text = f"Added to {store} as {given['add']}, seed {given['seed']}: blurb leaderboard show --output {store}"
+        click.echo(text, err=True)
 
 
 def _print(scores: Sequence[Score], form: str) -> None:

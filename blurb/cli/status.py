@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import click
 from rich import box
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +18,9 @@ from blurb import records
 from blurb.cli._exit import PARTLY
 from blurb.cli._made import click_command
 from blurb.execution import trial_states
+from blurb.execution.job import TrialProgress
+from blurb.execution.trial_states import TrialStanding
+from blurb.grouping import by_key
 from blurb.messages.errors import StoreError
 from blurb.messages.text import duration, option
 from blurb.options import Option
@@ -26,11 +29,6 @@ from blurb.records import Count, From, Rule
 from blurb.store.store import Store
 from blurb.terminal.output import console, json_text
 from blurb.terminal.progress import told
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from blurb.execution.trial_states import TrialStanding
 
 SHOWN = 20
 """Failed trials that the table names; JSON has all."""
@@ -111,7 +109,10 @@ def command(
         if watch:
             raise click.UsageError("--watch is for the terminal; leave out --format json.")
         trials = _read(output)
-        click.echo(json_text(_content(trials)), nl=False)
+        counts = {state.replace(" ", "_"): count for state, count in trial_states.counts(trials).items()}
+        open_ = [records.of(Open, trial) for trial in trials if trial.state != "done"]
+        left = trial_states.seconds_left(trials)
+        click.echo(json_text({"trials": counts, "seconds_left": left, "open": open_}), nl=False)
     else:
         out = console()
         trials = _read(output)
@@ -140,12 +141,6 @@ def _watch(output: Path, out: Any, trials: list[TrialStanding]) -> list[TrialSta
     return trials
 
 
-def _content(trials: Sequence[TrialStanding]) -> dict[str, object]:
-    counts = {state.replace(" ", "_"): count for state, count in trial_states.counts(trials).items()}
-    open_ = [records.of(Open, trial) for trial in trials if trial.state != "done"]
-    return {"trials": counts, "seconds_left": trial_states.seconds_left(trials), "open": open_}
-
-
 def _shown(trials: Sequence[TrialStanding], output: Path) -> RenderableType:
     where = option("--output", output, "runs")
     count = trial_states.counts(trials)
@@ -172,32 +167,20 @@ def _shown(trials: Sequence[TrialStanding], output: Path) -> RenderableType:
 
 def _rows(trials: Sequence[TrialStanding], shown: set[tuple[str, str]]) -> RenderableType:
     """The rows with something open, in order."""
-    of_row: dict[tuple[str, str], list[TrialStanding]] = {}
-    for one in trials:
-        if (one.model, one.row) in shown:
-            of_row.setdefault((one.model, one.row), []).append(one)
+    of_row = by_key(((one.model, one.row), one) for one in trials if (one.model, one.row) in shown)
     lines = []
     for (model, row), mine in of_row.items():
         count = trial_states.counts(mine)
-        lines.append(
-            (
-                model,
-                mine[0].configuration if row else "search",
-                *(str(count[state] or "") for state in trial_states.STATES),
-            )
-        )
+        configuration = mine[0].configuration if row else "search"
+        lines.append((model, configuration, *(str(count[state] or "") for state in trial_states.STATES)))
     return _table("", ("model", "row", *trial_states.STATES), lines)
 
 
 def _running(trial: TrialStanding) -> tuple[str, str, str, str]:
-    from blurb.execution.job_queue import TrialProgress
-
     if trial.holder is None:
         return _which(trial), "?", "?", "?"
     news = {name: value for name, value in trial.holder.news.items() if name in TrialProgress.__dataclass_fields__}
-    numbers: dict[str, Any] = {
-        name: value if name in ("loss", "dev") else int(value or 0) for name, value in news.items()
-    }
+    numbers: dict[str, Any] = {name: item if name in ("loss", "dev") else int(item or 0) for name, item in news.items()}
     far = told(TrialProgress(**numbers))
     return _which(trial), f"{trial.holder.host}, {trial.holder.pid}", trial.holder.since[:16].replace("T", " "), far
 

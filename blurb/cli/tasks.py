@@ -16,8 +16,9 @@ from blurb.messages.errors import BlurbError, SettingsError
 from blurb.messages.text import option
 from blurb.options import Argument, Option
 from blurb.records import Count, From
-from blurb.tasks import Task
 from blurb.terminal.output import Column, emit, json_text, show
+
+PRINTED = "as the paper's Table 3 has it, in `unit`; null if it is not known"
 
 
 class TaskRecord(TypedDict):
@@ -26,21 +27,9 @@ class TaskRecord(TypedDict):
     name: Annotated[str, "name of the task, as in `blurb tasks`"]
     type: Annotated[str, "task type"]
     metric: Annotated[str, "metric of the score"]
-    train: Annotated[
-        Count | None,
-        "size of train as the paper's Table 3 has it, in `unit`; null if it is not known",
-        From(lambda task: task.sizes.get("train")),
-    ]
-    dev: Annotated[
-        Count | None,
-        "size of dev as the paper's Table 3 has it, in `unit`; null if it is not known",
-        From(lambda task: task.sizes.get("dev")),
-    ]
-    test: Annotated[
-        Count | None,
-        "size of test as the paper's Table 3 has it, in `unit`; null if it is not known",
-        From(lambda task: task.sizes.get("test")),
-    ]
+    train: Annotated[Count | None, f"size of train {PRINTED}", From("sizes.train")]
+    dev: Annotated[Count | None, f"size of dev {PRINTED}", From("sizes.dev")]
+    test: Annotated[Count | None, f"size of test {PRINTED}", From("sizes.test")]
     seeds: Annotated[Count, "runs to average"]
     unit: Annotated[str, "what the sizes count"]
     max_length: Annotated[Count, "longest input, in sub-tokens"]
@@ -50,16 +39,16 @@ class TaskRecord(TypedDict):
 
 COLUMNS = (
     *map(Column, ("name", "type", "metric")),
-    Column("train", lambda task: task.sizes.get("train"), ","),
-    Column("dev", lambda task: task.sizes.get("dev"), ","),
-    Column("test", lambda task: task.sizes.get("test"), ","),
+    Column("train", "sizes.train", ","),
+    Column("dev", "sizes.dev", ","),
+    Column("test", "sizes.test", ","),
     Column("seeds", number="d"),
     Column("unit"),
 )
 
 
 @dataclass(frozen=True)
-class Declaration(Task):
+class Declaration(tasks.Task):
     """The declaration of one task; texts are empty and numbers null where there is none.
 
     :param declared_in: file and line, or task file
@@ -128,7 +117,7 @@ def new(
     paths = dict(zip(tasks.SPLITS, (train, dev, test), strict=True))
     if lost := [f"--{split} {path}" for split, path in paths.items() if not path.is_file()]:
         raise SettingsError(f"File not found: {', '.join(lost)}. Nothing was written.")
-    files = {split: _from(target, path) for split, path in paths.items()}
+    files = {split: Path(os.path.relpath(path, target.resolve().parent)).as_posix() for split, path in paths.items()}
     with telling_cuts(train):
         found = task_file.guess(train, kind, form)
     target.write_text(_file.template(name, kind, form, files, found.labels, found.columns), encoding="utf-8")
@@ -145,11 +134,6 @@ def new(
         f"Labels: {', '.join(task.labels) or 'none'}. Examples: {', '.join(f'{s} {n:,}' for s, n in rows.items())}."
     )
     click.echo(f"Next: blurb run MODEL{option('--tasks', target if target.is_absolute() else f'./{target}')}")
-
-
-def _from(target: Path, path: Path) -> str:
-    """A path relative to the task file, so that both can be moved together."""
-    return Path(os.path.relpath(path, target.resolve().parent)).as_posix()
 
 
 def _text(value: object) -> str:

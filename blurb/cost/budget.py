@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from blurb.cost import model
 from blurb.cost.inputs import Inputs
-from blurb.cost.model import Estimate
 from blurb.messages.errors import BlurbError, DataError, ErrorGroup, SettingsError, safe_message
 from blurb.messages.spelling import opt
 from blurb.messages.text import duration
+from blurb.tasks import Task
 
 if TYPE_CHECKING:
     from blurb.planning.trials import Planned
-    from blurb.tasks import Task
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0}
 
@@ -40,20 +39,6 @@ LADDER = (Rung("probe"), Rung("sketch"), Rung("quick"), Rung("quick", 3), Rung("
 """From the cheapest to the dearest; later rows are more informative."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What fits a budget.
-
-    :param rung: index in the ladder
-    :param tasks: names of the tasks; if not all fit, the cheapest first
-    :param whole: whether all tasks fit
-    """
-
-    rung: int
-    tasks: Sequence[str]
-    whole: bool
-
-
 def budget_seconds(text: str, option: str = opt("budget")) -> float:
     """Parses `90s`, `10m`, `2h` or `1h30m` into seconds; SettingsError for anything else, including 0."""
     parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([hms])", text.strip().lower())
@@ -65,16 +50,19 @@ def budget_seconds(text: str, option: str = opt("budget")) -> float:
     return seconds
 
 
-def choose(estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] = LADDER) -> Choice:
+def choose(
+    estimates: Sequence[model.Estimate], budget: float, ladder: Sequence[Rung] = LADDER
+) -> tuple[int, list[str]]:
     """The dearest rung for which all tasks fit; otherwise as many tasks of the cheapest rung as fit, cheapest first.
 
+    :returns: its place in the ladder, and the names of the tasks
     :param estimates: one per rung, for all tasks
     :param budget: seconds
     :raises SettingsError: if not even the cheapest task fits
     """
     for place in reversed(range(len(estimates))):
         if estimates[place].seconds <= budget:
-            return Choice(place, list(estimates[place].tasks), True)
+            return place, list(estimates[place].tasks)
     by_task = estimates[0].tasks
     cheapest = sorted(by_task, key=lambda name: by_task[name].seconds)
     chosen: list[str] = []
@@ -88,7 +76,7 @@ def choose(estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] 
             f"{cheapest[0]}, is "
             f"predicted to take {duration(by_task[cheapest[0]].seconds)}."
         )
-    return Choice(0, chosen, False)
+    return 0, chosen
 
 
 @dataclass(frozen=True)
@@ -102,8 +90,8 @@ class Affordable:
 
     rung: Rung
     planned: Planned
-    estimate: Estimate
-    rungs: Mapping[Rung, Estimate]
+    estimate: model.Estimate
+    rungs: Mapping[Rung, model.Estimate]
     refused: Mapping[Rung, str]
     left_out: Sequence[str]
 
@@ -124,21 +112,19 @@ def choose_protocol(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepar
         raise SettingsError(
             f"{opt('budget')}: cannot predict the time ({safe_message(error)})", fix=f"use {opt('protocol')} instead."
         ) from error
-    if unforeseen := {
-        trial.job.source.name for found in rungs.values() for trial in found.trials if not trial.foreseen
-    }:
-        names = ", ".join(sorted(unforeseen))
+    if unforeseen := {trial.job.source.name for each in rungs.values() for trial in each.trials if not trial.foreseen}:
         raise SettingsError(
-            f"{opt('budget')}: the time of {names} is not predicted", fix=f"use {opt('protocol')} instead."
+            f"{opt('budget')}: the time of {', '.join(sorted(unforeseen))} is not predicted",
+            fix=f"use {opt('protocol')} instead.",
         )
-    choice = choose(list(rungs.values()), seconds, list(rungs))
-    rung = list(rungs)[choice.rung]
-    if choice.whole:
+    place, names = choose(list(rungs.values()), seconds, list(rungs))
+    rung = list(rungs)[place]
+    if len(names) == len(tasks):
         return Affordable(rung, plans[rung], rungs[rung], rungs, refused, ())
     inside = {task.name: task for task in tasks}
-    fitting = prepare(rung, [inside[name] for name in choice.tasks])
-    left_out = [name for name in inside if name not in choice.tasks]
-    return Affordable(rung, fitting, rungs[rung].of(choice.tasks), rungs, refused, left_out)
+    fitting = prepare(rung, [inside[name] for name in names])
+    left_out = [name for name in inside if name not in names]
+    return Affordable(rung, fitting, rungs[rung].of(names), rungs, refused, left_out)
 
 
 def possible(tasks: Sequence[Task], prepare: Prepare) -> tuple[dict[Rung, Planned], dict[Rung, str]]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+import math
+import os
 import statistics
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +19,15 @@ from torch import Tensor
 
 from blurb.checkpoints import ModelSource
 from blurb.cost import throughput
+from blurb.cost.model import Estimate
 from blurb.cost.throughput import Rates
+from blurb.execution.environment import gpus_for
 from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.texts import encode_texts
+from blurb.messages.spelling import opt
+from blurb.messages.text import size
 from blurb.protocols.protocol import complete
 from blurb.system.process import trim_heap
 from blurb.training.batches import collate
@@ -165,8 +172,7 @@ def _measure(source: ModelSource, device: str, precision: Any, known: Rates | No
     for length in lengths:
         room = min(SUBTOKENS, STEP / piece)
         inputs = max(1, int(room) // length) if length != short else max(4, min(16, int(room) // length))
-        taken = max(calibrator.train(inputs, length) - fixed, 1e-6)
-        train[length] = 3 * shape.forward(inputs, length) / taken
+        train[length] = 3 * shape.forward(inputs, length) / max(calibrator.train(inputs, length) - fixed, 1e-6)
         inputs = max(1, int(min(2_048, 4 * room)) // length)
         predict[length] = shape.forward(inputs, length) / calibrator.predict(inputs, length)
         kept[length] = calibrator.kept(length)
@@ -180,3 +186,29 @@ def _fixed(calibrator: Calibrator, short: int) -> tuple[float, float]:
     each = max((high - low) / (many - few), 0.05 * high / many)
     fixed = max(0.0, min(low, low - few * each))
     return fixed, fixed + 16 * each
+
+
+def lacking_memory(expected: Estimate) -> Iterator[str]:
+    """Sentences on the memory that the largest trials need together and this machine, or a GPU of it, lacks."""
+    gpu = {place for place in {one.job.place for one in expected.waiting} if choose_device(place).type == "cuda"}
+    on_gpu = [one for one in expected.waiting if one.job.place in gpu]
+    elsewhere = replace(expected, trials=[one for one in expected.waiting if one.job.place not in gpu])
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if elsewhere.memory > there:
+            yield f"This machine has only {size(there)} of memory; reduce {opt('jobs')} or the batch size."
+    if on_gpu:
+        yield from _of_gpus(replace(expected, trials=on_gpu))
+
+
+def _of_gpus(found: Estimate) -> Iterator[str]:
+    gpus = gpus_for([one.job for one in found.waiting]) or [found.waiting[0].job.place]
+    together = math.ceil(found.jobs / len(gpus))
+    needed = sum(sorted((one.cost.memory for one in found.waiting), reverse=True)[:together])
+    there = min(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
+    if needed > there:
+        yield (
+            f"The largest trials need {size(needed)} of a GPU at a time, which has {size(there)}; reduce "
+            f"{opt('jobs')} or "
+            "the batch size."
+        )

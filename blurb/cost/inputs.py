@@ -109,8 +109,7 @@ def replicate(features: Features, units: int, words: int, seconds: float) -> Inp
     :param features: features of the sample, which has `features.example_index.max() + 1` examples
     """
     sample = int(features.example_index.max()) + 1
-    rounds = [features.example_index + start for start in range(0, units, sample)]
-    unit = np.concatenate(rounds)
+    unit = np.concatenate([features.example_index + start for start in range(0, units, sample)])
     rows = np.resize(features.ids.lengths, len(unit))
     inside = unit < units
     return InputLengths(rows[inside], unit[inside], units, units <= sample, words, seconds)

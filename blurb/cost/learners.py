@@ -104,8 +104,7 @@ def epoch_batches(lengths: Ints, batch_size: int, seed: int) -> Batches:
     """The batches of the first epoch."""
     from blurb.training.batches import training_batches
 
-    rng = np.random.default_rng(seed)
-    return _padded(lengths, training_batches(lengths, batch_size, rng))
+    return _padded(lengths, training_batches(lengths, batch_size, np.random.default_rng(seed)))
 
 
 def pass_batches(lengths: Ints, device: str) -> Batches:
@@ -144,7 +143,10 @@ def encoder(profile: TrialProfile) -> Cost:
     batches = epoch_batches(rows["train"], settings.batch_size, profile.seed)
     epochs, share = epochs_of(len(batches.sizes), settings.epochs, settings.max_updates)
     train = share * float(profile.rates.step(batches.sizes, batches.lengths).sum())
-    dev, test = (_predicted(profile, split, rows[split]) for split in tasks.SCORED)
+    dev, test = (
+        _forward(profile, pass_batches(rows[split], profile.device)) + _written(profile, split)
+        for split in tasks.SCORED
+    )
     choosing = dev if not settings.dev_sample else dev * min(1.0, settings.dev_sample / _units(profile, "dev"))
     start = 0.0
     if settings.head_init == "linear":
@@ -163,7 +165,7 @@ def probe(profile: TrialProfile) -> Cost:
     items = _words(profile, "train") or _units(profile, "train")
     fits = LAYERS * STRENGTHS * (1 + FOLDS * (_units(profile, "dev") < FEW))
     fit = profile.rates.load + SETUP + _tokenising(profile) + sum(once.values()) + _fit(profile, items, fits)
-    written = sum(UNIT * _units(profile, split) + WORD * _words(profile, split) for split in tasks.SCORED)
+    written = sum(_written(profile, split) for split in tasks.SCORED)
     size = 4.0 * PARTS * profile.rates.shape.hidden
     weights = 8.0 * profile.parameters  # the one that is asked, and the one that is kept for the next trial
     return Cost(fit, written, weights + size * items)
@@ -174,13 +176,9 @@ def _forward(profile: TrialProfile, batches: Batches) -> float:
     return float(profile.rates.forward(batches.sizes, batches.lengths).sum())
 
 
-def _predicted(profile: TrialProfile, split: tasks.Split, rows: Ints) -> float:
-    """Seconds to predict the given rows of a split and to score it."""
-    return (
-        _forward(profile, pass_batches(rows, profile.device))
-        + UNIT * _units(profile, split)
-        + WORD * _words(profile, split)
-    )
+def _written(profile: TrialProfile, split: tasks.Split) -> float:
+    """Seconds of the answers to a split outside of the encoder."""
+    return UNIT * _units(profile, split) + WORD * _words(profile, split)
 
 
 def _units(profile: TrialProfile, split: tasks.Split) -> float:
@@ -214,17 +212,10 @@ def _memory(profile: TrialProfile, batches: Batches) -> float:
     """
     assert profile.rates is not None
     shape = profile.rates.shape
-    learns = _learns(profile, batches)
+    rows = shape.vocabulary if profile.settings.weight_decay else min(shape.vocabulary, batches.subtokens)
+    learns = profile.parameters - shape.table + int(rows) * (shape.table // max(1, shape.vocabulary))
     # One that learns, one that is kept for the next trial, the best so far.
     copies = 4 * profile.parameters * (3 if profile.settings.select == "best" else 2)
     half = 0 if profile.precision == "fp32" else 2 * shape.body
     largest = float(np.max(profile.rates.activations(batches.sizes, batches.lengths)))
     return HELD + copies + 12 * learns + half + largest
-
-
-def _learns(profile: TrialProfile, batches: Batches) -> float:
-    """Parameters that learn."""
-    assert profile.rates is not None
-    shape = profile.rates.shape
-    rows = shape.vocabulary if profile.settings.weight_decay else min(shape.vocabulary, batches.subtokens)
-    return profile.parameters - shape.table + int(rows) * (shape.table // max(1, shape.vocabulary))

@@ -87,7 +87,6 @@ def key(location: str, shape: EncoderSize, device: str, precision: str, threads:
 
     training = Path(__file__).parents[1] / "training"
     code = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(training.glob("*.py")))).hexdigest()
-    kind = json.loads((Path(location) / "config.json").read_text(encoding="utf-8")).get("model_type", "")
     known = {
         "machine": [platform.node(), *hardware(device)],
         "device": device,
@@ -95,7 +94,7 @@ def key(location: str, shape: EncoderSize, device: str, precision: str, threads:
         "threads": threads,
         "torch": torch.__version__,
         "code": code,
-        "kind": kind,
+        "kind": json.loads((Path(location) / "config.json").read_text(encoding="utf-8")).get("model_type", ""),
         "shape": asdict(shape),
     }
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:32]
@@ -103,14 +102,10 @@ def key(location: str, shape: EncoderSize, device: str, precision: str, threads:
 
 def hardware(device: str) -> list[str]:
     """What decides speed and has a name: architecture, processor, and the GPU if it is the device."""
-    return [platform.machine(), _processor(), *_gpu(device)]
-
-
-def _gpu(device: str) -> list[str]:
     import torch
 
-    there = device.startswith("cuda") and torch.cuda.is_available()
-    return [torch.cuda.get_device_name(device)] if there else []
+    on_gpu = device.startswith("cuda") and torch.cuda.is_available()
+    return [platform.machine(), _processor(), *([torch.cuda.get_device_name(device)] if on_gpu else [])]
 
 
 def _processor() -> str:
@@ -134,5 +129,4 @@ def write(name: str, rates: Rates) -> None:
     """Caches rates; if the cache cannot be written, the next run measures again."""
     content = {part: getattr(rates, part) for part in ("load", "fixed", "train", "predict", "kept")}
     with contextlib.suppress(OSError, BlurbError):
-        path = home() / "rates" / f"{name}.json"
-        write_whole(path, json.dumps(content).encode())
+        write_whole(home() / "rates" / f"{name}.json", json.dumps(content).encode())

@@ -16,8 +16,7 @@ from blurb.messages.errors import BlurbError, DataError, ErrorCollector, Setting
 from blurb.planning import run_file
 from blurb.regression import rules
 from blurb.results.references import of_table
-from blurb.store import schema
-from blurb.store.store import OWNERS
+from blurb.store.store import OWNERS, SCHEMA_FILE
 from blurb.system import text_files
 from blurb.system.files import NO_FILE
 from blurb.table_files import table_of
@@ -28,6 +27,9 @@ KINDS = (
     "a store, a trial, a checkpoint, a data folder, a task file, a protocol, a run file, blurb-check.toml, or a table "
     "of results"
 )
+STORES = (SCHEMA_FILE, "*/rows/*.json", "*/*/*/spec.json", "spec.json", f"*/{OWNERS}", f"{FOLDER}/*/{JOBS}")
+MODELS = ("config.json", "adapter_config.json", "*.safetensors", "pytorch_model*", "tokenizer*.json", "*/config.json")
+"""Patterns of files by which a folder is known."""
 MEND = "Correct the line, or remove it; of a store of yours, blurb rescore writes the tables again."
 PROTOCOL_HELP = "docs/protocols.md has the keys; blurb run --help lists the settings."
 
@@ -67,7 +69,7 @@ def _file(path: Path) -> Diagnosis:
         return _settings("protocol", of_protocol.load, path, PROTOCOL_HELP)
     if "model" in keys or (keys and keys <= {*run_file.KEY.values()}):
         return _settings("run file", run_file.read, path, "docs/reference.md has the options.")
-    if keys & {"split", "level", "max_drop", "min_score", rules.OVERALL, "datasets"}:
+    if keys & {"split", "level", "max_drop", "min_score", "overall", "datasets"}:
         return _settings("rules", rules.load, path, "docs/ci.md has the keys.")
     return data.examine_task_file(path)
 
@@ -95,28 +97,9 @@ def _table(path: Path) -> Diagnosis:
 def _folder(path: Path) -> Diagnosis:
     from blurb.doctor import checkpoint, store
 
-    if any(
-        True
-        for pattern in (
-            schema.FILE,
-            "*/rows/*.json",
-            "*/*/*/spec.json",
-            "spec.json",
-            f"*/{OWNERS}",
-            f"{FOLDER}/*/{JOBS}",
-        )
-        for _ in path.glob(pattern)
-    ):
+    if any(next(path.glob(pattern), None) for pattern in STORES):
         return store.examine(path)
-    patterns = (
-        "config.json",
-        "adapter_config.json",
-        "*.safetensors",
-        "pytorch_model*",
-        "tokenizer*.json",
-        "*/config.json",
-    )
-    if any(True for pattern in patterns for _ in path.glob(pattern)):
+    if any(next(path.glob(pattern), None) for pattern in MODELS):
         return checkpoint.examine(path)
     every = tasks.select("all")
     known = any(path_of(task, path, split).is_file() for task in every for split in tasks.SPLITS)

@@ -9,7 +9,6 @@ from typing import Any
 
 from blurb import tasks
 from blurb.data import loading
-from blurb.data.loading import elsewhere, read_split
 from blurb.data.schema import leaks
 from blurb.doctor._base import Diagnosis, Fact, Fault, few, of_error
 from blurb.messages.errors import BlurbError, ErrorCollector
@@ -33,7 +32,7 @@ def examine(folder: Path) -> Diagnosis:
         "leaks_and_copies": f"{AUDIT}{option('--data', folder)}",
     }
     if all(len(each.missing) == len(SPLITS) for each in findings):
-        hint = elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
+        hint = loading.elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
         fix = f"Use {hint}." if hint else "blurb data download and blurb data prepare make such a folder."
         return Diagnosis("data", str(folder), [Fault(str(folder), "None of the data files is here.", fix)], facts)
     problems = [problem for finding in findings for problem in _of_dataset(finding, folder)]
@@ -99,7 +98,7 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Fault]:
         if not path.is_file():
             continue
         errors = ErrorCollector()
-        examples[split] = read_split(task, path.parent, split, errors)
+        examples[split] = loading.read_split(task, path.parent, split, errors)
         facts[f"{split}_examples"] = len(examples[split])
         yield from few([of_error(one, path, "Correct the line.") for one in errors.errors], path)
     if leaked := sorted(leaks(examples)):

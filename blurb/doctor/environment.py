@@ -21,7 +21,6 @@ from blurb.messages.errors import SettingsError, safe_message
 from blurb.registry import Registry
 from blurb.system import cache
 from blurb.system.files import nearest
-from blurb.tasks import types
 
 OTHER = "blurb"
 """CPython's news tool, whose package and command have the same names."""
@@ -35,8 +34,7 @@ DRIVER = Path("/proc/driver/nvidia")
 def examine() -> Diagnosis:
     """What is wrong with the environment."""
     facts: dict[str, Fact] = {"blurb": __version__, "python": platform.python_version()}
-    problems = [*_packages(facts), *_hardware(facts), *_disk(facts), *_plugins(facts)]
-    return Diagnosis("environment", "", problems, facts)
+    return Diagnosis("environment", "", [*_packages(facts), *_hardware(facts), *_disk(facts), *_plugins(facts)], facts)
 
 
 def _packages(facts: dict[str, Fact]) -> Iterator[Fault]:
@@ -157,7 +155,7 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Fault]:
 def _as_what_it_is(registry: Registry[Any], name: str) -> None:
     """Raises a BlurbError for a task, type or metric that is something else; two of one name are told elsewhere."""
     known: dict[str, Callable[[str], object]]
-    known = {"blurb.tasks": tasks.get, "blurb.task_types": types.get, "blurb.metrics": metrics.get}
+    known = {"blurb.tasks": tasks.get, "blurb.task_types": tasks.types.get, "blurb.metrics": metrics.get}
     if registry.group in known and name not in registry.faults:
         known[registry.group](name)
 
@@ -165,5 +163,5 @@ def _as_what_it_is(registry: Registry[Any], name: str) -> None:
 def _registries() -> list[Registry[Any]]:
     """All that take plug-ins."""
     known: list[Registry[Any]]
-    known = [tasks._registry, types._registry, metrics._registry, heads.heads, heads.poolings, engines, kinds]
+    known = [tasks._registry, tasks.types._registry, metrics._registry, heads.heads, heads.poolings, engines, kinds]
     return [*known, *(Registry[Any](group.partition(".")[2], "", "", group) for group in OF_EXTENSIONS)]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from blurb import metrics
-from blurb.checkpoints import Checkpoint, ModelSource
-from blurb.cost import resources
+from blurb.checkpoints import Checkpoint
+from blurb.cost import calibration, model
 from blurb.doctor._base import Diagnosis, Fact, Fault, of_error
 from blurb.execution import sweeps
 from blurb.execution.allowed import NotAllowed
@@ -20,10 +20,12 @@ from blurb.store import row_contents
 from blurb.store import row_trials as rows
 from blurb.store.store import ASIDE, OLD, OWNERS, Store, left_out
 from blurb.system.files import read_json, size_of
+from blurb.training import hardware
 
 RUN_AGAIN = "Run its blurb run command again."
 PLACE = "Let this machine see it at this path"
 PLAN_AGAIN = "Run its blurb run command again, which plans its trials anew."
+OR_PLAN_AGAIN = f"or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}"
 
 
 def examine(root: Path) -> Diagnosis:
@@ -87,13 +89,11 @@ def _failures(store: Store) -> Iterator[Fault]:
     for file in sorted(store.root.glob("*/*/*.failed.json")):
         path = file.with_name(file.name.removesuffix(".failed.json"))
         try:
-            reason = str(read_json(file).get("message", "for a reason that is not known"))
+            why = str(read_json(file).get("message", "for a reason that is not known"))
         except StoreError as error:
-            reason = str(error)
+            why = str(error)
         if not path.exists() and not row_contents.is_running(store, path):
-            yield Fault(
-                str(path), ended(f"The trial failed: {reason}"), f"{RUN_AGAIN} The traceback is in {file.name}."
-            )
+            yield Fault(str(path), ended(f"The trial failed: {why}"), f"{RUN_AGAIN} The traceback is in {file.name}.")
 
 
 def _leftovers(store: Store) -> Iterator[Fault]:
@@ -130,8 +130,7 @@ def examine_sweeps(store: Path) -> tuple[list[Fault], dict[str, int]]:
     jobs = list(waiting.values())
     bad = [*_of_models(jobs), *_of_data(jobs), *_of_plugins(jobs), *of_hardware(jobs)]
     problems += bad or _of_memory(jobs, store)  # what cannot be read has no size
-    facts = {"sweeps": len(folders), "trials_of_sweeps": len(jobs)} if folders else {}
-    return list(dict.fromkeys(problems)), facts
+    return list(dict.fromkeys(problems)), {"sweeps": len(folders), "trials_of_sweeps": len(jobs)} if folders else {}
 
 
 def _of_models(jobs: Sequence[Job]) -> Iterator[Fault]:
@@ -141,25 +140,17 @@ def _of_models(jobs: Sequence[Job]) -> Iterator[Fault]:
         if not folder.is_dir():
             yield Fault(str(folder), f"The checkpoint of {source.name} is not visible here.", f"{PLACE}.")
             continue
+        fix = f"{PLACE} as it was, {OR_PLAN_AGAIN}"
+        now = Checkpoint(folder, source.remote_code, source.casing)
         try:
-            changed = _changed(source)
+            changed = "" if now.tokenizer.hash == source.tokenizer else "tokenizer files"
+            changed = changed if now.weights_hash == source.weights else "weights or the configuration"
         except (ModelError, OSError) as error:
-            yield of_error(error, folder, f"{PLACE} as it was, or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}")
+            yield of_error(error, folder, fix)
             continue
         if changed:
-            yield Fault(
-                str(folder),
-                f"The {changed} of {source.name} are others than those that the trials were planned with.",
-                f"{PLACE} as it was, or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}",
-            )
-
-
-def _changed(source: ModelSource) -> str:
-    """Which files of a checkpoint are not those of the sweep; "" if none."""
-    now = Checkpoint(Path(source.location), source.remote_code, source.casing)
-    if now.weights_hash != source.weights:
-        return "weights or the configuration"
-    return "tokenizer files" if now.tokenizer.hash != source.tokenizer else ""
+            what = f"The {changed} of {source.name} are others than those that the trials were planned with."
+            yield Fault(str(folder), what, fix)
 
 
 def _of_data(jobs: Sequence[Job]) -> Iterator[Fault]:
@@ -172,7 +163,7 @@ def _of_data(jobs: Sequence[Job]) -> Iterator[Fault]:
     for source, expected in planned.items():
         if not source.folder.is_dir():
             continue
-        fix = f"Put the data there that the trials were planned with, or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}"
+        fix = f"Put the data there that the trials were planned with, {OR_PLAN_AGAIN}"
         try:
             if data_hash(source) != expected:
                 what = f"The examples of {source.task} are not those that the trials were planned with."
@@ -189,8 +180,6 @@ def _of_plugins(jobs: Sequence[Job]) -> Iterator[Fault]:
 
 def of_hardware(jobs: Sequence[Job]) -> Iterator[Fault]:
     """Devices and precisions that this machine lacks."""
-    from blurb.training import hardware
-
     encoders = [job for job in jobs if job.source.is_checkpoint]
     for device, precision in dict.fromkeys((job.device, job.trial.precision) for job in encoders):
         try:
@@ -203,12 +192,10 @@ def of_hardware(jobs: Sequence[Job]) -> Iterator[Fault]:
 
 def _of_memory(jobs: Sequence[Job], store: Path) -> list[Fault]:
     """Memory that this machine lacks for what the trials need at least."""
-    from blurb.cost import model
-
     if not jobs:
         return []
     try:
         needed = model.least(jobs)
     except BlurbError as error:
         return [of_error(error, store, PLAN_AGAIN)]
-    return [Fault("memory", text, "Run blurb worker on a larger machine.") for text in resources.memory(needed)]
+    return [Fault("memory", one, "Run blurb worker on a larger machine.") for one in calibration.lacking_memory(needed)]

@@ -12,12 +12,20 @@ import os
 import shlex
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from blurb.checkpoints.source import CHECKPOINT
-from blurb.messages.errors import BlurbError
+from blurb import names
+from blurb.checkpoints.source import CHECKPOINT, KINDS, ModelSource
+from blurb.execution.data_sources import DataSource
+from blurb.execution.job import Job
+from blurb.execution.options import Keep
+from blurb.learners import PREFIX, in_trial
+from blurb.messages.errors import BlurbError, StoreError, UnknownName
 from blurb.messages.spelling import opt
+from blurb.store.trial import Configuration, stored_types
 from blurb.system import cache
+from blurb.system.files import check_types, file_hash
+from blurb.training import devices, tracking
 
 FOLDER = "allowed"
 """Folder beside the caches with an empty file for each hash; no cache, so that `blurb cache clear` leaves it."""
@@ -99,3 +107,57 @@ def _leads_out(place: str, root: Path) -> bool:
 
 def _shown(name: str) -> str:
     return shlex.quote(str(name))
+
+
+OF_JOB = stored_types(Job)
+JOB_FIELDS = {name: OF_JOB[name] for name in ("device", "track", "predicted", "keep", "resume")}
+"""Fields that each job has of its own, and their types."""
+SHARED: Mapping[str, type] = {"source": ModelSource, "configuration": Configuration, "data": DataSource}
+"""Fields that many jobs have in common: the file has each value once."""
+
+
+def check_shared(content: Mapping[str, Any], file: Path) -> None:
+    """Raises an error for a model, configuration or data that no command has written."""
+    for name, kind in SHARED.items():
+        for each in content[name]:
+            check_types(each, stored_types(kind), file)
+    for source in content["source"]:
+        names.check(source["name"], "The name of a model")
+        if source["kind"] not in KINDS:
+            raise ValueError(f"{source['name']} is of the kind {source['kind']!r}")
+        if source["kind"] != CHECKPOINT and source["weights"] != f"{PREFIX}{source['location']}":
+            raise ValueError(f"the baseline {source['name']} has the weights of another model")
+
+
+def check_job(job: Job) -> None:
+    """Raises an error for what is no device, tracker, learner, seed or way to keep a model, and for a trial
+    that is not of its data or its model.
+    """
+    devices.check_name(job.device)
+    if job.track not in ("", *tracking.TRACKERS):
+        raise ValueError(f"there is no tracker {job.track!r}")
+    if job.keep not in get_args(Keep):
+        raise ValueError(f"there is no keep {job.keep!r}")
+    try:
+        kind = job.learner
+    except UnknownName as error:
+        raise ValueError(str(error)) from error
+    if kind.reads_checkpoint is not job.source.is_checkpoint or in_trial(kind) != job.trial.learner:
+        raise ValueError(f"{job.source.name} is not a model for the learner {kind.name!r}")
+    if job.trial.seed < 0:
+        raise ValueError(f"there is no seed {job.trial.seed}")
+    if job.trial.task != job.data.task and not job.data.task.endswith(".toml"):
+        raise ValueError(f"a trial of {job.trial.task} has the data of {job.data.task}")
+    if job.trial.weights != job.source.weights:
+        raise ValueError(f"a trial of {job.source.name} has the weights of another model")
+
+
+def check_code(folder: Path, content: Mapping[str, Any]) -> None:
+    """Raises a StoreError if the file of a plug-in is another than that which was allowed."""
+    for path in {path for named in content["plugins"].values() for path in named.values() if path}:
+        if Path(path).is_file() and file_hash(Path(path)) != content.get("code", {}).get(path):
+            raise StoreError(
+                f"the code of the plug-in {path} has changed since the trials were planned",
+                where=folder,
+                fix="run the command that planned them again.",
+            )

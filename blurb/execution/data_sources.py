@@ -13,7 +13,6 @@ from pathlib import Path
 
 from blurb import data, tasks
 from blurb.corpora.originals import load_original
-from blurb.data import TaskData
 from blurb.data.loading import Verdict, path_of
 
 MOST_BYTES = 2 * 2**30
@@ -36,14 +35,14 @@ class DataSource:
 
 Stamp = list[list[int]]
 """Size and modification time of the task file and of the file of each split; if one changes, the data is read again."""
-_kept: OrderedDict[DataSource, tuple[Stamp, TaskData]] = OrderedDict()
+_kept: OrderedDict[DataSource, tuple[Stamp, data.TaskData]] = OrderedDict()
 _facts: dict[DataSource, tuple[Stamp, str, Verdict]] = {}
 """Hash and verdict; unlike the data, those of all tasks always fit into memory."""
 _handed: list[Path] = []
 """In a worker process: the folder with the data that the command has read."""
 
 
-def load_data(origin: DataSource) -> TaskData:
+def load_data(origin: DataSource) -> data.TaskData:
     """The data of a task: from memory, from the command, or read and hashed now."""
     stamp = _stamp(origin)
     if origin not in _kept or _kept[origin][0] != stamp:
@@ -51,7 +50,8 @@ def load_data(origin: DataSource) -> TaskData:
         content = _from_command(origin, stamp) or load(tasks.load(origin.task), origin.folder)
         _kept[origin] = stamp, content
     _kept.move_to_end(origin)
-    while len(_kept) > 1 and sum(_bytes(content) for _, content in _kept.values()) > MOST_BYTES:
+    sizes = [sum(int(split.data.nbytes) for split in content.splits.values()) for _, content in _kept.values()]
+    while len(_kept) > 1 and sum(sizes[-len(_kept) :]) > MOST_BYTES:
         _kept.popitem(last=False)
     return _kept[origin][1]
 
@@ -86,10 +86,6 @@ def _stamp(origin: DataSource) -> Stamp:
             status = path.stat()
             parts.append([status.st_size, status.st_mtime_ns])
     return parts
-
-
-def _bytes(content: TaskData) -> int:
-    return sum(int(split.data.nbytes) for split in content.splits.values())
 
 
 @contextmanager
@@ -130,16 +126,15 @@ def receive(folder: Path | None) -> None:
     _handed[:] = [] if folder is None else [folder]
 
 
-def _from_command(origin: DataSource, stamp: Stamp) -> TaskData | None:
+def _from_command(origin: DataSource, stamp: Stamp) -> data.TaskData | None:
     from datasets import Dataset
 
     with contextlib.suppress(OSError, ValueError):
         for folder in _handed:
-            index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-            for number, entry in enumerate(index):
+            for number, entry in enumerate(json.loads((folder / INDEX).read_text(encoding="utf-8"))):
                 if entry["origin"] == _name(origin) and entry["stamp"] == stamp:
                     splits = {split: Dataset.from_file(str(folder / f"{number}.{split}")) for split in tasks.SPLITS}
-                    return TaskData(tasks.load(origin.task), splits, entry["hash"], entry["verdict"])
+                    return data.TaskData(tasks.load(origin.task), splits, entry["hash"], entry["verdict"])
     return None
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.execution import sweeps
-from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import JobQueue, OnFinished, OnProgress, longest_first
+from blurb.execution.job import Job, JobQueue, OnFinished, OnProgress, TrialOutcome, longest_first
 
 if TYPE_CHECKING:
     from blurb.cost.model import Estimate

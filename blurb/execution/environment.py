@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import blurb
-from blurb.execution import engines
+from blurb.execution.engines import DEFAULT, engines
 from blurb.system import process
-from blurb.system.process import one_process
 
 if TYPE_CHECKING:
     from blurb.execution.job import Job
@@ -45,7 +44,7 @@ def environment(device: str) -> dict[str, Any]:
         "cpus": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "variables": process.recorded_variables(),
-        "engine": engines.of_this_process(),
+        "engine": next((name for name, kind in engines.usable().items() if kind.started_this()), DEFAULT),
         "commit": _commit(),
     }
 
@@ -99,7 +98,7 @@ def clean_start() -> Iterator[None]:
     os.environ[SAFE] = "1"
     vars(main).update(hidden)
     try:
-        with one_process():
+        with process.one_process():
             yield
     finally:
         for name in hidden:

@@ -16,11 +16,12 @@ from blurb import names
 from blurb.execution import sweeps
 from blurb.learners import saved_models
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, followed
-from blurb.store import provenance, row_contents
+from blurb.store import row_contents
 from blurb.store import row_trials as rows
 from blurb.store import trial_checkpoints as checkpoints
 from blurb.store.row_trials import RowTrials
 from blurb.store.store import LEASE, OLD, OWNERS, Store, leftovers
+from blurb.store.trial import PROVENANCE, read_provenance
 from blurb.system import leases
 from blurb.system.files import beside, copy_file, read_json, size_of, write_json
 
@@ -43,15 +44,13 @@ class Removal:
 
 def removal(store: Store, row: RowTrials) -> Removal:
     """What `remove` would delete; reads only."""
-    rows_beside = _rows_beside(store, row)
-    own = _own(store, row, rows_beside)
+    others = _rows_beside(store, row)
+    own = _own(store, row, others)
     there = [path for path in row_contents.paths(store, row) if path.exists()]
     going = tuple(path for path in there if path in own)
-    last = all(other.key == row.key for other in rows_beside) and store.owners(row.model) <= {row.model}
+    last = all(other.key == row.key for other in others) and store.owners(row.model) <= {row.model}
     folder = store.root / store.folder(row.model)
-    unlisted = (
-        tuple(path for path in row_contents.unlisted(store, rows_beside) if folder in path.parents) if last else ()
-    )
+    unlisted = tuple(path for path in row_contents.unlisted(store, others) if folder in path.parents) if last else ()
     begun = [each for path in own for each in checkpoints.all_of(path)]
     size = sum(size_of(path) for path in (*going, *unlisted, *begun))
     return Removal(going, tuple(path for path in there if path not in own), unlisted, size)
@@ -156,7 +155,7 @@ def _of_searches(store: Store, row: RowTrials) -> Iterator[Path]:
         with contextlib.suppress(StoreError):
             if store.damage(path):
                 continue
-            if row.is_of(store.read_spec(path), provenance.read(path)):
+            if row.is_of(store.read_spec(path), read_provenance(path)):
                 yield path
 
 
@@ -183,7 +182,7 @@ def _copy(store: Store, path: Path, target: Path, model: str) -> None:
             shutil.copytree(path, aside, ignore=left_out, dirs_exist_ok=True, copy_function=copy_file)
             if (path / saved_models.FOLDER).is_dir():
                 saved_models.copy_as(model, path / saved_models.FOLDER, aside / saved_models.FOLDER)
-            write_json(aside / provenance.FILE, {**read_json(aside / provenance.FILE), "model": model})
+            write_json(aside / PROVENANCE, {**read_json(aside / PROVENANCE), "model": model})
 
 
 def _remove(store: Store, row: RowTrials) -> None:

@@ -17,25 +17,22 @@ from typing import Any
 import blurb
 from blurb.checkpoints.source import ModelSource
 from blurb.execution import allowed
-from blurb.execution.allowed import NotAllowed
+from blurb.execution.allowed import JOB_FIELDS, SHARED, NotAllowed, check_code, check_job, check_shared
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
-from blurb.execution.sweep_checks import JOB_FIELDS, check_code, check_job, check_shared
 from blurb.learners import saved_models
 from blurb.messages.errors import SettingsError, StoreError, Tell, tell_damage
 from blurb.store import rescore
 from blurb.store.plugins import Typed
 from blurb.store.record import SPEC
 from blurb.store.store import Store
-from blurb.store.trial import Configuration, Trial
+from blurb.store.trial import Trial
 from blurb.system import leases
 from blurb.system.files import check_types, file_hash, read_json, write_json, writing_whole
 
 SCHEMA = 1
 FOLDER = ".sweeps"
 JOBS = "jobs.json"
-SHARED: Mapping[str, type] = {"source": ModelSource, "configuration": Configuration, "data": DataSource}
-"""Fields that many jobs have in common: the file has each value once."""
 
 
 def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> tuple[Path, str]:
@@ -92,9 +89,7 @@ def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 def _json(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The JSON of an object with sorted keys, whose `jobs` are these lines; in parts, as they may be very many."""
-    before, after = (
-        {name: value for name, value in whole.items() if (name < "jobs") is first} for first in (True, False)
-    )
+    before, after = ({key: item for key, item in whole.items() if (key < "jobs") is first} for first in (True, False))
     yield json.dumps(before, sort_keys=True)[:-1] + ', "jobs": ['
     for number, line in enumerate(lines):
         yield (", " if number else "") + json.dumps(line, sort_keys=True)
@@ -224,8 +219,7 @@ def end_if_done(folder: Path) -> bool:
 
 def is_done(job: Job) -> bool:
     """Whether nothing is left to do of a job; writes nothing."""
-    there = rescore.is_current(Store(job.store), job.path)
-    return there and (job.keep == "none" or saved_models.is_kept(job.path))
+    return rescore.is_current(Store(job.store), job.path) and (job.keep == "none" or saved_models.is_kept(job.path))
 
 
 def is_begun(job: Job) -> bool:
@@ -241,7 +235,7 @@ def drop(store: Store, trials: Collection[Path]) -> None:
     """
     for folder in folders(store.root):
         with contextlib.suppress(StoreError):
-            going = [job is not None and _place(store, job) in trials for job in numbered(folder)]
+            going = [job is not None and job.path in trials for job in numbered(folder)]
             if any(going):
                 content = read_json(folder / JOBS)
                 content["jobs"] = [None if gone else line for gone, line in zip(going, content["jobs"], strict=True)]
@@ -249,5 +243,53 @@ def drop(store: Store, trials: Collection[Path]) -> None:
                 end_if_done(folder)
 
 
-def _place(store: Store, job: Job) -> Path:
-    return store.path(job.source.name, job.trial.task, job.trial.hash)
+PARTS = "slurm.json"
+"""File of a sweep: the trials of each part, the numbers of the submitted jobs, and how many parts these took."""
+
+
+def write_parts(folder: Path, parts: Sequence[Sequence[int]]) -> None:
+    """Writes the parts of a sweep of which nothing is submitted; those that are there stay as they are.
+
+    :param parts: indices of the trials of each
+    """
+    if not (folder / PARTS).exists():
+        write_json(folder / PARTS, {"parts": parts, "submitted": [], "taken": 0})
+
+
+def read_parts(folder: Path) -> dict[str, Any]:
+    """What the file of a sweep has; without a file, no parts. StoreError if it is of other types."""
+    file = folder / PARTS
+    if not file.exists():
+        return {"parts": [], "submitted": [], "taken": 0}
+    content = read_json(file)
+    check_types(content, {"parts": list, "taken": int, "submitted": list}, file)
+    return content
+
+
+def note_submitted(folder: Path, number: str, taken: int) -> None:
+    """Notes a job of the scheduler.
+
+    :param taken: number of parts that jobs run by now
+    """
+    content = read_parts(folder)
+    content["submitted"].append(number)
+    content["taken"] = max(content["taken"], taken)
+    write_json(folder / PARTS, content)
+
+
+def jobs_of_parts(folder: Path, numbers: Iterable[int], allow: Collection[str] | None = None) -> list[Job]:
+    """The trials of some parts of a sweep; StoreError if one of the parts is not there.
+
+    :param allow: as for `sweeps.read`
+    """
+    parts, jobs = read_parts(folder)["parts"], numbered(folder, allow)
+    chosen: list[Job] = []
+    number = 0
+    try:
+        for number in numbers:
+            if number < 0:
+                raise IndexError(number)
+            chosen += [job for index in parts[number] if (job := jobs[index]) is not None]
+        return chosen
+    except (IndexError, TypeError) as error:
+        raise StoreError(f"{folder} has no part {number}: it has {len(parts)} parts, numbered from 0.") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -127,26 +128,21 @@ def _standing(
             names[folder] = frozenset()
     _, task, hash_ = key
     there, lease_name = names[folder], f".{hash_}{LEASE}"
-    asked = (trial.model, task, trial.seed, f"{folder}/{hash_}")
+    place = (trial.model, task, trial.seed, f"{folder}/{hash_}")
+    standing = partial(TrialStanding, *place, row=trial.row, configuration=trial.configuration)
     if hash_ in there and lease_name not in there:
-        return TrialStanding(*asked, "done", trial.row, trial.configuration)
+        return standing(state="done")
     path = Path(folder, hash_)
     joined, predicted, lease = predicted is not None, predicted or 0.0, store.lease(path)
     if lease_name in there and leases.seems_held(lease) is not False:
-        return TrialStanding(
-            *asked, "running", trial.row, trial.configuration, holder=leases.read(lease), predicted=predicted
-        )
+        return standing(state="running", holder=leases.read(lease), predicted=predicted)
     if hash_ in there:
-        return TrialStanding(*asked, "done", trial.row, trial.configuration)
+        return standing(state="done")
     saved = checkpoints.folder_of(path).name in there
     failure = row_contents.failure_of(path)
     if failure.name in there:
-        return TrialStanding(
-            *asked, "failed", trial.row, trial.configuration, row_contents.reason(failure), saved=saved, joined=joined
-        )
-    return TrialStanding(
-        *asked, "to run", trial.row, trial.configuration, saved=saved, predicted=predicted, joined=joined
-    )
+        return standing(state="failed", message=row_contents.reason(failure), saved=saved, joined=joined)
+    return standing(state="to run", saved=saved, predicted=predicted, joined=joined)
 
 
 def seconds_left(trials: Sequence[TrialStanding]) -> float | None:

@@ -21,8 +21,7 @@ from blurb.checkpoints.source import check_trial
 from blurb.data import TaskData
 from blurb.execution.data_sources import load_data
 from blurb.execution.environment import environment
-from blurb.execution.job import Job, TrialOutcome, predictions_of, units_of
-from blurb.execution.job_queue import Reporter, TrialProgress
+from blurb.execution.job import Job, Reporter, TrialOutcome, TrialProgress, predictions_of, units_of
 from blurb.inputs import tokenized_split
 from blurb.learners import building, saved_models
 from blurb.learners.base import Subset
@@ -30,14 +29,13 @@ from blurb.messages.errors import BlurbError, DataError, SettingsError, Training
 from blurb.messages.spelling import opt
 from blurb.messages.text import redacted
 from blurb.protocols.settings import limits
-from blurb.store import plugins, provenance, rescore, row_contents
+from blurb.store import plugins, rescore, row_contents
 from blurb.store import trial_checkpoints as checkpoints
-from blurb.store.provenance import Provenance
 from blurb.store.record import PREDICTIONS, read_predictions, write_predictions
 from blurb.store.store import Store
+from blurb.store.trial import PROVENANCE, Provenance
 from blurb.system import leases, process
 from blurb.system.files import write_json
-from blurb.system.leases import Lease
 from blurb.training import tracking
 
 log = logging.getLogger("blurb")
@@ -75,7 +73,7 @@ def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None)
 
 
 def _execute(
-    job: Job, store: Store, lease: Lease, tell: Callable[[TrialProgress], None]
+    job: Job, store: Store, lease: leases.Lease, tell: Callable[[TrialProgress], None]
 ) -> Literal["done", "already done"]:
     """Runs a trial whose lease this process holds."""
     path = job.path
@@ -86,7 +84,8 @@ def _execute(
         return "already done"
 
     def told(news: TrialProgress) -> None:
-        lease.news = news.brief
+        brief = {"epoch": news.epoch, "epochs": news.epochs, "done": news.done, "total": news.total, "dev": news.dev}
+        lease.news = brief  # for others
         if lease.lost:  # what is to come would be dropped
             lease.check()
         tell(news)
@@ -115,8 +114,7 @@ class WorkerDied(BlurbError):
 
 def note_death(job: Job, message: str) -> None:
     """Writes that the process of a trial died, so that workers do not die of it one after the other."""
-    store = Store(job.store)
-    with contextlib.suppress(OSError), leases.trying(store.lease(job.path)) as lease:
+    with contextlib.suppress(OSError), leases.trying(Store(job.store).lease(job.path)) as lease:
         if lease is not None and not job.path.exists():
             _note_failure(job, WorkerDied(message))
 
@@ -152,7 +150,7 @@ def _unchanged_data(job: Job) -> TaskData:
     return content
 
 
-def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
+def _run(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None:
     """Trains and predicts, and writes all files of the trial into a folder, and its model if that is to be kept."""
     trial = job.trial
     content = _unchanged_data(job)
@@ -187,7 +185,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
             "predict_seconds": round(time.perf_counter() - fitted, 2),
             "train_units": len(units["train"].used),
             "features_version": tokenized_split.VERSION,
-            "predicted": _predicted(job, content.task),
+            "predicted": {"learner": job.learner.name, "type": content.task.type, "seconds": round(job.predicted, 2)},
             **learner.facts,
         }
         log.info("trained in %.1f s", fitted - clock)
@@ -200,14 +198,14 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: Lease) -> None:
     write_json(aside / "spec.json", trial.content)
     write_predictions(aside / PREDICTIONS, columns)
     write_json(aside / "metrics.json", figures)
-    write_json(aside / provenance.FILE, _provenance(job, content, started, facts).content)
+    write_json(aside / PROVENANCE, _provenance(job, content, started, facts).content)
     _write_history(aside / "history.csv", history)
     if job.keep != "none":
         about = {"trial": trial.hash, "settings": dict(trial.settings), "precision": trial.precision}
         trial.kind.load("save")(learner, aside / saved_models.FOLDER, about)
 
 
-def _add_model(job: Job, store: Store, lease: Lease, reporter: Reporter) -> bool:
+def _add_model(job: Job, store: Store, lease: leases.Lease, reporter: Reporter) -> bool:
     """Trains a finished trial again for its model, which is kept only if it gives the stored predictions.
 
     :returns: True, as what `Store.put` returns
@@ -250,11 +248,6 @@ def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
     settings = {**trial.settings, "seed": trial.seed, "precision": trial.precision}
     run = f"{job.path.parent.parent.name}/{trial.task}/{trial.seed}"
     return tracking.Tracking(job.track, run, trial.hash, job.store / tracking.FOLDER, settings, reporter.epoch)
-
-
-def _predicted(job: Job, task: tasks.Task) -> dict[str, Any]:
-    """The prediction to store, for the estimates of later runs (`blurb.cost.history`)."""
-    return {"learner": job.learner.name, "type": task.type, "seconds": round(job.predicted, 2)}
 
 
 def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str, Any]) -> Provenance:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import statistics
-from collections.abc import Collection, Mapping
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from blurb.messages.errors import StoreError, followed, tell_damage
+import blurb
+from blurb import metrics
+from blurb.messages.errors import BlurbError, StoreError, followed, tell_damage
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import Published, Row
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
-from blurb.statistics.bootstrap import BootstrapMean, averaged
-from blurb.statistics.clusters import generator
+from blurb.statistics import bootstrap
 from blurb.statistics.welch import half_width
 from blurb.store.record import bounds
+from blurb.system import cache
+from blurb.system.files import write_whole
 from blurb.tasks import TWELVE
 
 RESAMPLES = 2_000
@@ -45,7 +54,7 @@ class Known:
     """The mean of one dataset, with resamples if available."""
 
     value: Value
-    spread: BootstrapMean | None = None
+    spread: bootstrap.BootstrapMean | None = None
 
 
 def of_row(
@@ -80,7 +89,6 @@ def _datasets(row: Row, resamples: int, without: Mapping[str, Collection[str]]) 
             continue
         # Not before: means alone need no arrays, whose libraries take longer than all means.
         from blurb.results import predictions
-        from blurb.statistics import bootstrap
 
         records = {seed: replace(record) for seed, record in row.records_of(task).items()}  # rows keep what they read
         try:
@@ -109,8 +117,8 @@ def of_runs(task: str, values: list[float], resamples: int = RESAMPLES) -> Known
     if half is None:
         return Known(Value(mean))
     variance = statistics.variance(values) / len(values)
-    draws = mean + variance**0.5 * generator(task).standard_normal(resamples)
-    spread = BootstrapMean(mean, draws, len(values), variance**2 / (len(values) - 1))
+    draws = mean + variance**0.5 * bootstrap.generator(task).standard_normal(resamples)
+    spread = bootstrap.BootstrapMean(mean, draws, len(values), variance**2 / (len(values) - 1))
     return Known(Value(mean, mean - half, mean + half, "seeds"), spread)
 
 
@@ -133,7 +141,7 @@ def _average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value |
     if spreads.keys() != shares.keys():
         return Value(mean)
 
-    whole = averaged(spreads, shares)
+    whole = bootstrap.averaged(spreads, shares)
     if whole is None:
         return Value(mean)
     bases = {known[name].value.basis for name in shares}
@@ -149,3 +157,105 @@ def within(value: Value, shares: Mapping[str, float]) -> Value:
     ends = [bounds(name) for name in shares]
     low, high = (sum(share * end[side] for share, end in zip(shares.values(), ends, strict=True)) for side in (0, 1))
     return replace(value, low=max(value.low, low), high=min(value.high, high))
+
+
+KIND = "intervals"
+UNSEEN = 1.0
+"""Seconds without a bar."""
+SAVED = 5.0
+"""Seconds between two writes, as whoever does not want to wait goes on there the next time."""
+Ends = dict[str, tuple[float, float, str]]
+"""Name of a number -> both ends of its interval, and `Value.basis`."""
+
+
+def of_rows(rows: Sequence[Row], store: Path) -> list[dict[str, Value]]:
+    """The numbers of rows with their intervals, as `intervals.of_row` has them; with a bar if that takes long.
+
+    :param store: whose rows they are, or most of them
+    """
+    kept = IntervalCache(store)
+    by_row: dict[int, dict[str, Value]] = {}
+    missing: list[int] = []
+    for place, row in enumerate(rows):
+        ends = kept.find(row)
+        if ends is None:
+            missing.append(place)
+        else:
+            means = of_row(row, resamples=0)
+            by_row[place] = {name: Value(one.mean, *ends.get(name, ())) for name, one in means.items()}
+    for place in _shown(missing):
+        by_row[place] = of_row(rows[place], RESAMPLES)
+        kept.add(rows[place], by_row[place])
+    kept.save()
+    return [by_row[place] for place in range(len(rows))]
+
+
+def _shown(places: list[int]) -> Iterator[int]:
+    """The places, with a bar in a terminal as soon as they take long."""
+    begun = time.monotonic()
+    for done, place in enumerate(places):
+        if sys.stderr.isatty() and time.monotonic() - begun > UNSEEN:
+            from rich.progress import track
+
+            from blurb.terminal.output import console
+
+            what = "intervals (kept for the next time)"
+            yield from track(places[done:], what, console=console(stderr=True), transient=True)
+            return
+        yield place
+
+
+class IntervalCache:
+    """The intervals of the rows of a store, in a file of the cache; one that is damaged counts as none.
+
+    A file has the last state of each row, so it does not grow with the trials.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self.path = cache.home() / KIND / f"{hashlib.sha256(str(store.absolute()).encode()).hexdigest()[:16]}.json"
+        self._version = [blurb.__version__, metrics.VERSION, RESAMPLES]
+        self._rows: dict[str, tuple[str, Ends]] = {}
+        self._changed = False
+        self._saved = time.monotonic()
+        with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+            if content["version"] == self._version:
+                self._rows = {
+                    name: (
+                        str(stamp),
+                        {of: (float(low), float(high), str(basis)) for of, (low, high, basis) in ends.items()},
+                    )
+                    for name, (stamp, ends) in content["rows"].items()
+                }
+
+    def find(self, row: Row) -> Ends | None:
+        """Those of a row whose trials are as they were; None if they are to be computed."""
+        known = self._rows.get(_cache_key(row))
+        return known[1] if known is not None and known[0] == row.stamp and row.stamp else None
+
+    def add(self, row: Row, values: Mapping[str, Value]) -> None:
+        """Keeps those of a row, unless its trials cannot be told from others.
+
+        Nor those over seeds of a dataset with predictions: they may be damaged, which is to be told every time.
+        """
+        damaged = any(values[name].basis == "seeds" for name in row.records if name in values)
+        if row.stamp and not damaged:
+            ends = {name: (*one.interval, one.basis) for name, one in values.items() if one.interval is not None}
+            self._rows[_cache_key(row)] = row.stamp, ends
+            self._changed = True
+            if time.monotonic() - self._saved > SAVED:
+                self.save()
+
+    def save(self) -> None:
+        """Writes what is new; a cache that cannot be written costs time, never a table."""
+        self._saved = time.monotonic()
+        if not self._changed:
+            return
+        self._changed = False
+        with suppress(OSError, BlurbError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(self.path, json.dumps({"version": self._version, "rows": self._rows}).encode())
+
+
+def _cache_key(row: Row) -> str:
+    return f"{row.model} {row.key}"

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
+from blurb.grouping import by_key
 from blurb.leaderboard import ranking
 from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.leaderboard.terminal import SHORT
@@ -24,9 +25,8 @@ from blurb.results import published
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import DEMO, Row
 from blurb.results.score import SCORE, skill
-from blurb.tasks import TWELVE, TYPES
 
-MEANS = (SCORE, TWELVE, *TYPES)
+MEANS = (SCORE, tasks.TWELVE, *tasks.TYPES)
 PAPERS = "protocols of papers"
 NOTHING = "without a figure in the column that is ranked"
 ROOM = 15
@@ -67,12 +67,10 @@ def overview(
     return table
 
 
-def own_first(ranks: Sequence[Ranked], column: str) -> list[Ranked]:
+def own_first(ranks: Sequence[Ranked], by: str) -> list[Ranked]:
     """Groups of published rows alone after the others, each in the order that it has."""
-    own = {_part(ranked, column) for ranked in ranks if not ranked.entry.row.published}
-    return sorted(
-        ranks, key=lambda r: _part(r, column) not in own or (_part(r, column) == NOTHING and r.entry.row.published)
-    )
+    own = {_part(ranked, by) for ranked in ranks if not ranked.entry.row.published}
+    return sorted(ranks, key=lambda r: _part(r, by) not in own or (_part(r, by) == NOTHING and r.entry.row.published))
 
 
 def _part(ranked: Ranked, column: str) -> str:
@@ -236,16 +234,10 @@ def _width(name: str) -> int:
 def _near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:
     """Those of `mine`, the rows next to them in their part, and its best one."""
     own = {id(row) for row in mine}
-    parts: dict[str, list[Ranked]] = {}
-    for ranked in ranks:
-        parts.setdefault(ranked.part, []).append(ranked)
-    shown_rows = []
+    parts = by_key((ranked.part, ranked) for ranked in ranks)
+    rows = []
     for part in parts.values():
-        places = [place for place, ranked in enumerate(part) if ranked.rank and id(ranked.entry) in own]
-        shown = {near for place in places for near in range(place - NEXT, place + NEXT + 1)} | (
-            {0} if places else set()
-        )
-        shown_rows += [
-            ranked for place, ranked in enumerate(part) if id(ranked.entry) in own or (ranked.rank and place in shown)
-        ]
-    return shown_rows
+        places = [at for at, ranked in enumerate(part) if ranked.rank and id(ranked.entry) in own]
+        shown = {near for at in places for near in range(at - NEXT, at + NEXT + 1)} | ({0} if places else set())
+        rows += [ranked for at, ranked in enumerate(part) if id(ranked.entry) in own or (ranked.rank and at in shown)]
+    return rows

@@ -6,14 +6,15 @@ import fnmatch
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from blurb.leaderboard import intervals
-from blurb.leaderboard.intervals import Value
+from blurb.messages.errors import DataError
 from blurb.names import by_number
-from blurb.results import groups
-from blurb.results.groups import Standing
-from blurb.results.row import Row
+from blurb.results import from_store, groups, results_csv, tables
+from blurb.results.row import Origin, Row, labelled
+from blurb.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class RankedRow:
     """
 
     row: Row
-    values: Mapping[str, Value]
-    standing: Standing
+    values: Mapping[str, intervals.Value]
+    standing: groups.Standing
 
     @property
     def name(self) -> str:
@@ -51,8 +52,7 @@ def of_row(row: Row, resampled: bool = True, without: Mapping[str, Collection[st
     :param resampled: whether to compute these intervals
     :param without: dataset -> ids of test examples to leave out of the scores
     """
-    values = intervals.of_row(row, intervals.RESAMPLES if resampled else 0, without)
-    return RankedRow(row, values, groups.of_row(row))
+    return RankedRow(row, intervals.of_row(row, intervals.RESAMPLES if resampled else 0, without), groups.of_row(row))
 
 
 def select(rows: Sequence[Row], model: str = "*", protocol: str = "*", head: str = "*") -> list[Row]:
@@ -103,9 +103,7 @@ def in_parts(entries: Sequence[RankedRow], column: str) -> list[Ranked]:
     there = [entry for entry in entries if column in entry.values]
     ranked: list[Ranked] = []
     for part in groups.parts([entry.standing for entry in there], column):
-        ranked += [
-            Ranked(place, entry, part.title) for place, entry in _places([there[i] for i in part.places], column)
-        ]
+        ranked += [Ranked(place, one, part.title) for place, one in _places([there[i] for i in part.places], column)]
         ranked += [Ranked(None, there[i], part.title) for i in part.unranked]
     return ranked + [Ranked(None, entry, entry.standing.title) for entry in entries if column not in entry.values]
 
@@ -123,3 +121,55 @@ def _places(entries: Sequence[RankedRow], column: str) -> list[tuple[RankRange, 
         better, worse = len(lows) - bisect_right(lows, high), bisect_left(highs, low)
         places.append((RankRange(1 + better, len(there) - worse), entry))
     return places
+
+
+class Board(Protocol):
+    """Rows that somebody keeps and verifies: the value of the option `--board`, which an extension brings."""
+
+    folder: Path
+
+    def rows(self) -> Sequence[Row]:
+        """Its rows; DataError if they cannot be read, SettingsError if there is no board."""
+
+    def is_claimed(self, row: Row) -> bool:
+        """Whether nobody recomputed the figures of one of its rows."""
+
+    def withdrawn(self) -> Sequence[str]:
+        """The rows that were taken from it, a sentence each, earliest first."""
+
+
+def read_rows(store: Path | None, results: Sequence[Path] = (), board: Board | None = None) -> list[Row]:
+    """The rows of a store or a board, and of tables; a row that is in both is taken from the store.
+
+    :param store: folder of the trials; may be missing; None for tables alone
+    :param results: files in the format of `results.csv`
+    :param board: a board, whose rows stand in the place of those of the store
+    :raises DataError: if a file is invalid, or two files have different runs of one row or contradict each other
+    :raises SettingsError: if there is no board
+    """
+    if len(results) > 1:
+        tables.lines_of(results)  # refuses what leaderboard merge refuses, with both files and lines
+    listed = () if board is None else board.rows()
+    own = [] if board or store is None or not store.is_dir() else from_store.read(Store(store), every_file=False)
+    rows = {row.primary_key: row for row in own}
+    for path in results:
+        for row in results_csv.read(path):
+            known = rows.get(row.primary_key)
+            lacking = known and any(set(row.seeds(task)) - set(known.seeds(task)) for task in row.datasets)
+            if known is None and row.means():
+                rows[row.primary_key] = row
+            elif known is not None and known.origin is Origin.RESULTS and lacking:
+                raise DataError(
+                    f"has runs of {row.name} that another of the files with that row does not have; merge the files "
+                    "first, with blurb leaderboard merge.",
+                    path,
+                )
+    return [*listed, *labelled(list(rows.values()))]
+
+
+def standing(row: Row, board: Board | None = None, together: bool = False) -> groups.Standing:
+    """The standing of one of these rows; beside those of a board, the rows of a table are what somebody says.
+
+    :param together: whether rows whose kind allows it are ranked with published ones
+    """
+    return groups.of_row(row, board is not None and (row.origin is not Origin.BOARD or board.is_claimed(row)), together)

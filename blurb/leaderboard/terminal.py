@@ -15,13 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
-from blurb.messages.text import once
-from blurb.results import constants, published
+from blurb.messages.text import number, once
+from blurb.results import predictions, published
 from blurb.results.dataset_scores import in_order
 from blurb.results.row import Row
-from blurb.tasks import TYPES
 
-SHORT = {name: tasks.types.get(name).short for name in TYPES}
+SHORT = {name: tasks.types.get(name).short for name in tasks.TYPES}
 
 
 CARDS = 3
@@ -55,7 +54,7 @@ def _notes(row: Row) -> list[str]:
     notes = [f"Note: {row.note}."] if row.note else []
     if _of_blurb(row) and row.data not in ("synthetic", "verified"):
         notes.append(f"The data is not verified as BLURB's: {row.data}.")
-    if alike := [name for name, _ in in_order(row.datasets) if constants.equals_a_constant(row, name)]:
+    if alike := [name for name, _ in in_order(row.datasets) if predictions.equals_a_constant(row, name)]:
         notes.append(f"{', '.join(alike)}: the score of a constant answer.")
     return notes
 
@@ -66,7 +65,10 @@ def _compact(rows: Sequence[Row], width: int) -> RenderableType:
     tables = [_lines(rows, names, mean_and_sd)]
     if Measurement.get(Console(width=10_000), Console(width=10_000).options, tables[0]).minimum > width:
         room = max(1, (width - NAME) // (len("ncbi-disease") + 1))
-        tables = [_lines(rows, names[start : start + room], _mean) for start in range(0, len(names), room)]
+        tables = [
+            _lines(rows, names[start : start + room], lambda values: f"{statistics.fmean(values):.2f}")
+            for start in range(0, len(names), room)
+        ]
     lost = {row.name: [_score(row).plain] for row in rows if _of_blurb(row) and row.score is None}
     said = [(row.name, text) for row in rows for text in (*lost.get(row.name, ()), *_notes(row))]
     return Group(*tables, *(Text(text, style="yellow") for text in once(said, len(rows))))
@@ -82,7 +84,7 @@ def _lines(rows: Sequence[Row], names: Sequence[str], cell: Callable[[list[float
         there = [row.datasets[name] for name in names if name in row.datasets]
         done, planned = sum(len(one.runs) for one in there), sum(one.planned for one in there)
         table.add_row(*map(Text, (row.name, *cells)), str(done) if done == planned else f"{done} of {planned}")
-    floors = [{_number(constants.best_constant(row, name)) for row in rows if row.values(name)} for name in names]
+    floors = [{number(predictions.best_constant(row, name)) for row in rows if row.values(name)} for name in names]
     shared = [floor.pop() if len(floor) == 1 else "" for floor in floors]
     if any(shared):
         table.add_section()
@@ -107,21 +109,13 @@ def _datasets(row: Row) -> Table:
         if not row.seeds(name):
             continue
         dataset = row.datasets[name]
-        dev, floor = _number(dataset.mean("dev")), _number(constants.best_constant(row, name))
+        dev, floor = number(dataset.mean("dev")), number(predictions.best_constant(row, name))
         cells = [task.title, dataset.metric, dev, mean_and_sd(row.values(name)), floor]
         if best:
             cells.append("{:.2f} {}".format(*best[name]) if name in best else "")
         planned, done = dataset.planned, len(dataset.runs)
         table.add_row(*map(Text, cells), str(done) if done == planned else f"{done} of {planned}")
     return table
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
-
-
-def _mean(values: list[float]) -> str:
-    return f"{statistics.fmean(values):.2f}"
 
 
 def mean_and_sd(values: list[float]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 COMMANDS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
 """Control characters but tabulator and line feed, separators of lines, and marks of direction; halves of characters."""
@@ -40,6 +40,11 @@ BLANKS = re.compile(r"^[\s\u200b\u2060\ufeff]+|[\s\u200b\u2060\ufeff]+$")
 def folded(name: str) -> str:
     """A name as names are compared that people type: `NCBI_disease` is `ncbi-disease`."""
     return name.lower().replace("_", "-")
+
+
+def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
+    """A number with two digits, or as it is to be written; nothing for None."""
+    return "" if value is None else write(value)
 
 
 def signed(value: float, digits: int = 2) -> str:

@@ -6,7 +6,6 @@ import csv
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -65,20 +64,13 @@ def grid(axis: str) -> Grid:
         whole = grid("relation")
         part = tuple(cell for cell in whole.cells if cell.settings["relation_input"] == POOLING_INPUT)
         return Grid(axis, f"{whole.source}, {POOLING_INPUT}", part)
-    lines = [line for line in _lines() if line["axis"] == axis]
+    text = (files("blurb.planning") / "ablations.csv").read_text(encoding="utf-8")
+    lines = [line for line in csv.DictReader(text.splitlines()) if line["axis"] == axis]
     published: dict[str, dict[str, float]] = {}
     for line in lines:
         published.setdefault(line["settings"], {})[line["dataset"]] = float(line["score"])
-    cells = tuple(
-        Cell(dict(pair.split("=") for pair in settings.split()), scores) for settings, scores in published.items()
-    )
+    cells = tuple(Cell(dict(pair.split("=") for pair in pairs.split()), scores) for pairs, scores in published.items())
     return Grid(axis, f"{lines[0]['source']}, {lines[0]['version']}", cells)
-
-
-@cache
-def _lines() -> list[dict[str, str]]:
-    text = (files("blurb.planning") / "ablations.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
 
 
 SCHEMA = 1

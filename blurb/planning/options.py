@@ -2,26 +2,102 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from blurb.execution.engines import DEFAULT
 from blurb.execution.options import KEEP, Keep, TrialOptions
 from blurb.inputs.relations import DUMMIES
-from blurb.messages.errors import SettingsError
+from blurb.messages.errors import DataError, ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
 from blurb.names import checkpoints_by_number
 from blurb.options import Option, option, parameters
-from blurb.planning.named_models import Model, NamedModel, Tokenizer, read
 from blurb.protocols.settings import MOST_SEEDS
 from blurb.results import ACROSS as DIFFERENCES
+from blurb.table_files import FileLine, head_of, table_of
 
 if TYPE_CHECKING:
     from blurb.regression import Rules
     from blurb.results.references import RowReference
+
+
+@runtime_checkable
+class LoadedModel(Protocol):
+    """A `PreTrainedModel`, as far as one is told from other objects without transformers."""
+
+    parameters: Any
+
+
+@runtime_checkable
+class LoadedTokenizer(Protocol):
+    """A `PreTrainedTokenizerBase`, likewise."""
+
+    save_pretrained: Any
+
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+else:
+    PreTrainedModel, PreTrainedTokenizerBase = LoadedModel, LoadedTokenizer
+Model: TypeAlias = str | Path | PreTrainedModel
+Tokenizer: TypeAlias = str | Path | PreTrainedTokenizerBase
+MODEL_COLUMNS = ("model", "name", "tags")
+
+
+@dataclass(frozen=True)
+class NamedModel:
+    """A model with the name of its row.
+
+    :param name: None for the last part of the reference
+    :param tags: words to find the row by; no part of any identity
+    """
+
+    model: Model
+    name: str | None = None
+    tags: tuple[str, ...] = ()
+
+    def found(self) -> NamedModel:
+        """With the absolute path of a folder that is there: once it is gone, `runs/mine` would be an id of the Hub."""
+        typed = self.model
+        if isinstance(typed, str | Path) and os.sep in str(typed) and Path(typed).is_dir():
+            return replace(self, model=os.path.abspath(typed))
+        return self
+
+
+def read_models(path: Path) -> list[NamedModel]:
+    """The models of a CSV file with the columns `model`, and if need be `name` and `tags` (separated by blanks).
+
+    A folder is looked up beside the file if it is not found from here.
+
+    :raises DataError: with file and line; all that is wrong is one error
+    """
+    errors, (header, _) = ErrorCollector(), head_of(path)
+    if "model" not in header or not set(header) <= set(MODEL_COLUMNS):
+        raise DataError(
+            f"needs the columns {', '.join(MODEL_COLUMNS)}, the last two if wanted (it has {header}).", path, 1
+        )
+    named = [errors.tried(_named_model, at, line) for at, line in table_of(path, errors).rows]
+    errors.tell()
+    models = [model for model in named if model is not None]
+    if not models:
+        raise DataError("names no model.", path)
+    return models
+
+
+def _named_model(at: FileLine, line: dict[str, str]) -> NamedModel:
+    model, name, tags = (line.get(column, "").strip() for column in MODEL_COLUMNS)
+    if not model:
+        raise at.error("names no model.")
+    if "," in tags:
+        raise at.error(f"tags are separated by blanks, and have no commas in them (got '{tags}').")
+    beside = at.path.parent / model
+    reference = str(beside) if not Path(model).exists() and beside.is_dir() else model
+    return NamedModel(reference, name or None, tuple(dict.fromkeys(tags.split())))
+
 
 __all__ = ["KEEP", "Given", "Keep", "Model", "RowReference", "RunOptions", "Tokenizer", "TrainOptions"]
 Given: TypeAlias = Model | NamedModel
@@ -122,7 +198,7 @@ class TrainOptions(TrialOptions):
             models = checkpoints_by_number(models)
         table = getattr(self, "models_file", None)
         named = [one if isinstance(one, NamedModel) else NamedModel(one, self.name) for one in models]
-        return [model.found() for model in named + ([] if table is None else read(Path(table)))]
+        return [model.found() for model in named + ([] if table is None else read_models(Path(table)))]
 
     @property
     def models(self) -> list[Model]:
@@ -249,17 +325,6 @@ class RunOptions(TrainOptions):
         super().__post_init__()
         if self.dummy_tokens and self.relation_input in (None, *DUMMIES):
             object.__setattr__(self, "relation_input", "dummy-tokens")
-
-    @property
-    def contradictions(self) -> list[SettingsError]:
-        """What cannot be, whatever there is on the machine."""
-        errors = []
-        if self.dummy_tokens and self.relation_input not in (None, *DUMMIES):
-            errors.append(
-                f"{opt('dummy-tokens')} cannot be combined with {opt('relation-input', self.relation_input)}; "
-                "remove one."
-            )
-        return [SettingsError(text) for text in errors]
 
     @property
     def shorthands(self) -> dict[str, str]:

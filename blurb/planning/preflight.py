@@ -12,17 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from blurb import fields
-from blurb.cost.budget import budget_seconds, possible
+from blurb import fields, tasks
+from blurb.cost.budget import Rung, budget_seconds, possible
 from blurb.execution import engines, sweeps
-from blurb.execution.engine import Launch
+from blurb.execution.engine import Engine, Launch
+from blurb.inputs.relations import DUMMIES
 from blurb.learners import DEFAULT, is_named, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
-from blurb.planning import quick_checks, sources, trials
-from blurb.planning.options import RunOptions
+from blurb.planning import quick_checks, trials
+from blurb.planning.options import NamedModel, RunOptions, TrainOptions
 from blurb.planning.request import (
     at_hand,
     check_files,
@@ -33,19 +34,14 @@ from blurb.planning.request import (
     precision_of,
     typed_settings,
 )
+from blurb.planning.trials import Planned, Request
+from blurb.protocols.protocol import Protocol
+from blurb.regression import Rules
 from blurb.regression.rules import read_rules
 from blurb.results import tables
 from blurb.results.references import row_of
-
-if TYPE_CHECKING:
-    from blurb.cost.budget import Rung
-    from blurb.execution.engine import Engine
-    from blurb.planning.named_models import NamedModel
-    from blurb.planning.options import TrainOptions
-    from blurb.planning.trials import Planned, Request
-    from blurb.protocols.protocol import Protocol
-    from blurb.regression import Rules
-    from blurb.tasks import Task
+from blurb.tasks import Task
+from blurb.training import tracking
 
 NOT_YET_CHECKED = (
     "What has to be loaded for it (tokenizers, device, what goes together) is checked when these are fixed."
@@ -77,7 +73,7 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     errors = ErrorCollector()
     options = fields.sound(options, errors)
     asked = resolve(options, errors)
-    for error in (*options.contradictions, *_contradictions(options, asked)):
+    for error in _contradictions(options, asked):
         errors.add(error)
     quick_checks.look(options, asked, errors)
     looked = [ErrorCollector() for _ in asked.models or ()]
@@ -90,8 +86,6 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     engine = asked.engine
     assert engine is not None
     if options.track:
-        from blurb.training import tracking
-
         errors.tried(tracking.check, options.track)
     request = _request(options, asked, errors)
     errors.tried(_check_together, request, options, engine)
@@ -125,6 +119,9 @@ def resolve(options: RunOptions, errors: ErrorCollector) -> Asked:
 
 def _contradictions(options: RunOptions, asked: Asked) -> Iterator[BlurbError]:
     """What of the options does not go together."""
+    if options.dummy_tokens and options.relation_input not in (None, *DUMMIES):
+        other = opt("relation-input", options.relation_input)
+        yield SettingsError(f"{opt('dummy-tokens')} cannot be combined with {other}; remove one.")
     if asked.models is not None and not asked.models:
         yield SettingsError(
             "There is no model to run", fix=f"name a MODEL, or a table of them with {opt('models', 'FILE')}."
@@ -195,8 +192,6 @@ def _settings(options: RunOptions, found: ErrorCollector) -> dict[str, Any]:
 
 def _tasks(wanted: Any, found: ErrorCollector) -> list[Task]:
     """The tasks of all words that name any."""
-    from blurb import tasks
-
     words = [word for word in (wanted.split(",") if isinstance(wanted, str) else wanted) if word.strip()]
     known = [word for word in words if found.tried(tasks.load_selection, [word])]
     return (found.tried(tasks.load_selection, known) or []) if known or not words else []
@@ -230,7 +225,7 @@ def _request(options: TrainOptions, asked: Asked, errors: ErrorCollector) -> Req
     elsewhere, hands_over = (asked.engine.elsewhere, asked.engine.hands_over) if asked.engine else (False, False)
     precision = errors.tried(precision_of, options, elsewhere)
     # Whoever mistyped a device does not wait for downloads.
-    tagged = sources.of(options, folder, errors, fetch=precision is not None)
+    tagged = quick_checks.sources_of(options, folder, errors, fetch=precision is not None)
     errors.tried(check_names, [source for source, _ in tagged])
     given = options.of_trials
     if hands_over:  # to jobs that end with their time

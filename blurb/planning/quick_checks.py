@@ -6,31 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb import formulations, learners, tasks
-from blurb.checkpoints import Checkpoint, references, scratch
+from blurb import formulations, learners, names, tasks
+from blurb.checkpoints import Checkpoint, ModelSource, references, scratch
 from blurb.execution.data_sources import data_verdict
+from blurb.grouping import by_key
 from blurb.heads import heads
 from blurb.learners import is_named, of_protocol
-from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.messages.errors import BlurbError, ErrorCollector, ModelError, SettingsError
 from blurb.messages.spelling import opt
 from blurb.messages.text import option, plural
-from blurb.planning.request import check_reference
+from blurb.planning.request import check_reference, source
+from blurb.protocols.protocol import Protocol
+from blurb.tasks import Task
 from blurb.training import devices, tracking
 
 if TYPE_CHECKING:
     from blurb.cost.model import Estimate
     from blurb.execution.engine import Engine
-    from blurb.planning.options import Model, RunOptions
+    from blurb.planning.options import Model, NamedModel, RunOptions, TrainOptions
     from blurb.planning.preflight import Asked
     from blurb.planning.trials import Planned
-    from blurb.protocols.protocol import Protocol
-    from blurb.tasks import Task
 
 
 def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
     """Adds the errors of name, device, tracker, engine, models' names, and settings that do not go with a task."""
-    from blurb import names
-
     if options.name is not None:
         errors.tried(names.check, options.name, "The model name")
     if asked.engine is not None and asked.engine.elsewhere:
@@ -38,11 +37,8 @@ def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
     else:
         errors.tried(devices.check_here, options.device, options.precision)
     if options.track and not tracking.seems_installed(options.track):
-        errors.add(
-            SettingsError(
-                f"{opt('track', options.track)} needs the package {options.track}: pip install {options.track}"
-            )
-        )
+        what = f"{opt('track', options.track)} needs the package {options.track}: pip install {options.track}"
+        errors.add(SettingsError(what))
     # In a store that is there, all may be done, which needs no engine.
     if asked.engine is not None and not options.dry_run and not Path(options.output).exists():
         errors.tried(asked.engine.check_there)
@@ -137,10 +133,7 @@ def _data(planned: Sequence[Planned]) -> Iterator[str]:
     """Data that its rows will call not verified."""
     jobs = [job for one in planned if one.request.suite != "demo" for job in one.jobs if not job.data.original]
     verdicts = {source: data_verdict(source) for source in dict.fromkeys(job.data for job in jobs)}
-    doubtful: dict[str, list[str]] = {}
-    for source, verdict in verdicts.items():
-        if verdict in ("counts only", "differs"):
-            doubtful.setdefault(verdict, []).append(source.task)
+    doubtful = by_key((state, source.task) for source, state in verdicts.items() if state in ("counts only", "differs"))
     if doubtful:
         listed = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in doubtful.items())
         number, folder = sum(map(len, doubtful.values())), jobs[0].data.folder
@@ -152,8 +145,45 @@ def _data(planned: Sequence[Planned]) -> Iterator[str]:
 
 def _room(expected: Estimate, engine: Engine) -> Iterator[str]:
     """Memory and time that are less than what is predicted."""
-    from blurb.cost import resources
+    from blurb.cost import calibration
 
     yield from engine.shortfalls(expected)
     if not engine.elsewhere:
-        yield from resources.memory(expected)
+        yield from calibration.lacking_memory(expected)
+
+
+def sources_of(
+    options: TrainOptions, folder: Path, errors: ErrorCollector, fetch: bool
+) -> Sequence[tuple[ModelSource, tuple[str, ...]]]:
+    """The models that can be loaded, with their tags; the errors of the others are collected.
+
+    :param folder: of the data, from which `scratch:` makes a vocabulary
+    :param fetch: whether models of the Hub may be downloaded
+    """
+    wanted = [one for one in options.named_models if fetch or not _is_remote(one.model)]
+    return [(each, one.tags) for one in wanted if (each := _loaded(options, one, folder, errors)) is not None]
+
+
+def _is_remote(model: Model) -> bool:
+    """Whether a reference is that of a model on the Hub."""
+    if not isinstance(model, str | Path) or is_named(model) or str(model).startswith(scratch.PREFIX):
+        return False
+    try:
+        return not isinstance(references.folder_or_id(str(model)), Path)
+    except BlurbError:
+        return False  # it is nothing, which is told
+
+
+def _loaded(options: TrainOptions, named: NamedModel, folder: Path, found: ErrorCollector) -> ModelSource | None:
+    model = named.model
+    try:
+        return source(
+            model, named.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
+        )
+    except BlurbError as error:
+        parts = ErrorCollector()
+        if isinstance(error, ModelError) and isinstance(model, str | Path) and Path(model).expanduser().is_dir():
+            parts.tried(check_parts, Path(model).expanduser())
+        for each in parts.errors or [error]:
+            found.add(each)
+    return None

@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 from blurb import formulations, names, tasks
 from blurb.checkpoints import ModelSource, lengths, scratch
 from blurb.data import home
-from blurb.data.loading import path_of
+from blurb.data.loading import elsewhere, path_of
+from blurb.grouping import by_key
 from blurb.heads import heads, poolings
 from blurb.heads._spec import canonical, parse
+from blurb.inputs.tokenized_split import Read
 from blurb.learners import LearnerKind, is_named, of_protocol
 from blurb.learners.building import resolve
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
 from blurb.names import known_as
 from blurb.protocols import settings
+from blurb.protocols.protocol import Protocol
 from blurb.protocols.settings import DEFAULTS, FIELDS
 from blurb.store import plugins
 from blurb.system.files import nearest
@@ -28,11 +31,7 @@ from blurb.tasks import SPLITS, TWELVE, Task, select
 from blurb.training import devices
 
 if TYPE_CHECKING:
-    from blurb.checkpoints import ModelSource
-    from blurb.inputs.tokenized_split import Read
     from blurb.planning.options import Model, Tokenizer, TrainOptions
-    from blurb.protocols.protocol import Protocol
-    from blurb.tasks import Task
 
 
 def folders(
@@ -89,8 +88,6 @@ def _missing(task: Task, folder: Path) -> list[str]:
 
 def check_files(chosen: list[Task], folder: Path) -> None:
     """Raises a DataError that lists every missing dataset, before anything is trained."""
-    from blurb.data.loading import elsewhere
-
     if not folder.is_dir():
         why = "is a file; give its folder" if folder.exists() else "the data folder does not exist"
         raise DataError(f"{why}.", folder)
@@ -190,11 +187,8 @@ def check_names(sources: Sequence[ModelSource]) -> None:
     for name, count in given.items():
         errors.tried(names.check, name, "The model name")
         if count > 1:
-            errors.add(
-                SettingsError(
-                    f"Two models have the name '{name}'", fix=f"run them separately, each with its own {opt('name')}."
-                )
-            )
+            fix = f"run them separately, each with its own {opt('name')}."
+            errors.add(SettingsError(f"Two models have the name '{name}'", fix=fix))
     errors.tell()
 
 
@@ -208,10 +202,7 @@ def deduplicated(refusals: Iterable[tuple[BlurbError, ModelSource, Task]]) -> li
 
     The first of these says of which others it holds.
     """
-    alike: dict[tuple[object, ...], list[tuple[BlurbError, ModelSource, Task]]] = {}
-    for error, source, task in refusals:
-        same = (type(error), error.where, error.template, error.fix)
-        alike.setdefault(same, []).append((error, source, task))
+    alike = by_key(((type(each[0]), each[0].where, each[0].template, each[0].fix), each) for each in refusals)
     return [_told(each) for each in alike.values()]
 
 
@@ -220,12 +211,8 @@ def _told(alike: Sequence[tuple[BlurbError, ModelSource, Task]]) -> BlurbError:
     (error, first, task), *others = alike
     if all(str(one) == str(error) for one, *_ in others):
         return error
-    tasks: dict[str, list[str]] = {}
-    for _, source, other in others:
-        tasks.setdefault(source.name, []).append(other.name)
-    alike_models: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
-    for model, concerned in tasks.items():
-        alike_models.setdefault((model == first.name, tuple(concerned)), []).append(model)
+    tasks = by_key((source.name, other.name) for _, source, other in others)
+    alike_models = by_key(((model == first.name, tuple(concerned)), model) for model, concerned in tasks.items())
     where = [
         ", ".join(names) if own else f"{', '.join(models)} on {', '.join(names)}"
         for (own, names), models in alike_models.items()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from blurb import fields
-from blurb.fields import TEXTS, Field
 from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.planning.options import LIMITED, RUN, RunOptions
 from blurb.protocols.settings import TABLE, parse_overrides
@@ -33,17 +32,18 @@ def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
     typed = given.get("settings", {})
     short = {*given, *(LIMITED if "limit" in given else ()), *(["relation_input"] if "dummy_tokens" in given else [])}
     own = {name: value for name, value in options.pop("settings", {}).items() if name not in short}
-    return {
-        **{name: value for name, value in options.items() if name not in typed},
-        **given,
-        "settings": {**own, **typed},
-    }
+    kept = {name: value for name, value in options.items() if name not in typed}
+    return {**kept, **given, "settings": {**own, **typed}}
 
 
 def read(path: Path) -> dict[str, Any]:
     """The values of a file by key; raises all that is wrong with it."""
     errors = ErrorCollector()
-    values = fields.read(text_files.read_toml(path), _table(), path, errors)
+    kinds = {name: about for name, _, _, about in RUN.values() if name in KEY}
+    # What Python takes beside texts is none of a file.
+    keys = {KEY[name]: replace(about, kind=str) if about.kind is object else about for name, about in kinds.items()}
+    table = fields.Field(dict, keys={"model": fields.TEXTS, **keys, "tasks": fields.TEXTS, "set": TABLE}, noun="option")
+    values = fields.read(text_files.read_toml(path), table, path, errors)
     _refuse_code(values, path, errors)
     errors.tell()
     return values
@@ -59,13 +59,6 @@ def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) 
         option = f"--{key.replace('_', '-')}"
         what = f"a file runs no code, and {key} = {value} would"
         errors.add(SettingsError(what, where=path, fix=f"type {option} instead."))
-
-
-def _table() -> Field:
-    """What the keys may hold; what Python takes beside texts is none of a file."""
-    kinds = {name: about for name, _, _, about in RUN.values() if name in KEY}
-    keys = {KEY[name]: replace(about, kind=str) if about.kind is object else about for name, about in kinds.items()}
-    return Field(dict, keys={"model": TEXTS, **keys, "tasks": TEXTS, "set": TABLE}, noun="option")
 
 
 def write(options: RunOptions) -> str:

@@ -16,7 +16,7 @@ from blurb.records import Count, Rule
 from blurb.results.dataset_scores import in_order
 from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights
-from blurb.statistics import planning
+from blurb.statistics import pooled
 from blurb.statistics.pooled import RunVariance, Squares, pool, stated, weighted
 from blurb.statistics.welch import LEVEL, NOISE
 from blurb.tasks import Split
@@ -52,10 +52,10 @@ class Aim:
     """
 
     detect: float | None = declared(None, SPREAD)
-    power: float = declared(planning.POWER, Field(above=0, below=1))
+    power: float = declared(pooled.POWER, Field(above=0, below=1))
     level: float = declared(LEVEL, Field(above=0, below=1))
     sd: float | None = declared(None, SPREAD)
-    seeds: int | None = declared(None, Field(low=2, most=planning.MOST))
+    seeds: int | None = declared(None, Field(low=2, most=pooled.MOST))
     hours: float | None = declared(None, Field(above=0, most=1_000_000))
 
     def __post_init__(self) -> None:
@@ -82,8 +82,7 @@ def plan_seeds(rows: Sequence[Row], aim: Aim, split: Split, names: Sequence[str]
     """
     for row in rows:
         if row.kind.paired:
-            noun = row.kind.noun
-            raise SettingsError(f"{row.name} is {noun}, which has no runs to plan", fix="name rows with runs.")
+            raise SettingsError(f"{row.name} is {row.kind.noun}, which has no runs to plan", fix="name rows with runs.")
     first = rows[0]
     wanted = [name for name, _ in in_order(first.datasets)] if names is None else list(names)
     known = {name: variance for name in wanted if (variance := _variance(rows, name, split, aim)) is not None}
@@ -142,11 +141,11 @@ def _line(
         reason, variance = "its runs do not differ", None
     seeds = None
     if variance is not None and aim.detect is not None:
-        seeds = planning.runs_for(aim.detect, variance, aim.level, aim.power)
-        reason = "" if seeds is not None else f"more than {planning.MOST:,} seeds"
+        seeds = pooled.runs_for(aim.detect, variance, aim.level, aim.power)
+        reason = "" if seeds is not None else f"more than {pooled.MOST:,} seeds"
     seen = None
     if variance is not None and affordable is not None:
-        seen = planning.detectable(variance, affordable, aim.level, aim.power)
+        seen = pooled.detectable(variance, affordable, aim.level, aim.power)
         reason = reason or ("" if seen is not None else "two seeds are the least")
     degrees = None if variance is None or math.isinf(variance.degrees) else round(variance.degrees, 6)
     return {

@@ -11,9 +11,9 @@ from blurb import formulations, learners
 from blurb.checkpoints import ModelSource
 from blurb.execution.data_sources import DataSource, data_hash
 from blurb.execution.engine import Engine
-from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import OnFinished, OnProgress
+from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome
 from blurb.execution.options import TrialOptions
+from blurb.grouping import by_key
 from blurb.learners import LearnerKind, building, of_protocol
 from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
 from blurb.messages.spelling import opt
@@ -22,7 +22,6 @@ from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
 from blurb.store import plugins
 from blurb.store import row_trials as rows
-from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 from blurb.store.trial import Configuration, Trial
 from blurb.tasks import Task
@@ -76,10 +75,10 @@ class Request(TrialOptions):
         """The kind of learner: that of the protocol for a checkpoint, else the one that stands in a model's place."""
         return building.kind_of(source, self.protocol.learner)
 
-    def row(self, source: ModelSource) -> RowTrials:
+    def row(self, source: ModelSource) -> rows.RowTrials:
         """The row of a model, still without trials."""
         kind = self.learner(source)
-        return RowTrials(
+        return rows.RowTrials(
             source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
             learner=learners.in_trial(kind), tags=self.tags.get(source.name, ()),
         )  # fmt: skip
@@ -102,11 +101,9 @@ def job(request: Request, source: ModelSource, task: Task, seed: int, point: Map
     formulation = formulations.bind(task, settings)
 
     def where(setting: str) -> str:
-        return (
-            f"search of protocol {request.protocol.name}"
-            if setting in searched
-            else request.where(task, setting, table)
-        )
+        if setting in searched:
+            return f"search of protocol {request.protocol.name}"
+        return request.where(task, setting, table)
 
     for setting in request.overrides:
         of_protocol.check_settings(kind, [setting], where(setting))
@@ -211,9 +208,8 @@ def _check_overrides(request: Request) -> None:
 def _search_jobs(request: Request, source: ModelSource, task: Task) -> list[Job]:
     """The trials of the protocol's search, if any: every grid point with the first seed; none keeps its model."""
     grid = request.protocol.grid(request.overrides) if request.learner(source).searches else []
-    return [
-        replace(job(request, source, task, seeds_of(request, source, task)[0], point), keep="none") for point in grid
-    ]
+    first = seeds_of(request, source, task)[0]
+    return [replace(job(request, source, task, first, point), keep="none") for point in grid]
 
 
 def _final_jobs(request: Request, source: ModelSource, task: Task, point: Mapping[str, Any] | None = None) -> list[Job]:
@@ -287,15 +283,12 @@ def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Map
 
 def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
     store = Store(request.store)
-    by_source: dict[ModelSource, list[Trial]] = {}
-    for job in jobs:
-        by_source.setdefault(job.source, []).append(job.trial)
+    by_source = by_key((job.source, job.trial) for job in jobs)
     with store.locked():
         for source in request.sources:
             planned = by_source.get(source, [])
-            trials: dict[str, dict[int, str]] = {}
-            for trial in planned:
-                trials.setdefault(trial.task, {})[trial.seed] = trial.hash
+            by_task = by_key((trial.task, (trial.seed, trial.hash)) for trial in planned)
+            trials = {task: dict(hashes) for task, hashes in by_task.items()}
             if trials:
                 families = {trial.task: trial.family for trial in planned}
                 code = {trial.task: trial.plugins for trial in planned if trial.plugins}

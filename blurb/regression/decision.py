@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from html import escape
 
 from blurb.regression.rules import Rules
-from blurb.regression.turn import Turn
 from blurb.results.comparison import ScoreComparison, has_paired
+from blurb.statistics.pooled import Squares
 
 CHECKPOINTS = (
     "Each side rests on one pretraining: this judges these checkpoints, and not the recipes that they were made by."
@@ -129,15 +129,48 @@ class Decision:
         """In a notebook: the findings as a table."""
         from pandas import DataFrame
 
-        from blurb.regression import table
+        from blurb.regression import forms
 
-        rows = [table.cells(finding) for finding in self.findings]
-        return (
-            f"<p>{escape(repr(self)[1:-1])}</p>{DataFrame(rows, columns=table.COLUMNS).to_html(index=False, border=0)}"
-        )
+        rows = [forms.cells(finding) for finding in self.findings]
+        table = DataFrame(rows, columns=forms.COLUMNS).to_html(index=False, border=0)
+        return f"<p>{escape(repr(self)[1:-1])}</p>{table}"
 
     def to_junit(self) -> bytes:
         """The decision as JUnit XML, a test case a finding."""
-        from blurb.regression import junit
+        from blurb.regression import forms
 
-        return junit.write(self)
+        return forms.write(self)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A look of a series.
+
+    :param number: from 1
+    :param looks: how many are planned; None for any number
+    :param level: its part of `total`; 0 after the last planned look
+    :param spent: of `total`, with this look
+    :param repeated: whether the same candidate was judged before, at this number; that spends nothing
+    :param series: for each look before this one, by name: dataset -> what its runs say of their variance
+    :param refused: why nothing can be judged; "" if it can
+    :param where: the state file
+    """
+
+    number: int
+    looks: int | None
+    level: float
+    total: float
+    spent: float
+    repeated: bool = False
+    series: Mapping[str, Mapping[str, Squares]] = field(default_factory=dict, repr=False)
+    refused: str = ""
+    where: str = ""
+
+    @property
+    def text(self) -> str:
+        """The look in words, for reports; "" if nothing could be judged."""
+        if self.refused:
+            return ""
+        number = f"Look {self.number}" + (f" of {self.looks}" if self.looks else "")
+        again = ", seen before: nothing is spent again" if self.repeated else ""
+        return f"{number}{again}. Its level is {self.level:.3g}; {self.spent:.3g} of {self.total:g} is spent."

@@ -7,21 +7,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from blurb import learners
-from blurb.messages.text import probability
-from blurb.regression import hints
-from blurb.regression.decision import CHECKPOINTS, DatasetDecision, Decision, Outcome
-from blurb.regression.hints import flips
+from blurb.messages.text import plural, probability
+from blurb.regression.decision import CHECKPOINTS, DatasetDecision, Decision, Outcome, Turn
 from blurb.regression.rules import Limit, Rules
-from blurb.regression.turn import Turn
 from blurb.regression.variances import variances
-from blurb.results import comparability, constants
-from blurb.results.comparability import Use
-from blurb.results.comparison import ScoreComparison, compare_rows, has_paired
+from blurb.results import comparability, predictions
+from blurb.results.comparison import LARGE, ScoreComparison, compare_rows, has_paired, seen_alone
 from blurb.results.dataset_scores import DatasetScores, in_order
 from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights
 from blurb.statistics.bootstrap import RESAMPLES
-from blurb.statistics.holm import holm
+from blurb.statistics.levels import holm
 from blurb.statistics.pooled import RunVariance
 from blurb.statistics.welch import LEVEL, WelchComparison
 from blurb.tasks import Split
@@ -48,7 +44,8 @@ def decide(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None = None
     required = required_of(baseline, rules)
     only = compared_of(baseline, rules)
     known = variances(candidate, baseline, only, rules, turn)
-    lines = _lines(candidate, baseline, rules, only, known.known, rules.level if turn is None else turn.level)
+    level = rules.level if turn is None else turn.level
+    lines = _lines(candidate, baseline, rules, only, known.known, level)
     unfit = {
         name: _unfit(lines.get(name), name, candidate, baseline, rules, turn)
         for name in {*required, *dataset_weights()}
@@ -57,11 +54,9 @@ def decide(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None = None
         required.insert(0, SCORE)
         refused = "" if turn is None else turn.refused  # which holds of all alike
         unfit[SCORE] = refused or next((f"{name}: {unfit[name]}" for name in dataset_weights() if unfit[name]), "")
-    p_drops = holm([None if unfit[name] else lines[name].comparison.p_drop for name in required])  # fit: a line
-    judged = _Judged(candidate, baseline, rules, turn, len(required))
-    findings = [
-        _finding(name, lines.get(name), unfit[name], p, judged) for name, p in zip(required, p_drops, strict=True)
-    ]
+    drops = holm([None if unfit[name] else lines[name].comparison.p_drop for name in required])  # fit: a line
+    case = _Judged(candidate, baseline, rules, turn, level, len(required))
+    findings = [_finding(name, lines.get(name), unfit[name], p, case) for name, p in zip(required, drops, strict=True)]
     if SCORE not in required and rules.overall != Limit():
         why = "the score needs all thirteen datasets in both rows"
         findings.insert(0, DatasetDecision(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
@@ -76,14 +71,17 @@ def _constant(candidate: Row, baseline: Row, names: Collection[str], split: Spli
     """Which row has the score of a constant answer, and on which datasets: a pass says little there."""
     said = []
     for row in (candidate, baseline):
-        alike = [name for name in names if name != SCORE and constants.equals_a_constant(row, name, split)]
+        alike = [name for name in names if name != SCORE and predictions.equals_a_constant(row, name, split)]
         said += [f"{row.name} on {', '.join(alike)}"] if alike else []
     return f"The score of a constant answer: {'; '.join(said)}." if said else ""
 
 
 def required_of(baseline: Row, rules: Rules) -> list[str]:
     """The datasets that the rules ask for: by default all that the baseline planned or has."""
-    wanted = _planned(baseline, rules.split) if rules.required is None else rules.required
+    wanted = rules.required
+    if wanted is None:
+        scored = baseline.means(rules.split) or baseline.means()  # numbers without runs are of test
+        wanted = tuple(name for name, one in in_order(baseline.datasets) if one.planned or name in scored)
     return list(dict.fromkeys([*wanted, *rules.limits]))
 
 
@@ -91,12 +89,6 @@ def compared_of(baseline: Row, rules: Rules) -> list[str]:
     """The datasets that are compared: a limit of the score asks for all of its own, whatever else is asked for."""
     required = required_of(baseline, rules)
     return required if rules.overall == Limit() else list({**dict.fromkeys(required), **dataset_weights()})
-
-
-def _planned(baseline: Row, split: Split) -> list[str]:
-    """The datasets that the baseline planned, also those that have no run any more, and those that it has."""
-    there = baseline.means(split) or baseline.means()  # numbers without runs are of test
-    return [name for name, one in in_order(baseline.datasets) if one.planned or name in there]
 
 
 def _lines(
@@ -117,17 +109,14 @@ def _lines(
         return {line.name: line for line in lines}
 
     lines = compared(RESAMPLES)
-    draws = _draws(sum(name == SCORE or name in only for name in lines), level)
+    tests = sum(name == SCORE or name in only for name in lines)
+    # As many as show a p-value that is below the level after the correction over the tests.
+    draws = min(MOST_DRAWS, math.ceil(FINE * tests / level)) if level else 0
     if not has_paired(lines.values()) or draws <= RESAMPLES:
         return lines
     near = max(FINE * level, FINE / RESAMPLES)
     p_drops = [line.comparison.p_drop for line in lines.values()]
     return compared(draws) if any(p is not None and p <= near for p in p_drops) else lines
-
-
-def _draws(tests: int, level: float) -> int:
-    """How many draws show a p-value that is below a level after the correction over some tests."""
-    return min(MOST_DRAWS, math.ceil(FINE * tests / level)) if level else 0
 
 
 def _scope(candidate: Row, baseline: Row, findings: Sequence[DatasetDecision]) -> str:
@@ -159,7 +148,7 @@ def _unfit(
             return f"{what} has {there} of {dataset.planned} seeds"
     if line.other is None:
         return ""
-    for one in comparability.obstacles(candidate, baseline, Use.CHECK, name, rules.split):
+    for one in comparability.obstacles(candidate, baseline, comparability.Use.CHECK, name, rules.split):
         if not comparability.is_passed(one, rules.across):
             return one.text("the candidate", "the baseline") + one.hint
     return ""
@@ -173,11 +162,8 @@ class _Judged:
     baseline: Row
     rules: Rules
     turn: Turn | None
+    level: float
     tests: int
-
-    @property
-    def level(self) -> float:
-        return self.rules.level if self.turn is None else self.turn.level
 
     def too_fine(self, line: ScoreComparison) -> bool:
         """Whether the paired test has too few draws for the level."""
@@ -200,7 +186,7 @@ def _finding(
     if line.other is not None and (unknown := _unknown(line, limit, p_drop, judged)):
         return DatasetDecision(line, Outcome.CANNOT_JUDGE, p_drop, (unknown,))
     two_sided = 2 * judged.level or LEVEL
-    hint = hints.of_pass(line, limit, candidate, rules.split, two_sided) if rules.rule == "or" else ""
+    hint = hint_of_pass(line, limit, candidate, rules.split, two_sided) if rules.rule == "or" else ""
     return DatasetDecision(line, Outcome.PASS, p_drop, hint=hint)
 
 
@@ -235,8 +221,8 @@ def _unknown(line: ScoreComparison, limit: Limit, p_drop: float | None, judged: 
     """Why a dataset that breaks no rule does not pass either; "" if it passes."""
     if judged.rules.rule == "and" and limit.max_drop is None:
         return "rule and needs a tolerance, and no max_drop is set"
-    if _same(line):
-        return ""
+    if min(line.runs) > 1 and line.comparison.standard_error == 0 and (line.difference or 0.0) >= -ROUNDING:
+        return ""  # several runs without any variance, and no drop
     within = limit.max_drop is not None and (line.other or 0.0) - (line.first or 0.0) <= limit.max_drop + ROUNDING
     if within and judged.rules.rule != "noise":
         return ""
@@ -252,6 +238,43 @@ def _unknown(line: ScoreComparison, limit: Limit, p_drop: float | None, judged: 
     return f"{why}{stated}" + ("" if judged.rules.rule == "noise" or within else ", and no max_drop is set")
 
 
-def _same(line: ScoreComparison) -> bool:
-    """Whether both rows have several runs without any variance, and the score did not drop."""
-    return min(line.runs) > 1 and line.comparison.standard_error == 0 and (line.difference or 0.0) >= -ROUNDING
+USUAL = 5.0
+"""The limit that the guide recommends, in points."""
+
+
+def hint_of_pass(line: ScoreComparison, limit: Limit, candidate: Row, split: Split, level: float = LEVEL) -> str:
+    """What to say of a dataset that passes; "" unless it dropped by much and no `max_drop` judged that.
+
+    :param level: two-sided, at which the hint says what the test could have seen
+    """
+    drop = -(line.difference or 0.0)
+    detectable = line.comparison.detectable_at(level)
+    if limit.max_drop is not None or drop < LARGE or detectable is None:
+        return ""
+    one_run = dict(list(candidate.records_of(line.name).items())[:1])
+    count = len(predictions.mistakes(one_run, split)) if one_run else 0
+    beside = f" and {plural(count, 'example')}" if count else ""
+    broken = min(USUAL, math.floor(drop * 2 - 1e-9) / 2)  # the usual limit, or a lower one of whole or half points
+    return (
+        f"passes with a drop of {drop:.2f} points, which the test cannot tell from chance: with "
+        f"{line.runs[1]} / {line.runs[0]} runs{beside} {seen_alone(detectable)}; "
+        f"--max-drop {broken:g} judges it"
+    )
+
+
+FLIP = 0.5
+"""Least change in mistakes per run of an example that counts as changed."""
+
+
+def flips(first: Row, other: Row, name: str, split: Split) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """Examples that became worse, and better, with the change in mistakes per run; the largest changes first.
+
+    An example counts if it changed by at least `FLIP` mistakes per run; the mistake of a similarity is its distance.
+    """
+    records = first.records_of(name), other.records_of(name)
+    if not records[0] or not records[1]:
+        return [], []
+    before, after = predictions.mistakes(records[0], split), predictions.mistakes(records[1], split)
+    changes = [(unit, after[unit] - before[unit]) for unit in before if unit in after]
+    order = sorted(changes, key=lambda change: (-abs(change[1]), change[0]))
+    return ([change for change in order if change[1] >= FLIP], [change for change in order if change[1] <= -FLIP])

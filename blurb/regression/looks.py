@@ -24,17 +24,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.messages.spelling import opt
-from blurb.regression.decision import Decision
+from blurb.regression.decision import Decision, Turn
 from blurb.regression.judging import compared_of, decide
 from blurb.regression.rules import Rules
-from blurb.regression.turn import Turn
 from blurb.regression.variances import squares_of
 from blurb.results.row import Row
-from blurb.statistics import sequential
+from blurb.statistics import levels
 from blurb.statistics.pooled import Squares
 from blurb.store.trial import short_weights
 from blurb.system import leases
@@ -98,21 +96,15 @@ class LookSeries:
         repeated = candidate in earlier
         before = self.looks[: earlier.index(candidate)] if repeated else self.looks
         number, plan = len(before) + 1, self.plan
-        level = sequential.level(number, plan.level, plan.looks)
-        refused = ""
+        level = levels.level_of_look(number, plan.level, plan.looks)
+        why = ""
         if baseline != self.baseline[1]:
-            refused = f"the baseline is not the one of {where} ({self.baseline[0]}), or it has other scores now"
+            why = f"the baseline is not the one of {where} ({self.baseline[0]}), or it has other scores now"
         elif not level:
-            refused = f"all {plan.looks} looks of {where} are spent; {NEW_FILE}"
-        spent = sequential.spent(max(number, len(self.looks)), plan.level, plan.looks)
+            why = f"all {plan.looks} looks of {where} are spent; {NEW_FILE}"
+        spent = levels.level_spent(max(number, len(self.looks)), plan.level, plan.looks)
         series = {f"{look.candidate} (look {place})": look for place, look in enumerate(before, 1)}
-        return Turn(
-            number, plan.looks, level, plan.level, spent, repeated, _apart(series, weights), refused, str(where)
-        )
-
-    def with_look(self, look: Look) -> LookSeries:
-        """The series with one more look."""
-        return replace(self, looks=(*self.looks, look))
+        return Turn(number, plan.looks, level, plan.level, spent, repeated, _apart(series, weights), why, str(where))
 
 
 def _apart(looks: Mapping[str, Look], known: Sequence[str]) -> dict[str, dict[str, Squares]]:
@@ -181,20 +173,11 @@ def _shown(value: object) -> str:
     return "not stated" if value is None else str(value)
 
 
-def look_of(decision: Decision, turn: Turn, candidate: str, weights: str, runs: Mapping[str, Squares]) -> Look:
-    """The look that a decision was.
-
-    :param candidate: hash
-    """
-    at = datetime.now(UTC).isoformat("T", "seconds")
-    return Look(decision.candidate, candidate, weights, turn.level, decision.outcome.words, at, runs)
-
-
 def write(path: Path, series: LookSeries) -> None:
     """Writes a state file as a whole."""
     looks = [asdict(look) for look in series.looks]
     plan, name_and_hash = series.plan, dict(zip(("name", "hash"), series.baseline, strict=True))
-    spent = sequential.spent(len(looks), plan.level, plan.looks)
+    spent = levels.level_spent(len(looks), plan.level, plan.looks)
     content = {"version": VERSION, "plan": asdict(plan), "baseline": name_and_hash, "looks": looks, "spent": spent}
     write_json(path, {**content, "digest": _digest(content)})
 
@@ -204,35 +187,29 @@ def read(path: Path) -> LookSeries:
     content = read_json(path)
     if "plan" not in content or "digest" not in content:
         raise StoreError("is no state file of blurb check", where=path, fix=f"give another name to {opt('state')}.")
-    version = content.get("version")
-    if version != VERSION:
-        raise StoreError(f"has version {version!r:.60}, only {VERSION} is known here", where=path, fix="update blurb.")
-    digest = content.pop("digest")
-    if digest != _digest(content):
+    if content.get("version") != VERSION:
+        raise StoreError(
+            f"has version {content.get('version')!r:.60}, only {VERSION} is known here", where=path, fix="update blurb."
+        )
+    if content.pop("digest") != _digest(content):
         raise StoreError(
             "was edited or is damaged: its digest does not fit its content",
             where=path,
             fix=f"put back the file as the last check wrote it, or {NEW_FILE}.",
         )
     try:
-        return _parsed(content)
+        looks = [
+            Look(**{**look, "runs": {name: Squares(**squares) for name, squares in look["runs"].items()}})
+            for look in content["looks"]
+        ]
+        baseline = content["baseline"]
+        return LookSeries(LookDesign(**content["plan"]), (baseline["name"], baseline["hash"]), tuple(looks))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"is damaged ({type(error).__name__}: {error})", where=path, fix=f"{NEW_FILE}.") from None
 
 
-def _parsed(content: Mapping[str, Any]) -> LookSeries:
-    looks = [
-        Look(**{**look, "runs": {name: Squares(**squares) for name, squares in look["runs"].items()}})
-        for look in content["looks"]
-    ]
-    return LookSeries(
-        LookDesign(**content["plan"]), (content["baseline"]["name"], content["baseline"]["hash"]), tuple(looks)
-    )
-
-
 def _digest(content: object) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -> Decision:
@@ -258,8 +235,10 @@ def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -
         if not decision.tested:
             return decision if turn.refused else replace(decision, turn=None)
         if not turn.repeated:
-            runs, mine = squares_of(candidate, names, merged.split), short_weights(candidate.weights)
-            write(state, series.with_look(look_of(decision, turn, candidate_hash, mine, runs)))
+            at, mine = datetime.now(UTC).isoformat("T", "seconds"), short_weights(candidate.weights)
+            runs = squares_of(candidate, names, merged.split)
+            look = Look(decision.candidate, candidate_hash, mine, turn.level, decision.outcome.words, at, runs)
+            write(state, replace(series, looks=(*series.looks, look)))
     return decision
 
 

@@ -17,10 +17,8 @@ from blurb.messages.spelling import opt
 from blurb.results import ACROSS
 from blurb.results.score import SCORE
 from blurb.system import text_files
-from blurb.tasks import SCORED, Split
 
 NAME = "blurb-check.toml"
-OVERALL = "overall"
 VERSION = 1
 """Of the keys of a rules file. A file without `version` has this one."""
 Rule = Literal["or", "and", "noise"]
@@ -61,7 +59,7 @@ class Rules:
     :param across: what may differ all the same (`comparability.ACROSS`); never of a file, as it must be typed
     """
 
-    split: Split = declared("dev", Field(choices=SCORED))
+    split: known.Split = declared("dev", Field(choices=known.SCORED))
     level: float = declared(0.05, Field(low=0, below=1))
     default: Limit = Limit()
     overall: Limit = Limit()
@@ -128,7 +126,7 @@ def _keys() -> dict[str, Field]:
             must="be names or types, as a text or a list of texts",
             parse=lambda wanted: tuple(task.name for task in tasks.select(wanted)),
         ),
-        OVERALL: of_dataset,
+        "overall": of_dataset,
         "datasets": Field(dict, keys={task.name: of_dataset for task in tasks.all()}, noun="dataset"),
     }
 
@@ -138,7 +136,7 @@ NEEDS_STATE = "need a file that counts them"
 
 def read_rules(
     rules: Rules | Path | str | None,
-    split: Split | None = None,
+    split: known.Split | None = None,
     max_drop: float | None = None,
     tasks: str | Sequence[str] | None = None,
     across: Sequence[str] = (),

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from blurb.messages.text import plural, probability
+from blurb.regression.decision import Turn
 from blurb.regression.rules import Rules
-from blurb.regression.turn import Turn
 from blurb.results.row import Row
-from blurb.statistics.holm import holm
+from blurb.statistics.levels import holm
 from blurb.statistics.pooled import RunVariance, Squares, homogeneity, pool, stated
 from blurb.tasks import Split
 

@@ -7,15 +7,15 @@ verdict needs numbers of one kind. What is unknown is not equal: a published row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from blurb import learners, tasks
+from blurb import learners
+from blurb.grouping import by_key
 from blurb.results import ACROSS
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.notes import listed
 from blurb.store.trial import short_weights
 from blurb.tasks import Split
 
@@ -100,11 +100,8 @@ class Obstacle:
         """What to do about it in a check; "" for what cannot be passed over."""
         if self.reason is Reason.LEARNER:
             mine, theirs = self.sides
-            least = (
-                ", and set min_score in the rules for a minimum"
-                if theirs and learners.row_kind(theirs).lower_bound
-                else ""
-            )
+            bounded = theirs and learners.row_kind(theirs).lower_bound
+            least = ", and set min_score in the rules for a minimum" if bounded else ""
             return f"; name the row of another {mine} as baseline{least}"
         ways = (self.of.name.lower(), "unknown" if self.reason is Reason.UNKNOWN else "")
         way = next((way for way in ways if way in ACROSS), "")
@@ -134,27 +131,9 @@ def obstacles(first: Row, other: Row, use: Use, task: str = "", split: Split = "
     return [each for each in reasons if each is not None]
 
 
-def comparable_with(first: Row, other: Row, use: Use, task: str = "", split: Split = "test") -> Reason | None:
-    """Why two rows do not meet for a use; None if they do."""
-    return next((one.reason for one in obstacles(first, other, use, task, split)), None)
-
-
 def is_passed(obstacle: Obstacle, across: Collection[str]) -> bool:
     """Whether an obstacle is one that the user passes over (`ACROSS`)."""
     return obstacle.of.name.lower() in across or (obstacle.reason is Reason.UNKNOWN and "unknown" in across)
-
-
-def protocol(row: Row) -> str | None:
-    """Its settings, whatever the file is called: the hash, which for a shipped protocol has its version."""
-    return None if row.published else row.configuration.protocol_hash[:SHORT] or None
-
-
-def _overrides(row: Row) -> str | None:
-    return None if row.published else row.configuration.overrides_text
-
-
-def _recipe(row: Row) -> str | None:
-    return None if row.published else row.recipe or None
 
 
 def is_latest(row: Row) -> bool:
@@ -164,18 +143,19 @@ def is_latest(row: Row) -> bool:
 
 
 ROW_FACTS: dict[Reason, Callable[[Row], str | None]] = {
-    Reason.RECIPE: _recipe,
-    Reason.PROTOCOL: protocol,
-    Reason.OVERRIDES: _overrides,
+    Reason.RECIPE: lambda row: row.recipe or None,
+    Reason.PROTOCOL: lambda row: row.configuration.protocol_hash[:SHORT] or None,
+    Reason.OVERRIDES: lambda row: row.configuration.overrides_text,
 }
-"""What is said of a row as a whole, in the order of the messages."""
+"""Facts of a row as a whole, which no published one states, in the order of the messages. That of a protocol is its
+hash, whatever the file is called; of a shipped one it has the version."""
 
 
 def _row_fact(of: Reason, first: Row, other: Row) -> Obstacle | None:
     if of is Reason.RECIPE and is_latest(first) and is_latest(other):
         return None
-    known = ROW_FACTS[of]
-    obstacle = _equal(of, known(first), known(other))
+    one, two = (None if row.published else ROW_FACTS[of](row) for row in (first, other))
+    obstacle = _equal(of, one, two)
     if obstacle is None or of is not Reason.PROTOCOL or obstacle.reason is Reason.UNKNOWN:
         return obstacle
     names = first.configuration.protocol, other.configuration.protocol
@@ -200,14 +180,11 @@ def _learner(first: Row, other: Row, use: Use) -> Obstacle | None:
 def _data(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
     hashes = [frozenset(each[:SHORT] for each in side.known("data_hash")) for side in (first, other)]
     if len(hashes[0] | hashes[1]) > 1:  # also seeds of one row on several data
-        return Obstacle(Reason.DATA, (_listed(hashes[0]), _listed(hashes[1])), Reason.DATA.value)
+        listed_hashes = [" and ".join(sorted(each)) or "unknown" for each in hashes]
+        return Obstacle(Reason.DATA, (listed_hashes[0], listed_hashes[1]), Reason.DATA.value)
     if all(hashes) or all(each.known("verdict") == {"identical"} for each in (first, other)):
         return None
     return Obstacle(Reason.DATA, tuple("same" if each else None for each in hashes))  # type: ignore[arg-type]
-
-
-def _listed(values: frozenset[str]) -> str:
-    return " and ".join(sorted(values)) or "unknown"
 
 
 def _metrics(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
@@ -240,16 +217,45 @@ def remarks(first: Row, other: Row) -> list[str]:
     precisions = first.configuration.precision, other.configuration.precision
     if all(precisions) and precisions[0] != precisions[1]:
         texts.append(f"precision: {precisions[0]} / {precisions[1]}")
-    datasets: dict[tuple[Reason, bool], list[str]] = {}
-    for name in (name for name in first.datasets if name in other.datasets):
-        for obstacle in obstacles(first, other, Use.CHECK, name)[len(apart) :]:
-            datasets.setdefault((obstacle.of, obstacle.reason is Reason.UNKNOWN), []).append(name)
+    datasets = by_key(
+        ((obstacle.of, obstacle.reason is Reason.UNKNOWN), name)
+        for name in (name for name in first.datasets if name in other.datasets)
+        for obstacle in obstacles(first, other, Use.CHECK, name)[len(apart) :]
+    )
     for (of, unknown), names in datasets.items():
         texts.append(f"{NOUNS[of]}: {'unknown for' if unknown else 'not the same on'} {listed(names)}")
     return texts
 
 
-def can_be_identical(task: str) -> bool:
-    """Whether the release of a dataset is known by its hashes, so that a verdict tells it from other data."""
-    known = tasks.known(task)
-    return known is not None and set(known.hashes) >= {"train", "dev", "test"}
+ONE_SEED = "one seed"
+SEVERAL = 3
+"""Maximum number of datasets to list by name."""
+
+
+def note(words: str, seeds: Mapping[str, int], most_train: Mapping[str, int], most_eval: Mapping[str, int]) -> str:
+    """The note of a row: the note of its protocol, then the seeds and limits of its trials.
+
+    :param words: note in the protocol's file
+    :param seeds: dataset -> planned runs; empty for a baseline
+    :param most_train: dataset -> maximum number of training examples, 0 for all
+    :param most_eval: dataset -> maximum number of dev and test examples, 0 for all
+    """
+    parts = [words]
+    if set(seeds.values()) == {1}:
+        parts.append(ONE_SEED)
+    parts += [_limited_to("training examples", most_train), _limited_to("dev and test examples", most_eval)]
+    return "; ".join(part for part in parts if part)
+
+
+def _limited_to(what: str, most: Mapping[str, int]) -> str:
+    """`at most 2,000 training examples`, with the names of the datasets if only some have a limit."""
+    limited = {name: count for name, count in most.items() if count}
+    if not limited:
+        return ""
+    counts = " or ".join(f"{count:,}" for count in sorted(set(limited.values())))
+    return f"at most {counts} {what}" + ("" if len(limited) == len(most) else f" ({listed(limited)})")
+
+
+def listed(names: Collection[str]) -> str:
+    """The names of a few datasets, the number of many."""
+    return ", ".join(names) if len(names) <= SEVERAL else f"{len(names)} datasets"

@@ -19,10 +19,7 @@ from blurb.results.comparability import Reason, Use, is_passed, obstacles
 from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights, type_weights
 from blurb.statistics import bootstrap, pooled
-from blurb.statistics.bootstrap import RESAMPLES
-from blurb.statistics.clusters import Clusters
-from blurb.statistics.holm import holm
-from blurb.statistics.pooled import RunVariance
+from blurb.statistics.levels import holm
 from blurb.statistics.welch import WelchComparison, combined, compare
 from blurb.store.record import bounds
 from blurb.tasks import Split
@@ -143,8 +140,8 @@ def compare_rows(
     with_units: bool,
     only: Collection[str] | None = None,
     across: Collection[str] = (),
-    variances: Mapping[str, RunVariance] | None = None,
-    draws: int = RESAMPLES,
+    variances: Mapping[str, pooled.RunVariance] | None = None,
+    draws: int = bootstrap.RESAMPLES,
 ) -> list[ScoreComparison]:
     """Compares two rows: all datasets of either row in the paper's order, then complete task types and the score.
 
@@ -164,13 +161,10 @@ def compare_rows(
     names += sorted(there - set(names))  # tasks that are not installed here
     names = [name for name in names if only is None or name in only]
     lines = [_dataset(name, first, other, asked) for name in names]
-    corrected = holm([line.comparison.p for line in lines])
-    lines = [replace(line, p=p) for line, p in zip(lines, corrected, strict=True)]
+    lines = [replace(line, p=p) for line, p in zip(lines, holm([line.comparison.p for line in lines]), strict=True)]
     by_name = {line.name: line for line in lines}
     groups = {**type_weights(), SCORE: dataset_weights()}
-    return lines + [
-        line for name, shares in groups.items() if (line := _mean(name, shares, by_name)) and len(shares) > 1
-    ]
+    return lines + [line for name, parts in groups.items() if (line := _mean(name, parts, by_name)) and len(parts) > 1]
 
 
 class _ComparisonRequest(NamedTuple):
@@ -179,7 +173,7 @@ class _ComparisonRequest(NamedTuple):
     split: Split
     with_units: bool
     across: Collection[str]
-    variances: Mapping[str, RunVariance]
+    variances: Mapping[str, pooled.RunVariance]
     draws: int
 
 
@@ -206,10 +200,10 @@ def _dataset(name: str, first: Row, other: Row, asked: _ComparisonRequest) -> Sc
     elif runs == (1, 1):
         return replace(plain, reason=_hint(name, first, other, split) if asked.with_units else "one run each")
     else:
-        variance, clusters = _unit_variance(name, first, other, split) if asked.with_units else (0.0, 0)
+        both = _units(name, first, other, split) if asked.with_units else None
+        variance, clusters = (bootstrap.difference_variance(*both, name), len(both[0].names)) if both else (0.0, 0)
         result = compare(sides[0], sides[1], variance, clusters)
-    reason = "" if result.standard_error else "no variance between runs"
-    return replace(plain, comparison=result, reason=reason)
+    return replace(plain, comparison=result, reason="" if result.standard_error else "no variance between runs")
 
 
 def _paired(line: ScoreComparison, first: Row, other: Row, asked: _ComparisonRequest) -> ScoreComparison:
@@ -245,13 +239,7 @@ def _hint(name: str, first: Row, other: Row, split: Split) -> str:
     return f"one run each (p {probability(p)} over test examples, valid for these two runs but not for their encoders)"
 
 
-def _unit_variance(name: str, first: Row, other: Row, split: Split) -> tuple[float, int]:
-    """Variance of the difference over test examples, and number of their clusters; zeros if unknown."""
-    both = _units(name, first, other, split)
-    return (0.0, 0) if both is None else (bootstrap.difference_variance(*both, name), len(both[0].names))
-
-
-def _units(name: str, first: Row, other: Row, split: Split) -> tuple[Clusters, Clusters] | None:
+def _units(name: str, first: Row, other: Row, split: Split) -> tuple[bootstrap.Clusters, bootstrap.Clusters] | None:
     """The scored examples of both rows; None without predictions, or if the examples differ."""
     records = first.records_of(name), other.records_of(name)
     if not records[0] or not records[1]:
@@ -284,13 +272,11 @@ def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, ScoreCompa
 
 def sentences(lines: Iterable[ScoreComparison], first: str, other: str, level: float) -> list[str]:
     """The verdicts with the names of the rows: `cand is lower than base on gad, hoc.`"""
-    by_verdict: dict[str, list[str]] = {"higher": [], "lower": []}
+    groups: dict[str, list[str]] = {"higher": [], "lower": []}
     for line in lines:
-        if (verdict := line.verdict(level)) in by_verdict:
-            by_verdict[verdict].append(line.name)
-    return [
-        f"{first} is {verdict} than {other} on {', '.join(names)}." for verdict, names in by_verdict.items() if names
-    ]
+        if (verdict := line.verdict(level)) in groups:
+            groups[verdict].append(line.name)
+    return [f"{first} is {verdict} than {other} on {', '.join(names)}." for verdict, names in groups.items() if names]
 
 
 def has_paired(lines: Iterable[ScoreComparison]) -> bool:

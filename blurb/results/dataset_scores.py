@@ -88,19 +88,15 @@ class DatasetScores:
 
     def scores(self, split: Split = "test") -> dict[int, float]:
         """The score of each seed that has the split, times 100."""
-        return {
-            seed: run.figures[split][self.metric].value
-            for seed, run in sorted(self.runs.items())
-            if self.metric in run.figures.get(split, {})
-        }
+        figures = {seed: run.figures.get(split, {}) for seed, run in sorted(self.runs.items())}
+        return {seed: known[self.metric].value for seed, known in figures.items() if self.metric in known}
 
     def of_seeds(self, seeds: Collection[int]) -> DatasetScores:
         """The same with the runs of some seeds alone; numbers without runs stay as they are."""
         if set(self.runs) <= set(seeds):
             return self
         runs = {seed: run for seed, run in self.runs.items() if seed in seeds}
-        asked = self.planned_seeds
-        return DatasetScores(self.task, self.type, self.metric, runs, self.planned, planned_seeds=asked)
+        return DatasetScores(self.task, self.type, self.metric, runs, self.planned, planned_seeds=self.planned_seeds)
 
     def mean(self, split: Split = "test") -> float | None:
         """The mean over runs, or the mean that was read; None without either."""

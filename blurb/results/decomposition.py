@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
 from blurb import tasks
+from blurb.grouping import by_key
 from blurb.messages.text import signed
 from blurb.records import From
 from blurb.results.comparison import ScoreComparison
 from blurb.results.score import SCORE, dataset_weights, weights_of_12
-from blurb.tasks import TWELVE
 
 MEAN = "mean"
 SMALL = 1_000
@@ -131,7 +131,7 @@ def decompose(lines: Sequence[ScoreComparison], weights: Mapping[str, float] | N
     """
     by_name = {line.name: line for line in lines}
     known = {name for name, line in by_name.items() if line.difference is not None}
-    means = {SCORE: dataset_weights(), TWELVE: weights_of_12()} if weights is None else {MEAN: weights}
+    means = {SCORE: dataset_weights(), tasks.TWELVE: weights_of_12()} if weights is None else {MEAN: weights}
     for of, shares in means.items():
         if set(shares) <= known:
             return _decomposed(of, shares, by_name)
@@ -149,9 +149,7 @@ def _decomposed(of: str, weights: Mapping[str, float], lines: Mapping[str, Score
         ends = None if interval is None else (weight * interval[0], weight * interval[1])
         return DifferencePart(name, kind, weight, own, ends, None if abs(total) < LEAST else own / total)
 
-    groups: dict[str, list[str]] = {}
-    for name in weights:
-        groups.setdefault(tasks.get(name).type, []).append(name)
+    groups = by_key((tasks.get(name).type, name) for name in weights)
     return Decomposition(
         of,
         total,

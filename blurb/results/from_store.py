@@ -34,10 +34,9 @@ def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, near: 
         planned = [(row, _keys(store, row)) for row in row_trials.read(store, tell, near)]
         keys = (key for _, tasks in planned for seeds in tasks.values() for key in seeds.values())
         entries = index.of(store.root).look(store, keys, tell, every_file)
-        kinds = Kinds()
+        kinds: LayoutCache = {}
         rows = [_row(store, row, tasks, entries, kinds) for row, tasks in planned]
-    kept = [row for row in rows if any(one.runs for one in row.datasets.values())]
-    return labelled(sorted(kept, key=_order))
+    return labelled(sorted([row for row in rows if any(one.runs for one in row.datasets.values())], key=_order))
 
 
 def _order(row: Row) -> tuple[object, ...]:
@@ -56,13 +55,13 @@ def _keys(store: Store, row: RowTrials) -> Keys:
     }
 
 
-def _row(store: Store, row: RowTrials, keys: Keys, entries: Mapping[str, IndexEntry], kinds: Kinds) -> Row:
+def _row(store: Store, row: RowTrials, keys: Keys, entries: Mapping[str, IndexEntry], kinds: LayoutCache) -> Row:
     root = str(store.root)
     datasets = {}
     for task, seeds in keys.items():
         there = {seed: entries[key] for seed, key in seeds.items() if key in entries}
         first = next((entry.facts for entry in there.values()), None)
-        kind = None if first is None else kinds.of(first, task)
+        kind = None if first is None else _layout(kinds, first, task)
         datasets[task] = StoredScores(
             task,
             type="" if kind is None else kind.type,
@@ -72,8 +71,7 @@ def _row(store: Store, row: RowTrials, keys: Keys, entries: Mapping[str, IndexEn
             planned_seeds=tuple(sorted(seeds)),
             kind=kind,
         )
-    remarks = (row.design,) if row.design else ()
-    return Row(RowIdentity.of_store(row), datasets, Origin.STORE, remarks, row.tags)
+    return Row(RowIdentity.of_store(row), datasets, Origin.STORE, (row.design,) if row.design else (), row.tags)
 
 
 class RunLayout(NamedTuple):
@@ -89,33 +87,26 @@ class RunLayout(NamedTuple):
     places: Mapping[Split, Mapping[str, tuple[int, int, int | None]]]
 
 
-class Kinds:
-    """The kinds that have occurred; a segment has one object of facts for all its trials of a kind."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, str], tuple[RunLayout, TrialFacts]] = {}
-
-    def of(self, facts: TrialFacts, task: str) -> RunLayout:
-        """That of a trial with these facts."""
-        layout = self._known.get((id(facts), task))
-        if layout is None:
-            layout = self._known[id(facts), task] = (
-                _kind(facts, task),
-                facts,
-            )  # facts is kept, so that its id is not reused
-        return layout[0]
+LayoutCache = dict[tuple[int, str], tuple[RunLayout, TrialFacts]]
+"""Id of facts and task -> the layout, and the facts, so that their id is not reused. A segment has one object of facts
+for all its trials of a kind."""
 
 
-def _kind(facts: TrialFacts, task: str) -> RunLayout:
-    declared = _declared(facts, task)
-    unscaled = _unscaled(declared)
-    settings = {axis: str(facts.settings.get(axis, "")) for axis in SETTINGS}
-    settings |= {limit: str(facts.settings.get(limit) or "") for limit in LIMITS}
-    places = {
-        split: {name: (1 if name in unscaled else 100, *place) for name, place in names.items()}
-        for split, names in facts.places.items()
-    }
-    return RunLayout("" if declared is None else declared.type, settings, places)
+def _layout(known: LayoutCache, facts: TrialFacts, task: str) -> RunLayout:
+    """The layout of trials with these facts."""
+    if (id(facts), task) not in known:
+        declared = _declared(facts, task)
+        metric = None if declared is None else metrics.known(declared.metric)
+        # Figures that are no fractions; for an unknown metric, those of all known metrics.
+        unscaled = frozenset[str]().union(*(one.unscaled for one in ([metric] if metric else metrics.usable())))
+        settings = {axis: str(facts.settings.get(axis, "")) for axis in SETTINGS}
+        settings |= {limit: str(facts.settings.get(limit) or "") for limit in LIMITS}
+        places = {
+            split: {name: (1 if name in unscaled else 100, *place) for name, place in names.items()}
+            for split, names in facts.places.items()
+        }
+        known[id(facts), task] = RunLayout("" if declared is None else declared.type, settings, places), facts
+    return known[id(facts), task][0]
 
 
 def _declared(facts: TrialFacts, task: str) -> Task | None:
@@ -126,12 +117,6 @@ def _declared(facts: TrialFacts, task: str) -> Task | None:
         return declared
     except BlurbError:
         return None
-
-
-def _unscaled(task: Task | None) -> frozenset[str]:
-    """Figures of a task that are no fractions; for an unknown metric, those of all known metrics."""
-    known = None if task is None else metrics.known(task.metric)
-    return frozenset().union(*(one.unscaled for one in ([known] if known is not None else metrics.usable())))
 
 
 class Runs(Mapping[int, Run]):
@@ -145,7 +130,7 @@ class Runs(Mapping[int, Run]):
     __slots__ = ("_made", "entries", "family", "kinds", "plugins", "root", "task")
 
     def __init__(
-        self, entries: Mapping[int, IndexEntry], root: str, task: str, family: str, kinds: Kinds, plugins: str = ""
+        self, entries: Mapping[int, IndexEntry], root: str, task: str, family: str, kinds: LayoutCache, plugins: str
     ) -> None:
         self.entries, self.root, self.task, self.family, self.kinds = entries, root, task, family, kinds
         self.plugins = plugins
@@ -153,7 +138,18 @@ class Runs(Mapping[int, Run]):
 
     def __getitem__(self, seed: int) -> Run:
         if seed not in self._made:
-            self._made[seed] = self._run(self.entries[seed])
+            entry = self.entries[seed]
+            facts, layout = entry.facts, self.kind(entry)
+            self._made[seed] = Run(
+                figures=_Figures(entry, layout),
+                verdict=facts.verdict,
+                data_hash=facts.data[:12],
+                metrics_version=str(facts.metrics_version),
+                settings={**layout.settings, PLUGINS: self.plugins},
+                family=self.family,
+                trial=entry.key.rpartition("/")[2],
+                record=Record(f"{self.root}/{entry.key}"),
+            )
         return self._made[seed]
 
     def __iter__(self) -> Iterator[int]:
@@ -168,21 +164,7 @@ class Runs(Mapping[int, Run]):
 
     def kind(self, entry: IndexEntry) -> RunLayout:
         """That of one of the entries."""
-        return self.kinds.of(entry.facts, self.task)
-
-    def _run(self, entry: IndexEntry) -> Run:
-        facts = entry.facts
-        kind = self.kind(entry)
-        return Run(
-            figures=_Figures(entry, kind),
-            verdict=facts.verdict,
-            data_hash=facts.data[:12],
-            metrics_version=str(facts.metrics_version),
-            settings={**kind.settings, PLUGINS: self.plugins},
-            family=self.family,
-            trial=entry.key.rpartition("/")[2],
-            record=Record(f"{self.root}/{entry.key}"),
-        )
+        return _layout(self.kinds, entry.facts, self.task)
 
 
 class _Figures(Mapping[Split, Mapping[str, Figure]]):
@@ -235,23 +217,19 @@ class StoredScores(DatasetScores):
     def scores(self, split: Split = "test") -> dict[int, float]:
         """The score of each seed that has the split, times 100."""
         if split not in self._scores:
-            self._scores[split] = self._of_split(split)
+            scores = self._scores[split] = {}
+            facts = place = None
+            for seed, entry in sorted(self.runs.entries.items()):
+                if entry.facts is not facts:  # seeds mostly share them
+                    facts = entry.facts
+                    place = self.runs.kind(entry).places.get(split, {}).get(self.metric)
+                if place is not None:
+                    scores[seed] = place[0] * entry.figure(place[1])
         return dict(self._scores[split])
 
     @cached_property
     def _scores(self) -> dict[Split, dict[int, float]]:
         return {}
-
-    def _of_split(self, split: Split) -> dict[int, float]:
-        scores = {}
-        facts = place = None
-        for seed, entry in sorted(self.runs.entries.items()):
-            if entry.facts is not facts:  # seeds mostly share them
-                facts = entry.facts
-                place = self.runs.kind(entry).places.get(split, {}).get(self.metric)
-            if place is not None:
-                scores[seed] = place[0] * entry.figure(place[1])
-        return scores
 
     def limit(self, setting: str) -> int | None:
         """One of `LIMITS` of its runs, 0 for none; None without runs."""

@@ -13,9 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from blurb import learners
+from blurb.grouping import by_key
 from blurb.messages.text import distinct
 from blurb.protocols import protocol
-from blurb.protocols.protocol import without_rank
 from blurb.results.comparability import SHORT, is_latest
 from blurb.results.dataset_scores import DatasetScores
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
@@ -118,15 +118,10 @@ def of_row(row: Row, claimed: bool = False, together: bool = False) -> Standing:
     why = "the recipe or the protocol is not known" if not (row.recipe and configuration.protocol_hash) else ""
     if claimed:
         why = "its figures were not recomputed"
-    if plain in without_rank() and not configuration.from_file:
+    if plain in protocol.without_rank() and not configuration.from_file:
         why = f"rows of {plain} have no rank"
-    key = (
-        configuration.suite,
-        row.learner,
-        "latest" if is_latest(row) else row.recipe,
-        configuration.protocol_hash[:SHORT],
-        configuration.overrides_text,
-    )
+    recipe = "latest" if is_latest(row) else row.recipe
+    key = (configuration.suite, row.learner, recipe, configuration.protocol_hash[:SHORT], configuration.overrides_text)
     standing = Standing(key, configuration.text, kind.place, states, why, kind.mark, claimed)
     if together and kind.joins:
         standing = replace(standing, mark="", remark=f"{kind.title}, ranked here as you asked")
@@ -172,19 +167,11 @@ def parts(standings: Sequence[Standing], column: str) -> list[RankingPart]:
 
     The published rows stand with figures on the data of the release; where there are none, with those of most rows.
     """
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for place, one in enumerate(standings):
-        groups.setdefault(one.key, []).append(place)
+    groups = by_key((one.key, place) for place, one in enumerate(standings))
     ordered = sorted(groups.values(), key=lambda places: (standings[places[0]].place, standings[places[0]].title))
-    titles = distinct(
-        [standings[places[0]].title for places in ordered],
-        [(*standings[places[0]].key, "", "", "", "")[2:4] for places in ordered],
-    )
-    return [
-        part
-        for places, title in zip(ordered, titles, strict=True)
-        for part in _of_group(standings, column, places, title)
-    ]
+    firsts = [standings[places[0]] for places in ordered]
+    titles = distinct([one.title for one in firsts], [(*one.key, "", "", "", "")[2:4] for one in firsts])
+    return [part for each in zip(ordered, titles, strict=True) for part in _of_group(standings, column, *each)]
 
 
 def _of_group(standings: Sequence[Standing], column: str, places: Sequence[int], title: str) -> list[RankingPart]:
@@ -198,9 +185,7 @@ def _of_group(standings: Sequence[Standing], column: str, places: Sequence[int],
             theirs.append(place)
         else:
             states.setdefault(standing.state(column), []).append(place)
-    order = sorted(
-        states, key=lambda state: (not all(standing.released for standing in state), -len(states[state]), state)
-    )
+    order = sorted(states, key=lambda state: (not all(one.released for one in state), -len(states[state]), state))
     first, *others = [states[state] for state in order] or [[]]
     apart = [f"{title or 'protocols of papers'}, {_difference(order[0], state)}" for state in order[1:]]
     headings = distinct(apart, [(str(apart[: place + 1].count(text)),) for place, text in enumerate(apart)])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blurb.learners import row_name
 from blurb.messages.errors import FIRST, ErrorCollector
-from blurb.results import dataset_cells, schema
+from blurb.results import schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
 from blurb.results.row import Origin, Published, Row, labelled
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
@@ -17,35 +17,13 @@ from blurb.statistics.welch import t_critical
 from blurb.table_files import FileLine
 from blurb.tasks import TWELVE, TYPES
 
-COLUMNS = (
-    "schema",
-    "suite",
-    "model",
-    "source",
-    *ASKED,
-    *MODEL[1:],
-    "score",
-    "score_sd",
-    "score_low",
-    "score_high",
-    TWELVE,
-    *TYPES,
-    *DATASETS,
-    "seeds",
-    "plan",
-    "complete",
-    "data",
-    "max_eval",
-    "metrics_version",
-    "plugins",
-    "note",
-)
-"""The fixed columns; those of one's own tasks follow."""
+SCORES = ("score", "score_sd", "score_low", "score_high")
 FACTS = ("max_eval", "metrics_version")
 """The columns with a value per dataset."""
-NUMBERS = (*DATASETS, *TYPES, TWELVE, "score", "score_sd", "score_low", "score_high")
-
-
+STATE = ("seeds", "plan", "complete", "data", *FACTS, "plugins", "note")
+COLUMNS = ("schema", "suite", "model", "source", *ASKED, *MODEL[1:], *SCORES, TWELVE, *TYPES, *DATASETS, *STATE)
+"""The fixed columns; those of one's own tasks follow."""
+NUMBERS = (*DATASETS, *TYPES, TWELVE, *SCORES)
 LOWEST, HIGHEST = -100 / 6, 100.0
 """The range of the score: of its six means, that of the correlations may be negative."""
 
@@ -71,21 +49,27 @@ def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Row
         raise at.error(f"duplicate of line {first.number}", "remove one.")
     own = [column for column in line if column not in COLUMNS]
     values = {column: schema.score(line[column], column, at) for column in (*NUMBERS, *own) if line[column]}
-    dataset_cells.check(line["plan"], at)
+    schema.check_cell(line["plan"], at)
     if not re.fullmatch("[0-9]{0,9}", line["max_eval"]):
-        dataset_cells.check(line["max_eval"], at, "max_eval")
+        schema.check_cell(line["max_eval"], at, "max_eval")
     there = {name: _dataset(name, values[name], line) for name in (*DATASETS, *own) if name in values}
     identity = schema.identity(line)
     identity = replace(identity, configuration=replace(identity.configuration, note=line["note"]))
-    row = Row(identity, dataset_cells.completed(there, [line["plan"]]), Origin.LEADERBOARD)
-    return _of_others(row, line, values.get("score")) if line["source"] else row
+    row = Row(identity, schema.completed(there, [line["plan"]]), Origin.LEADERBOARD)
+    if not line["source"]:
+        return row
+    # Numbers of `external.csv`, with the source, score and remarks that they have there.
+    source, version = re.fullmatch(r"(.*?)(?: \((.*)\))?", line["source"], re.DOTALL).groups("")  # type: ignore[union-attr]
+    identity, remarks = replace(identity, learner=row_name("")), (line["note"],) if line["note"] else ()
+    printed = values.get("score")
+    return Published(identity, row.datasets, remarks=remarks, source=source, version=version, printed=printed)
 
 
 def _dataset(name: str, mean: float, line: Line) -> DatasetScores:
     """A dataset with what the line says of all of them."""
-    seeds, planned = dataset_cells.of_dataset(line["seeds"], name), dataset_cells.seeds(line["plan"]).get(name, 0)
+    seeds, planned = schema.of_dataset(line["seeds"], name), schema.planned_seeds(line["plan"]).get(name, 0)
     facts = {"verdict": _verdict(line["data"], name), "plugins": line["plugins"]}
-    facts |= {column: dataset_cells.of_dataset(line[column], name) for column in FACTS}
+    facts |= {column: schema.of_dataset(line[column], name) for column in FACTS}
     count = int(seeds) if re.fullmatch(r"[0-9]{1,9}", seeds) else 0
     return DatasetScores(name, means={"test": mean}, count=count, planned=planned, facts=facts)
 
@@ -93,17 +77,7 @@ def _dataset(name: str, mean: float, line: Line) -> DatasetScores:
 def _verdict(data: str, name: str) -> str:
     """The verdict on a dataset in the column `data`: `verified`, `synthetic`, or a list of what is not identical."""
     doubts = dict(part.partition(" ")[::2] for part in data.split("; "))
-    if data in ("", "not known", "synthetic"):
-        return ""
-    return doubts.get(name, "identical")
-
-
-def _of_others(row: Row, line: Line, score: float | None) -> Published:
-    """The row of a line with numbers of `external.csv`, with the source, score and remarks that it has there."""
-    source, version = re.fullmatch(r"(.*?)(?: \((.*)\))?", line["source"], re.DOTALL).groups("")  # type: ignore[union-attr]
-    remarks = (line["note"],) if line["note"] else ()
-    identity = replace(row.identity, learner=row_name(""))
-    return Published(identity, row.datasets, remarks=remarks, source=source, version=version, printed=score)
+    return "" if data in ("", "not known", "synthetic") else doubts.get(name, "identical")
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:
@@ -142,11 +116,11 @@ def line_of(row: Row) -> Line:
         "source": row.edition if isinstance(row, Published) else "",
         **{name: f"{value:.2f}" for name, value in figures_of(row).items()},
         "seeds": _seeds(row),
-        "plan": dataset_cells.text(row),
+        "plan": schema.plan_of(row),
         "complete": "yes" if row.complete else "no",
         "data": row.data,
-        "max_eval": dataset_cells.per_dataset(row, lambda one: str(one.limit("max_eval") or "")),
-        "metrics_version": dataset_cells.per_dataset(row, lambda one: "/".join(sorted(one.known("metrics_version")))),
+        "max_eval": schema.per_dataset(row, lambda one: str(one.limit("max_eval") or "")),
+        "metrics_version": schema.per_dataset(row, lambda one: "/".join(sorted(one.known("metrics_version")))),
         "plugins": " ".join(sorted({word for one in row.datasets.values() for word in (one.plugins or "").split()})),
         "note": row.note,
     }

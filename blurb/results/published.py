@@ -72,11 +72,8 @@ class Printed:
     def row(self) -> Published:
         """The numbers as a row."""
         ablation = ABLATIONS.get(self.model, "") if self.source == PAPER[0] else ""
-        remarks = (
-            DOUBTS[self.certainty],
-            NOTES.get((self.source, self.model), ""),
-            ablation and f"ablation: {ablation}",
-        )
+        note = NOTES.get((self.source, self.model), "")
+        remarks = (DOUBTS[self.certainty], note, ablation and f"ablation: {ablation}")
         return Published(
             RowIdentity(self.model, Configuration("", "", {}, "", "blurb")),
             {
@@ -112,8 +109,7 @@ def ablations() -> tuple[Published, ...]:
 
 
 def _shipped(name: str) -> tuple[Published, ...]:
-    text = (files("blurb.results") / name).read_text(encoding="utf-8")
-    return tuple(_rows(table_of(Path(name), text=text), FIRST))
+    return tuple(_rows(table_of(Path(name), text=(files("blurb.results") / name).read_text(encoding="utf-8")), FIRST))
 
 
 def best_of_paper() -> dict[str, tuple[float, str]]:

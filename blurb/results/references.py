@@ -259,8 +259,7 @@ def of_table(path: Path, errors: ErrorCollector = FIRST) -> list[Row]:
     if columns[: len(published.COLUMNS)] == published.COLUMNS:
         return [*published.read(path, errors)]
     if "metric" in columns:
-        lines = results_csv.read_lines(path, errors, results_csv.ALIKE)
-        return results_csv.of_lines(line for _, line in lines)
+        return results_csv.of_lines(line for _, line in results_csv.read_lines(path, errors, results_csv.ALIKE))
     return leaderboard_csv.of_lines(leaderboard_csv.read_lines(path, errors), errors)
 
 
@@ -275,8 +274,7 @@ def of_file(path: Path) -> list[Row]:
     runs = _runs_of(path, lines)
     if runs is None:
         return leaderboard_csv.of_lines(lines)
-    others = leaderboard_csv.of_lines([numbered for numbered in lines if numbered[1]["source"]])
-    return labelled([*runs, *others])
+    return labelled([*runs, *leaderboard_csv.of_lines([numbered for numbered in lines if numbered[1]["source"]])])
 
 
 def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[Row] | None:

@@ -7,39 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blurb import metrics, tasks
+from blurb.grouping import by_key
 from blurb.messages.errors import FIRST, DataError, ErrorCollector
-from blurb.results import dataset_cells, schema
+from blurb.results import schema
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, in_order
 from blurb.results.row import Origin, Row, labelled
 from blurb.results.schema import KEY, Line, Numbered
 from blurb.system.files import writing_whole
 from blurb.table_files import FileLine, head_of
-from blurb.tasks import SCORED, Split
 
-COLUMNS = (
-    "schema",
-    *KEY,
-    "plan",
-    *SETTINGS,
-    *LIMITS,
-    PLUGINS,
-    "task",
-    "type",
-    "seed",
-    "planned",
-    "split",
-    "metric",
-    "value",
-    "majority",
-    "data",
-    "data_hash",
-    "metrics_version",
-    "family",
-    "trial",
-)
-_FIGURES = ("split", "metric", "value", "majority")
-BEFORE, AFTER = COLUMNS[: COLUMNS.index(_FIGURES[0])], COLUMNS[COLUMNS.index(_FIGURES[-1]) + 1 :]
+BEFORE = ("schema", *KEY, "plan", *SETTINGS, *LIMITS, PLUGINS, "task", "type", "seed", "planned")
+AFTER = ("data", "data_hash", "metrics_version", "family", "trial")
 """The columns to the left and to the right of those in which the lines of a run differ."""
+COLUMNS = (*BEFORE, "split", "metric", "value", "majority", *AFTER)
 RUN = (*KEY, "task", "seed", "split", "metric")
 """The columns that identify a line."""
 ALIKE = (*SETTINGS, *LIMITS, PLUGINS, "family", "data_hash", "metrics_version")
@@ -61,11 +41,8 @@ def read_lines(path: Path, errors: ErrorCollector = FIRST, columns: Sequence[str
         errors.add(DataError(what, path, 1))
         return []
     seen: dict[tuple[str, ...], FileLine] = {}
-    lines = [
-        (at, line)
-        for at, line in schema.read_lines(path, COLUMNS, errors)
-        if errors.tried(_checked, at, line, seen) is not None
-    ]
+    there = schema.read_lines(path, COLUMNS, errors)
+    lines = [numbered for numbered in there if errors.tried(_checked, *numbered, seen) is not None]
     check_alike(lines, columns, errors)
     return lines
 
@@ -95,10 +72,10 @@ def _checked(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) ->
     first = seen.setdefault(tuple(line[column] for column in RUN), at)
     if first is not at:
         raise at.error(f"same model, task, seed, split and metric as line {first.number}", "remove one.")
-    if line["split"] not in SCORED:
-        raise at.error(f"split must be {' or '.join(SCORED)} (got {line['split'][:20]!r}).")
+    if line["split"] not in tasks.SCORED:
+        raise at.error(f"split must be {' or '.join(tasks.SCORED)} (got {line['split'][:20]!r}).")
     schema.score(line["value"], "value", at, line["task"], line["metric"])
-    dataset_cells.check(line["plan"], at)
+    schema.check_cell(line["plan"], at)
     if line["majority"]:
         schema.score(line["majority"], "majority", at, line["task"], line["metric"])
     for column in ("seed", "planned", *LIMITS):
@@ -118,33 +95,26 @@ def of_lines(lines: Iterable[Line]) -> list[Row]:
 def _row(datasets: Sequence[Sequence[Line]]) -> Row:
     line = datasets[0][0]
     there = {lines[0]["task"]: _dataset(lines) for lines in datasets}
-    completed = dataset_cells.completed(there, [one["plan"] for lines in datasets for one in lines])
+    completed = schema.completed(there, [one["plan"] for lines in datasets for one in lines])
     return Row(schema.identity(line), completed, Origin.RESULTS)
 
 
 def _dataset(lines: Sequence[Line]) -> DatasetScores:
     task = lines[0]["task"]
-    seeds: dict[int, list[Line]] = {}
-    for line in lines:
-        seeds.setdefault(int(line["seed"]), []).append(line)
+    # The first in the table if the task or its metric is not installed here.
+    known = metrics.known(next((each.metric for each in tasks.all() if each.name == task), ""))
+    seeds = by_key((int(line["seed"]), line) for line in lines)
     return DatasetScores(
         task,
         type=lines[0]["type"],
-        metric=_main_metric(lines),
+        metric=lines[0]["metric"] if known is None else known.main,
         runs={seed: _run(of_seed) for seed, of_seed in seeds.items()},
         planned=max(int(line["planned"]) for line in lines),
     )
 
 
-def _main_metric(lines: Sequence[Line]) -> str:
-    """The main metric of a dataset; the first in the table if its task or metric is not installed here."""
-    declared = next((task.metric for task in tasks.all() if task.name == lines[0]["task"]), "")
-    known = metrics.known(declared)
-    return lines[0]["metric"] if known is None else known.main
-
-
 def _run(lines: Sequence[Line]) -> Run:
-    figures: dict[Split, dict[str, Figure]] = {}
+    figures: dict[tasks.Split, dict[str, Figure]] = {}
     for line in lines:
         majority = float(line["majority"]) if line["majority"] else None
         figures.setdefault(line["split"], {})[line["metric"]] = Figure(float(line["value"]), majority)  # type: ignore[arg-type]
@@ -187,7 +157,7 @@ def _text_of(row: Row) -> Iterator[str]:
 
 def _runs_of(row: Row) -> Iterator[tuple[Line, Run]]:
     """The runs of a row in the order of the table, each with the cells that all its lines have."""
-    common = {"schema": schema.SCHEMA, **schema.identity_columns(row), "plan": dataset_cells.text(row)}
+    common = {"schema": schema.SCHEMA, **schema.identity_columns(row), "plan": schema.plan_of(row)}
     synthetic = row.data == "synthetic"
     for name, dataset in in_order(row.datasets):
         for seed, run in sorted(dataset.runs.items()):

@@ -13,10 +13,9 @@ from enum import Enum
 from functools import cached_property
 from typing import TypeVar
 
-from blurb import learners
-from blurb.learners import RowKind
+from blurb import learners, tasks
 from blurb.messages.text import distinct
-from blurb.results import comparability, notes
+from blurb.results import comparability
 from blurb.results.comparability import Reason, Use
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.score import Spread, blurb_12, blurb_score, spread, type_means, type_weights
@@ -186,7 +185,7 @@ class Row:
         )
 
     @property
-    def kind(self) -> RowKind:
+    def kind(self) -> learners.RowKind:
         """What its learner says of its rows: with which they meet, what to call them."""
         return learners.row_kind(self.learner)
 
@@ -231,8 +230,9 @@ class Row:
 
     def _mixed(self, names: Iterable[str]) -> bool:
         """Whether some of these datasets are the release and others, of which it is known, are not."""
-        known = [self.datasets[name].known("verdict") for name in names if comparability.can_be_identical(name)]
-        return len({verdict == {"identical"} for verdict in known if verdict}) > 1
+        hashed = [name for name in names if (task := tasks.known(name)) and set(task.hashes) >= set(tasks.SPLITS)]
+        verdicts = filter(None, (self.datasets[name].known("verdict") for name in hashed))
+        return len({verdict == {"identical"} for verdict in verdicts}) > 1
 
     @property
     def doubts(self) -> str:
@@ -273,7 +273,7 @@ class Row:
         :param use: the more is concluded, the more must be equal (`blurb.results.comparability`)
         :param task: a dataset, of which data, metric and scored examples must be equal, too
         """
-        return comparability.comparable_with(self, other, use, task, split)
+        return next((one.reason for one in comparability.obstacles(self, other, use, task, split)), None)
 
     @property
     def missing(self) -> list[str]:
@@ -323,7 +323,7 @@ class Row:
         if self.origin is Origin.LEADERBOARD:  # the table says it in these words
             return self.configuration.note
         trained = {name: one.planned for name, one in self.datasets.items()} if self.kind.beside_papers else {}
-        own = notes.of_row(self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval"))
+        own = comparability.note(self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval"))
         return "; ".join(filter(None, (*self.remarks, own)))
 
     @property

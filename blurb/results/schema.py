@@ -9,14 +9,16 @@ import csv
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from blurb.messages.errors import FIRST, DataError, ErrorCollector, MissingColumns
 from blurb.messages.text import escaped
+from blurb.results.dataset_scores import DatasetScores, in_order
 from blurb.results.row import Row, RowIdentity
 from blurb.store.record import admits_in_tables
-from blurb.store.schema import CONVERT, UPDATE
+from blurb.store.store import CONVERT, UPDATE
 from blurb.store.trial import Configuration
 from blurb.system.files import write_whole
 from blurb.table_files import FileLine, table_of
@@ -99,8 +101,7 @@ def configuration(line: Line) -> Configuration:
             overrides[key] = value
         else:
             overrides[last] += f" {word}"
-    hash_ = line["protocol_hash"]
-    return Configuration(line["protocol"], hash_, overrides, line["precision"], line["suite"])
+    return Configuration(line["protocol"], line["protocol_hash"], overrides, line["precision"], line["suite"])
 
 
 def identity(line: Line) -> RowIdentity:
@@ -135,21 +136,13 @@ def neutral(cell: str) -> str:
 
     One more, if it has some already, so that `original` gives back what was there.
     """
-    return f"'{cell}" if cell.lstrip("'").startswith(FORMULA) and not _is_number(cell) else cell
+    return f"'{cell}" if cell.lstrip("'").startswith(FORMULA) and not NUMBER.fullmatch(cell) else cell
 
 
 def original(cell: str) -> str:
     """Undoes `neutral`; characters that would command a terminal become escapes for good."""
     cell = cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
     return escaped(cell).replace("\n", "\\n")
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def write(path: Path, columns: Sequence[str], lines: Sequence[Line]) -> None:
@@ -159,3 +152,71 @@ def write(path: Path, columns: Sequence[str], lines: Sequence[Line]) -> None:
     writer.writeheader()
     writer.writerows({column: neutral(cell) for column, cell in line.items()} for line in lines)
     write_whole(path, text.getvalue().encode())
+
+
+PART = re.compile(r"[^\s:]+:[1-9][0-9]{0,8}")
+
+
+def plan_of(row: Row) -> str:
+    """The plan of a row; "" for numbers without one."""
+    return cell_of({name: one.planned for name, one in in_order(row.datasets) if one.planned})
+
+
+def cell_of(values: Mapping[str, object]) -> str:
+    """A cell of a value per dataset.
+
+    >>> cell_of({"gad": 3, "hoc": 3})
+    'gad:3 hoc:3'
+    """
+    return " ".join(f"{name}:{value}" for name, value in values.items())
+
+
+def per_dataset(row: Row, value: Callable[[DatasetScores], str | None]) -> str:
+    """`1` if all datasets with a score have that value, else the value per dataset: `bc2gm:2000 jnlpba:2000`."""
+    values = {name: known for name, one in in_order(row.datasets) if one.mean() is not None and (known := value(one))}
+    scored = sum(one.mean() is not None for one in row.datasets.values())
+    if len(set(values.values())) == 1 and len(values) == scored:
+        return next(iter(values.values()))
+    return cell_of(values)
+
+
+def of_dataset(cell: str, task: str) -> str:
+    """The value of a dataset in a cell of `per_dataset`; "" if it has none."""
+    return cell if ":" not in cell else parts(cell).get(task, "")
+
+
+def parts(cell: str) -> dict[str, str]:
+    """Dataset -> value of a cell."""
+    return dict(part.rpartition(":")[::2] for part in cell.split())
+
+
+def planned_seeds(cell: str) -> dict[str, int]:
+    """Dataset -> number of planned seeds."""
+    return {name: int(count) for name, count in parts(cell).items()}
+
+
+def check_cell(cell: str, at: FileLine, column: str = "plan") -> None:
+    """Raises a DataError (file, line) if a cell of numbers per dataset cannot be read."""
+    for part in cell.split():
+        if not PART.fullmatch(part):
+            raise at.error(f"{column} must have a number per dataset, such as gad:3 (got {part[:20]!r}).")
+    if len(parts(cell)) < len(cell.split()):
+        raise at.error(f"{column} names a dataset twice (got {cell[:60]!r}).")
+
+
+def most_planned(cells: Iterable[str]) -> dict[str, int]:
+    """The plan of several lines of one row, which machines may have planned separately: the most seeds of each."""
+    plans: dict[str, int] = {}
+    for cell in dict.fromkeys(cells):
+        for name, count in planned_seeds(cell).items():
+            plans[name] = max(plans.get(name, 0), count)
+    return plans
+
+
+def completed(there: Mapping[str, DatasetScores], cells: Iterable[str]) -> dict[str, DatasetScores]:
+    """The datasets with those that were planned and have no run; of each the most seeds that any line plans."""
+    planned = most_planned(cells)
+    return {
+        **{name: replace(one, planned=max(one.planned, planned.get(name, 0))) for name, one in there.items()},
+        **{name: DatasetScores(name, planned=count) for name, count in planned.items() if name not in there},
+    }

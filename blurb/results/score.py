@@ -44,11 +44,8 @@ def type_means(scores: Mapping[str, float]) -> dict[str, float]:
     for name in scores:
         if name not in known:
             raise UnknownName("dataset of BLURB", name, known)
-    return {
-        kind: sum(scores[task.name] for task in group) / len(group)
-        for kind, group in groups.items()
-        if all(task.name in scores for task in group)
-    }
+    whole = {kind: group for kind, group in groups.items() if all(task.name in scores for task in group)}
+    return {kind: sum(scores[task.name] for task in group) / len(group) for kind, group in whole.items()}
 
 
 def blurb_score(scores: Mapping[str, float]) -> float | None:
@@ -99,9 +96,7 @@ def shares_of(names: Iterable[str]) -> dict[str, float]:
 @cache
 def weights_of_12() -> Mapping[str, float]:
     """The weight of each of the twelve datasets in `blurb_12`."""
-    groups = {
-        kind: [task.name for task in group if task.name != UNREGISTERED] for kind, group in datasets_by_type().items()
-    }
+    groups = {kind: [name for name in names if name != UNREGISTERED] for kind, names in type_weights().items()}
     return {name: 1 / len(TYPES) / len(names) for names in groups.values() for name in names}
 
 
@@ -127,11 +122,9 @@ def spread(deviations: Mapping[str, tuple[float, int]]) -> Spread | None:
     shares = dataset_weights()
     if any(name not in deviations or deviations[name][1] < 2 for name in shares):
         return None
-    variance = sum((share * deviations[name][0]) ** 2 for name, share in shares.items())
-    parts = [
-        ((share * deviations[name][0]) ** 2 / deviations[name][1], deviations[name][1])
-        for name, share in shares.items()
-    ]
+    known = [(share, *deviations[name]) for name, share in shares.items()]
+    variance = sum((share * sd) ** 2 for share, sd, _ in known)
+    parts = [((share * sd) ** 2 / seeds, seeds) for share, sd, seeds in known]
     error = sum(part for part, _ in parts)
     certainty = sum(part**2 / (seeds - 1) for part, seeds in parts)
     return Spread(math.sqrt(variance), math.sqrt(error), error**2 / certainty if certainty else None)
@@ -143,10 +136,9 @@ VERSION = 2
 @cache
 def bounds() -> dict[str, tuple[float, float]]:
     """Dataset -> floor and ceiling."""
-    text = (files("blurb.results") / "skill.csv").read_text(encoding="utf-8")
     return {
         line["task"]: (float(line["floor"]), float(line["ceiling"]))
-        for line in csv.DictReader(text.splitlines())
+        for line in csv.DictReader((files("blurb.results") / "skill.csv").read_text(encoding="utf-8").splitlines())
         if line["version"] == str(VERSION)
     }
 

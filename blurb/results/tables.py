@@ -6,20 +6,22 @@ depend on when or where a trial ran, so an interrupted and an uninterrupted run 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from blurb.messages.errors import DataError, StoreError, Tell, tell_damage
 from blurb.messages.spelling import opt
-from blurb.results import from_store, leaderboard_csv, published, results_csv, table_owners
+from blurb.results import from_store, leaderboard_csv, published, results_csv
 from blurb.results.row import Published, Row
-from blurb.results.schema import SCHEMA, remedy
-from blurb.store.store import Store
+from blurb.results.schema import KEY, SCHEMA, Numbered, cell_of, most_planned, original, remedy
+from blurb.store import row_trials
+from blurb.store.store import SCHEMA_FILE, Store
+from blurb.store.trial import short_weights
 from blurb.system import leases
-from blurb.system.files import remove_forgotten
-from blurb.system.leases import Lease, Lost
-from blurb.table_files import head_of
+from blurb.system.files import read_json, remove_forgotten, write_json
+from blurb.table_files import head_of, table_of
 
 DEFAULT = "leaderboard.csv"
 
@@ -50,18 +52,20 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
     folder = leaderboard.parent
     folder.mkdir(parents=True, exist_ok=True)
     while True:
-        with writing(folder) as lease, suppress(Lost):  # of a process that slept: what it has read may be old
+        with writing(folder) as lease, suppress(leases.Lost):  # of a process that slept: what it has read may be old
             others = check(store, leaderboard)
             rows = from_store.read(store, tell)
             lease.check()
             results_csv.write(results_beside(leaderboard), rows)
             leaderboard_csv.write(leaderboard, [*rows, *others])
-            table_owners.note(store, leaderboard)
+            noted, own = _noted(folder), _store_place(store, leaderboard)
+            if own not in (HERE, noted.get(leaderboard.name)):
+                write_json(folder / NOTE, {**noted, leaderboard.name: own})
             return rows
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[Lease]:
+def writing(folder: Path) -> Iterator[leases.Lease]:
     """The lease to hold while tables are made and put into a folder.
 
     Each file is replaced atomically, so that none is ever half there. The lease puts reading and writing of several
@@ -70,7 +74,7 @@ def writing(folder: Path) -> Iterator[Lease]:
     path = folder / ".blurb-tables.lease"
     with leases.held(path) as lease:
         with suppress(OSError):  # the note is rarely written anew, which would remove what kills left of it
-            remove_forgotten(folder / table_owners.NOTE, path.stat().st_mtime)
+            remove_forgotten(folder / NOTE, path.stat().st_mtime)
         yield lease
 
 
@@ -86,7 +90,7 @@ def check(store: Store, leaderboard: Path) -> list[Published]:
     results = results_beside(leaderboard)
     check_schema(leaderboard, leaderboard_csv.COLUMNS)
     check_schema(results, results_csv.COLUMNS)
-    table_owners.check(store, leaderboard, results)
+    check_owner(store, leaderboard, results)
     return external(leaderboard)
 
 
@@ -119,3 +123,149 @@ def check_schema(path: Path, columns: Sequence[str], option: str = opt("leaderbo
     if ("metric" in there) != ("metric" in columns):
         kind = "a table of runs" if "metric" in there else "a leaderboard"
         raise StoreError(f"{path} is {kind} and was not changed", fix=f"choose another {option}.")
+
+
+NOTE = ".blurb-tables.json"
+"""File with leaderboard -> store, both as paths relative to the folder of the tables."""
+HERE = "."
+"""The place of a store that has the tables in its folder."""
+
+
+def check_owner(store: Store, leaderboard: Path, results: Path) -> None:
+    """Raises a StoreError if the tables belong to another store, whose rows would be lost."""
+    noted = _noted(leaderboard.parent).get(leaderboard.name)
+    if _store_place(store, leaderboard) in (HERE, noted):
+        return
+    other = leaderboard.parent / noted if noted else None
+    if other is not None and any(other.glob("*/*/*/spec.json")) and (leaderboard.exists() or results.exists()):
+        reason = f"they belong to the store {other}"
+    elif foreign := _foreign(store, leaderboard, results):
+        reason = f"they have {foreign}, which is not in {store.root}"
+    else:
+        return
+    raise StoreError(
+        f"{leaderboard} and {results.name} do not belong to the store {store.root}: {reason}. They were not changed",
+        fix=f"choose another {opt('leaderboard')}, or move them away.",
+    )
+
+
+def forget_owner(leaderboard: Path) -> None:
+    """Removes the record of the tables, which then belong to a store only if it has all their rows and trials.
+
+    The caller holds the lease of the tables.
+    """
+    noted = _noted(leaderboard.parent)
+    if noted.pop(leaderboard.name, None) is not None:
+        write_json(leaderboard.parent / NOTE, noted)
+
+
+def _noted(folder: Path) -> dict[str, str]:
+    try:
+        return {str(name): str(place) for name, place in read_json(folder / NOTE).items()}
+    except StoreError:  # not there, or damaged: as if nothing were known
+        return {}
+
+
+def _store_place(store: Store, leaderboard: Path) -> str:
+    return os.path.relpath(store.root.resolve(), leaderboard.parent.resolve())
+
+
+def _foreign(store: Store, leaderboard: Path, results: Path) -> str:
+    """The first row or trial of the tables that is not in the store; "" if all are."""
+    rows = row_trials.read(store, lambda text: None)
+    trials = {(row.model, hash_) for row in rows for seeds in row.trials.values() for hash_ in seeds.values()}
+    models = {(row.model, short_weights(row.weights)) for row in rows}
+    for line in _cells_of(results, "model", "task", "seed", "trial"):
+        here = store.path(line["model"], line["task"], line["trial"])
+        if (line["model"], line["trial"]) not in trials and not here.exists():
+            return f"{line['model']} on {line['task']}, seed {line['seed']}"
+    for line in _cells_of(leaderboard, "model", "weights", "source"):
+        if not line["source"] and (line["model"], line["weights"]) not in models:
+            return f"the row {line['model']}"
+    return ""
+
+
+def _cells_of(path: Path, *columns: str) -> list[dict[str, str]]:
+    """These columns of a table; no lines if the file does not exist."""
+    if not path.exists():
+        return []
+    return [{column: original(line[column]) for column in columns} for _, line in table_of(path, needed=columns).rows]
+
+
+def merge(paths: Sequence[Path], folder: Path) -> int:
+    """Writes `results.csv` and `leaderboard.csv` into `folder`; returns the number of lines.
+
+    Identical lines of several files are merged. The tables then belong to no store, and numbers in an `external.csv` of
+    the folder stay in its leaderboard.
+
+    :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
+    :raises StoreError: if the folder is a store, or has tables of another schema
+    """
+    if (folder / SCHEMA_FILE).exists():
+        raise StoreError(
+            "is a store, whose tables are its own", where=folder, fix=f"choose another {opt('out')} folder."
+        )
+    places, merged = lines_of(paths)
+    folder.mkdir(parents=True, exist_ok=True)
+    results, leaderboard = folder / "results.csv", folder / DEFAULT
+    with writing(folder):
+        check_schema(results, results_csv.COLUMNS, f"{opt('out')} folder")
+        check_schema(leaderboard, leaderboard_csv.COLUMNS, f"{opt('out')} folder")
+        _check_nothing_lost(results, merged)
+        numbers = external(leaderboard)
+        # Of all places: a machine may have been asked for fewer seeds than another.
+        rows = results_csv.of_lines(line for _, line in _asked_most(places, merged))
+        forget_owner(leaderboard)  # first: the store that wrote them before must not write over the merged ones
+        results_csv.write(results, rows)
+        leaderboard_csv.write(leaderboard, [*rows, *numbers])
+    return len(merged)
+
+
+def lines_of(paths: Sequence[Path]) -> tuple[list[Numbered], dict[tuple[str, ...], Numbered]]:
+    """All lines of several files with their places, and each run once.
+
+    :raises DataError: naming both files and lines, if lines contradict, or seeds of one row cannot be averaged
+    """
+    places = [numbered for path in paths for numbered in results_csv.read_lines(path)]
+    merged: dict[tuple[str, ...], Numbered] = {}
+    for place in places:
+        at, line = place
+        before, other = merged.setdefault(tuple(line[column] for column in results_csv.RUN), place)
+        if differing := [c for c in results_csv.COLUMNS if c not in ("planned", "plan") and other[c] != line[c]]:
+            raise at.error(
+                f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
+                f"{', '.join(differing)} differs from {before.path}:{before.number}",
+                "remove one of these lines.",
+            )
+    results_csv.check_alike(merged.values(), results_csv.ALIKE)
+    return places, merged
+
+
+def _asked_most(places: Sequence[Numbered], merged: Mapping[tuple[str, ...], Numbered]) -> list[Numbered]:
+    """The merged lines, with the largest number of planned seeds in any file for their dataset, and all plans."""
+    most: dict[tuple[str, ...], int] = {}
+    asked: dict[tuple[str, ...], list[str]] = {}
+    for _, line in places:
+        row = tuple(line[column] for column in KEY)
+        asked.setdefault(row, []).append(line["plan"])
+        most[*row, line["task"]] = max(most.get((*row, line["task"]), 0), int(line["planned"]))
+    plan = {row: cell_of(most_planned(cells)) for row, cells in asked.items()}
+    return [
+        (at, {**line, "planned": str(most[*row, line["task"]]), "plan": plan[row]})
+        for at, line in merged.values()
+        for row in [tuple(line[column] for column in KEY)]
+    ]
+
+
+def _check_nothing_lost(target: Path, merged: Mapping[tuple[str, ...], Numbered]) -> None:
+    """Raises a DataError if the existing table has lines that the merged one would not have."""
+    if not target.exists():
+        return
+    there = {(line["model"], line["task"], line["trial"]) for _, line in merged.values()}
+    for at, line in results_csv.read_lines(target):
+        if (line["model"], line["task"], line["trial"]) not in there:
+            raise at.error(
+                f"the table has {line['model']} on {line['task']}, seed {line['seed']}, which is in none of the "
+                "given files and would be lost",
+                f"add this table to the files, or choose another {opt('out')} folder.",
+            )

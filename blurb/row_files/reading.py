@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections.abc
 import contextlib
 import hashlib
 import io
@@ -10,12 +9,11 @@ import math
 import os
 import re
 import stat
-import typing
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, cast, get_args
 
 from blurb import formulations, learners, metrics, tasks
 from blurb.messages.errors import BlurbError, DataError, UnknownName
@@ -23,9 +21,9 @@ from blurb.names import HASH
 from blurb.results.dataset_scores import LIMITS
 from blurb.row_files.writing import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowRecord, RunRecord
 from blurb.store.record import LOSS
+from blurb.store.trial import stored_types
 from blurb.system import parquet
 from blurb.system.files import check_types, read_bytes, read_json
-from blurb.tasks import SCORED
 
 ROWS = "rows"
 """Folder of the rows of a board."""
@@ -81,7 +79,9 @@ def read(folder: Path) -> RowFiles:
     if names != wanted:
         odd = sorted(names ^ wanted)[0]
         raise DataError("is not a file of this row." if odd in names else "the file is missing.", folder / odd)
-    hashes = _hashes(folder, names - {MANIFEST})
+    hashes = read_json(folder / MANIFEST).get("sha256")
+    if not isinstance(hashes, dict) or set(hashes) != names - {MANIFEST}:
+        raise DataError("does not list the files of the row.", folder / MANIFEST)
     _checked(folder / ABOUT, hashes)
     tables = {}
     for task, runs in Counter(run["task"] for run in about["runs"]).items():
@@ -129,17 +129,7 @@ def _names(folder: Path) -> set[str]:
     return names
 
 
-def _types(kind: Any) -> dict[str, type]:
-    """What the fields of a typed record are in JSON."""
-    in_json = {collections.abc.Mapping: dict, collections.abc.Sequence: list}
-    hints = typing.get_type_hints(kind)
-    return {
-        name: in_json.get(get_origin(hint), str if get_origin(hint) is Literal else hint)
-        for name, hint in hints.items()
-    }
-
-
-TYPES, RUN_TYPES = _types(RowRecord), _types(RunRecord)
+TYPES, RUN_TYPES = stored_types(RowRecord), stored_types(RunRecord)
 
 
 def _about(path: Path) -> RowRecord:
@@ -199,22 +189,13 @@ def _check_run(run: Any, path: Path) -> None:
         formulations.bind(task, run["settings"])
     except BlurbError as error:
         raise DataError(f"{run['task']}, seed {run['seed']}: {error}", path) from None
-    for split in SCORED:
+    for split in tasks.SCORED:
         figures = run[split]
         check_types(figures, dict.fromkeys(figures, (int, float)), path)
         if figures and run["metric"] not in figures:
             raise DataError(f"{run['task']}, seed {run['seed']}: no {run['metric'][:40]!r} on {split}.", path)
         if not all(metrics.get(task.metric).admits(*figure) for figure in figures.items()):
             raise DataError(f"{run['task']}, seed {run['seed']}: a figure that cannot be, on {split}.", path)
-
-
-def _hashes(folder: Path, names: set[str]) -> dict[str, str]:
-    """Name -> SHA-256 of each file, as the manifest has them."""
-    path = folder / MANIFEST
-    hashes = read_json(path).get("sha256")
-    if not isinstance(hashes, dict) or set(hashes) != names:
-        raise DataError("does not list the files of the row.", path)
-    return hashes
 
 
 def _checked(path: Path, hashes: Mapping[str, str]) -> bytes:

@@ -18,11 +18,9 @@ from blurb.results.row import Origin, Row, RowIdentity
 from blurb.results.schema import MODEL
 from blurb.row_files.reading import RowFiles, losses_of_run, of_run
 from blurb.row_files.writing import ENDING, RunRecord
-from blurb.scoring import gold, matching, values
+from blurb.scoring import matching, values
 from blurb.scoring.columns import Answer, AnswerFile
-from blurb.scoring.values import Reading
 from blurb.store.trial import Configuration
-from blurb.tasks import SCORED, ScoredSplit
 
 
 def scores(row: RowFiles) -> Row:
@@ -60,7 +58,7 @@ def _run(run: RunRecord, unscaled: frozenset[str]) -> Run:
     return Run(
         figures={
             split: {name: Figure(value if name in unscaled else 100 * value) for name, value in run[split].items()}
-            for split in SCORED
+            for split in tasks.SCORED
             if run[split]
         },
         verdict=run["verdict"],
@@ -72,7 +70,7 @@ def _run(run: RunRecord, unscaled: frozenset[str]) -> Run:
 
 
 def figures_of(
-    row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path, without: Collection[str] = ()
+    row: RowFiles, run: RunRecord, split: tasks.ScoredSplit, data: Path, without: Collection[str] = ()
 ) -> dict[str, float]:
     """The figures of a run on a split, from its predictions; fractions.
 
@@ -87,7 +85,7 @@ def figures_of(
 
 
 def examples_of(
-    row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path
+    row: RowFiles, run: RunRecord, split: tasks.ScoredSplit, data: Path
 ) -> tuple[Formulation, dict[str, list[Any]]]:
     """The examples of a run on a split: `id`, `doc_id`, `gold` and `prediction`, in the order of the data.
 
@@ -100,17 +98,17 @@ def examples_of(
 
 
 def _answered(
-    row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path
+    row: RowFiles, run: RunRecord, split: tasks.ScoredSplit, data: Path
 ) -> tuple[Formulation, list[tuple[Mapping[str, Any], int]], list[Any]]:
     """The formulation, the scored units with the place of the answer of each, and these answers."""
     formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
-    units = gold.units(formulation, data, split)
+    units = matching.units_of(formulation, data, split)
     answers = [Answer(place, key, value) for place, (key, value) in enumerate(of_run(row, run, split), 1)]
     file = values.shaped(formulation.task, AnswerFile(row.folder / f"{run['task']}{ENDING}", answers))
     # A row on a part of the examples is on the part that its settings draw, never on the best one.
     units = list(Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used)
     places, _ = matching.match(file, units, split)
-    given = values.read(formulation.task, file, Reading("bio", any_scale=True))
+    given = values.read(formulation.task, file, values.Reading("bio", any_scale=True))
     return formulation, list(zip(units, places, strict=True)), [given[place] for place in places]
 
 

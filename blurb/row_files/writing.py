@@ -142,9 +142,7 @@ def _predictions(records: Mapping[int, Record]) -> bytes:
     if set(columns[LOSS]) == {None}:
         del columns[LOSS]
     sink = pyarrow.BufferOutputStream()
-    arrays = {
-        name: pyarrow.array(cells, pyarrow.float32() if name == LOSS else None) for name, cells in columns.items()
-    }
+    arrays = {name: pyarrow.array(part, pyarrow.float32() if name == LOSS else None) for name, part in columns.items()}
     pyarrow.parquet.write_table(pyarrow.table(arrays), sink, compression="zstd")
     content: bytes = sink.getvalue().to_pybytes()
     return content

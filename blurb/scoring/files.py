@@ -49,8 +49,7 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
 
 def _jsonl(path: Path, task: Task, column: str) -> Records:
     rows = [(line.number, record) for line, record in json_lines(path)]
-    names = dict.fromkeys(name for _, record in rows for name in record)
-    return Records(list(names), lambda needed: rows)
+    return Records(list(dict.fromkeys(name for _, record in rows for name in record)), lambda needed: rows)
 
 
 def _json(path: Path, column: str) -> AnswerFile:
@@ -146,13 +145,4 @@ FORMATS: Mapping[str, Callable[[Path, Task, str], Records]] = {
 """Forms with named columns; beside them there are `conll` and `json`."""
 FORMS = ("conll", *FORMATS, "json")
 """How predictions may be written."""
-ENDINGS = {
-    ".conll": "conll",
-    ".iob2": "conll",
-    ".bio": "conll",
-    ".tsv": "tsv",
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".json": "json",
-    ".parquet": "parquet",
-}
+ENDINGS = {**{f".{form}": form for form in FORMS}, ".iob2": "conll", ".bio": "conll"}

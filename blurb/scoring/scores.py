@@ -16,13 +16,14 @@ from blurb.messages.errors import DataError
 from blurb.records import From
 from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper
-from blurb.scoring import gold, matching, values
+from blurb.scoring import matching, values
 from blurb.scoring.columns import AnswerFile
-from blurb.scoring.values import Reading
 from blurb.statistics import bootstrap
 from blurb.store.record import bounds
 from blurb.tasks import SCORED, Split, Task
 
+RELEASED, ORDER = ("identical", "counts only"), "by order"
+"""Verdicts on the release, and how answers were matched if by nothing but their order."""
 RESAMPLES = 2_000
 """Of the test examples; enough for the digits that are shown."""
 
@@ -85,22 +86,18 @@ class Score:
     @property
     def remarks(self) -> list[str]:
         """What to know before the score is compared with others."""
-        sentences = []
-        if self.missing:
-            sentences.append(f"the data lacks {' and '.join(self.missing)}; the verdict is on the rest")
-        if self.verdict not in ("identical", "counts only"):
-            sentences.append(f"data {self.verdict}: not the release that published figures are on")
-        if self.matched == "by order":
-            sentences.append("matched by order alone: nothing in the file says which example an answer belongs to")
-        if self.gold_column:
-            sentences.append(f"read from the column '{self.gold_column}'; call that of the predictions 'prediction'")
-        if self.is_gold:
-            sentences.append("ALL ANSWERS ARE EQUAL TO THE GOLD ANSWERS: these are hardly predictions")
-        if self.floor is not None and self.score <= self.floor:
-            sentences.append("not better than one answer for all examples")
-        if self.replaced:
-            sentences.append("other predictions were in the place of these in the row before")
-        return sentences
+        lost, column = " and ".join(self.missing), self.gold_column
+        remarks = {
+            f"the data lacks {lost}; the verdict is on the rest": bool(lost),
+            f"data {self.verdict}: not the release that published figures are on": self.verdict not in RELEASED,
+            "matched by order alone: nothing in the file says which example an answer belongs to": self.matched
+            == ORDER,
+            f"read from the column '{column}'; call that of the predictions 'prediction'": bool(column),
+            "ALL ANSWERS ARE EQUAL TO THE GOLD ANSWERS: these are hardly predictions": self.is_gold,
+            "not better than one answer for all examples": self.floor is not None and self.score <= self.floor,
+            "other predictions were in the place of these in the row before": self.replaced,
+        }
+        return [sentence for sentence, holds in remarks.items() if holds]
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ class MatchedAnswers:
     split: Split
     units: Sequence[Example]
     answers: Sequence[Any]
-    facts: gold.DataFacts
+    facts: matching.DataFacts
     matched: str
     gold_column: str = ""
 
@@ -149,7 +146,7 @@ def fingerprint(columns: Mapping[str, Sequence[Any]]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: Reading) -> MatchedAnswers:
+def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: values.Reading) -> MatchedAnswers:
     """The answers of a file with their examples.
 
     :raises DataError: if a file is invalid, or not every example has exactly one answer
@@ -159,25 +156,18 @@ def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: R
         raise DataError(f"these are predictions of {file.dataset}, not of {task.name}.", file.path)
     file = values.shaped(task, file)
     formulation = formulations.bind(task)
-    examples = gold.units(formulation, folder, split)
+    examples = matching.units_of(formulation, folder, split)
     documents = {str(unit.get("doc_id")) for unit in examples}
     if all(answer.id in documents for answer in file.answers):
         if "document_unit" in formulation.own_settings:
             formulation = formulations.bind(task, {"document_unit": "abstract"})
-            examples = gold.units(formulation, folder, split)
+            examples = matching.units_of(formulation, folder, split)
         elif formulation.kind == "tokens":
             file = matching.by_sentence(file, examples)
     places, how = matching.match(file, examples, split)
     answers = values.read(task, file, reading)
-    return MatchedAnswers(
-        formulation,
-        split,
-        examples,
-        [answers[place] for place in places],
-        gold.facts(task, folder),
-        how,
-        file.gold_column,
-    )
+    placed, facts = [answers[place] for place in places], matching.facts(task, folder)
+    return MatchedAnswers(formulation, split, examples, placed, facts, how, file.gold_column)
 
 
 def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Score:
@@ -231,10 +221,9 @@ def _all_classes(task: Task, columns: Mapping[str, Sequence[Any]]) -> AllClasses
     negative = task.metric_options.get("negative")
     if not isinstance(negative, str):
         return None
-    right = sum(map(str.__eq__, columns["gold"], columns["prediction"]))
-    return AllClasses(
-        100 * right / len(columns["gold"]), 100 * columns["gold"].count(negative) / len(columns["gold"]), negative
-    )
+    gold = columns["gold"]
+    right = sum(map(str.__eq__, gold, columns["prediction"]))
+    return AllClasses(100 * right / len(gold), 100 * gold.count(negative) / len(gold), negative)
 
 
 class ScoreLine(TypedDict):

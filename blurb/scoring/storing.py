@@ -14,12 +14,10 @@ from blurb.learners import EXTERNAL
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
 from blurb.scoring.scores import MatchedAnswers, Score, fingerprint
-from blurb.store import provenance, rescore, row_trials
-from blurb.store.provenance import Provenance
+from blurb.store import rescore, row_trials
 from blurb.store.record import PREDICTIONS, write_predictions
-from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
-from blurb.store.trial import Configuration, Trial
+from blurb.store.trial import PROVENANCE, Configuration, Provenance, Trial
 from blurb.system import leases
 from blurb.system.files import write_json
 
@@ -67,16 +65,10 @@ def add(
         )
         _write(store, trial, origin, answers.formulation, columns)
         trials[trial.task] = trial
-    row = RowTrials(
-        model,
-        claim,
-        "",
-        EXTERNAL.recipe,
-        configuration,
-        {task: {seed: trial.hash} for task, trial in trials.items()},
-        {task: trial.family for task, trial in trials.items()},
-        learner=EXTERNAL.name,
-    )
+    hashes = {task: {seed: trial.hash} for task, trial in trials.items()}
+    families = {task: trial.family for task, trial in trials.items()}
+    identity = (model, claim, "", EXTERNAL.recipe, configuration)
+    row = row_trials.RowTrials(*identity, hashes, families, learner=EXTERNAL.name)
     with store.locked():
         before = {each.key: each.trials for each in row_trials.read(store, near=model)}.get(row.key, {})
         row_trials.write(store, row)
@@ -111,18 +103,9 @@ def _trial(claim: str, seed: int, answers: MatchedAnswers, predictions: str) -> 
     :param predictions: their hash
     """
     formulation = answers.formulation
-    return Trial(
-        formulation.task.name,
-        claim,
-        "",
-        answers.facts.hash,
-        dict(formulation.options) if formulation.by_document else {},
-        seed,
-        UNKNOWN,
-        EXTERNAL.recipe,
-        learner=EXTERNAL.name,
-        predictions=predictions,
-    )
+    task, settings = formulation.task.name, dict(formulation.options) if formulation.by_document else {}
+    identity = (task, claim, "", answers.facts.hash, settings, seed, UNKNOWN, EXTERNAL.recipe)
+    return Trial(*identity, learner=EXTERNAL.name, predictions=predictions)
 
 
 def _write(
@@ -137,6 +120,6 @@ def _write(
             write_json(aside / "spec.json", trial.content)
             write_predictions(aside / PREDICTIONS, {**columns, "scores": [None] * len(columns["id"])})
             write_json(aside / "metrics.json", rescore.figures(formulation, columns))
-            write_json(aside / provenance.FILE, origin.content)
+            write_json(aside / PROVENANCE, origin.content)
             (aside / "history.csv").write_text(HISTORY, encoding="utf-8")
             (aside / "log.txt").write_text(f"{origin.started} scored {origin.facts['file']}\n", encoding="utf-8")

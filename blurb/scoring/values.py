@@ -96,14 +96,12 @@ def _labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     """A list, a text with `|`, `;` or `,` between labels, or those that are rather right by their probabilities."""
     given = answer.value
     if isinstance(given, dict):
-        shares = _probabilities(given, file, answer, whole=False)
-        return [name for name, share in shares.items() if share > 0.5]
+        return [name for name, share in _probabilities(given, file, answer, whole=False).items() if share > 0.5]
     if not isinstance(given, str) or given.strip().startswith("["):
         return [label_text(each) for each in _list(given)]
     if given.strip() in task.labels:  # which may have a comma in its name
         return [trimmed(given)]
-    separator = next((mark for mark in "|;," if mark in given), "|")
-    return [part.strip() for part in given.split(separator) if part.strip()]
+    return [part.strip() for part in given.split(next((mark for mark in "|;," if mark in given), "|")) if part.strip()]
 
 
 def _tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:

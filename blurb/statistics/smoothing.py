@@ -50,8 +50,7 @@ def places(steps: Sequence[float], logarithmic: bool) -> Floats:
     there = np.asarray(steps, dtype=np.float64)
     if not logarithmic:
         return there
-    first = min((step for step in steps if step > 0), default=1.0)
-    return np.log(np.maximum(there, first / 2))
+    return np.log(np.maximum(there, min((step for step in steps if step > 0), default=1.0) / 2))
 
 
 def noise(curves: Sequence[tuple[Floats, Floats]]) -> Noise | None:

@@ -156,7 +156,7 @@ def compare(
 
     A side with one run gets the variance of the other, as under the null hypothesis. There is no verdict if neither
     side has two runs, or if no side varies, as equal scores say nothing about the next seed. There is no correction for
-    multiple comparisons (see `blurb.statistics.holm`).
+    multiple comparisons (see `blurb.statistics.levels`).
 
     :param unit_variance: variance of the difference over test examples
     :param units: number of test examples (or clusters)
@@ -218,8 +218,7 @@ def combined(parts: Sequence[tuple[float, WelchComparison]]) -> WelchComparison:
         return WelchComparison(difference, math.sqrt(variance), math.inf, swapped)
     if not variance or not certainty:  # rounding, or one cluster, of whose variance nothing is known
         return WelchComparison(difference, 0.0, swapped=swapped)
-    degrees_of_freedom = variance**2 / certainty
-    return WelchComparison(difference, math.sqrt(variance), degrees_of_freedom, swapped)
+    return WelchComparison(difference, math.sqrt(variance), variance**2 / certainty, swapped)
 
 
 def within(comparison: WelchComparison) -> float | None:

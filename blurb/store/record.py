@@ -19,11 +19,8 @@ from typing import Annotated, Any, TypedDict, cast
 from blurb import metrics, tasks
 from blurb.inputs.tagging import spans
 from blurb.messages.errors import StoreError, UnknownName
-from blurb.metrics import Metric
 from blurb.protocols.settings import FIELDS
-from blurb.store import provenance
-from blurb.store.provenance import Provenance
-from blurb.store.trial import Trial
+from blurb.store.trial import IN_JSON, PROVENANCE, Provenance, Trial, read_provenance, stored_types
 from blurb.system import parquet
 from blurb.system.files import check_types, ordinary, read_json
 from blurb.tasks import SCORED, ScoredSplit, Split, Task
@@ -70,15 +67,11 @@ def _are_tags(answers: Sequence[Any]) -> bool:
     return True
 
 
-def _are_numbers(answers: Sequence[Any]) -> bool:
-    return set(map(type, answers)) <= {float, int} and all(map(math.isfinite, answers))
-
-
 FORMS: Mapping[str, Callable[[Sequence[Any]], bool]] = {
     "tags": _are_tags,
     "labels": _are_lists,
     "label": _are_texts,
-    "score": _are_numbers,
+    "score": lambda answers: set(map(type, answers)) <= {float, int} and all(map(math.isfinite, answers)),
 }
 """Column of the answer in the examples (`blurb.data.schema`) -> whether answers are of its form."""
 IDS: Mapping[str, frozenset[type]] = {"id": frozenset({str}), "doc_id": frozenset({str, type(None)})}
@@ -145,7 +138,7 @@ def within(low: float, high: float, task: str) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=256)
-def _metric(task: str) -> Metric | None:
+def _metric(task: str) -> metrics.Metric | None:
     """The metric of a task that is known here; None for a task or a metric that is not installed."""
     known = tasks.known(task)
     return None if known is None else metrics.known(known.metric)
@@ -156,23 +149,7 @@ LOSS = "loss"
 """The column of the losses of dev examples, which a learner without probabilities does not give."""
 
 
-SPEC: Mapping[str, type] = {
-    "task": str,
-    "weights": str,
-    "tokenizer": str,
-    "data": str,
-    "settings": dict,
-    "seed": int,
-    "precision": str,
-    "recipe": int,
-    "plugins": dict,
-    "learner": str,
-    "predictions": str,
-}
-"""Types of the fields of a specification."""
-
-
-SETTING: Mapping[type, tuple[type, ...]] = {int: (int,), float: (int, float), str: (str,)}
+SPEC = stored_types(Trial)
 
 
 @dataclass(frozen=True)
@@ -197,7 +174,7 @@ class Record:
     @cached_property
     def provenance(self) -> Provenance:
         """How it came about."""
-        return provenance.read(self.path)
+        return read_provenance(self.path)
 
     @cached_property
     def metrics(self) -> Figures:
@@ -221,8 +198,7 @@ class Record:
 
     def score(self, split: ScoredSplit, baseline: bool = False) -> float:
         """The main metric as a fraction; with `baseline` that of the majority answer."""
-        figures = self.metrics["majority"] if baseline else self.metrics
-        return float(figures[split][self.metrics["metric"]])
+        return float((self.metrics["majority"] if baseline else self.metrics)[split][self.metrics["metric"]])
 
 
 def read_spec(path: Path) -> Trial:
@@ -231,7 +207,7 @@ def read_spec(path: Path) -> Trial:
     content = read_json(file)
     check_types(content, SPEC, file)
     settings = content.get("settings", {})
-    check_types(settings, {name: SETTING[FIELDS[name].kind] for name in settings if name in FIELDS}, file)
+    check_types(settings, {name: IN_JSON[FIELDS[name].kind] for name in settings if name in FIELDS}, file)
     try:
         return Trial(**content)
     except TypeError as error:
@@ -248,8 +224,8 @@ def of_another(path: Path) -> list[str]:
     if (spec.task, spec.hash) != (path.parent.name, hash_):
         return ["spec.json"]
     with contextlib.suppress(StoreError):  # which whoever reads it tells
-        declared = provenance.read(path).declaration
-        return [provenance.FILE] if declared and declared.get("name") != spec.task else []
+        declared = read_provenance(path).declaration
+        return [PROVENANCE] if declared and declared.get("name") != spec.task else []
     return []
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from blurb import formulations, metrics
 from blurb.formulations._base import Formulation
 from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, followed, notify, tell_damage
-from blurb.store import index, provenance
+from blurb.store import index
 from blurb.store.record import LOSS, Figures, SplitFigures, read_predictions
 from blurb.store.store import LEFT_OUT, Store, left_out
+from blurb.store.trial import read_provenance
 from blurb.system import leases
 from blurb.system.files import read_json, write_json
 from blurb.tasks import ScoredSplit
@@ -48,13 +49,8 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> F
         known = [i for i, name in enumerate(columns["split"]) if name == "dev"]
         gold, losses = ([columns[name][i] for i in known] for name in ("gold", LOSS))
         dev[formulation.loss] = formulation.mean_loss(gold, losses)
-    return {
-        "metrics_version": metrics.VERSION,
-        "majority": majority,
-        "dev": dev,
-        "test": test,
-        "metric": next(iter(test)),
-    }
+    metric = next(iter(test))
+    return {"metrics_version": metrics.VERSION, "majority": majority, "dev": dev, "test": test, "metric": metric}
 
 
 def is_done(store: Store, path: Path) -> bool:
@@ -82,7 +78,7 @@ def is_current(store: Store, path: Path) -> bool:
 def refresh(store: Store, path: Path) -> bool:
     """Recomputes the metrics of a finished trial; returns whether they changed. The caller holds its lease."""
     spec = store.read_spec(path)
-    formulation = formulations.bind(provenance.read(path).task(spec.task), spec.settings)
+    formulation = formulations.bind(read_provenance(path).task(spec.task), spec.settings)
     content = figures(formulation, read_predictions(path / "predictions.parquet"))
     if not store.damage(path) and _same(read_json(path / "metrics.json"), content):
         return False
@@ -103,12 +99,6 @@ def _same(stored: Any, computed: Any) -> bool:
     return bool(stored == computed)
 
 
-def _damaged_leases(store: Store) -> list[Path]:
-    """The leases that do not say whose they are."""
-    found = [store.lease(path) for path in store.trial_folders()]
-    return [lease for lease in found if lease.exists() and leases.read(lease) is None]
-
-
 def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     """Recomputes the metrics of all finished trials; returns how many there are and how many changed.
 
@@ -119,7 +109,8 @@ def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     scored = changed = 0
     # Leases that nobody may have any more are watched together, not two minutes for each. Those that were not written
     # for so long are free at once.
-    damaged = [lease for lease in _damaged_leases(store) if not leases.is_free(lease)]
+    there = [lease for path in store.trial_folders() if (lease := store.lease(path)).exists()]
+    damaged = [lease for lease in there if leases.read(lease) is None and not leases.is_free(lease)]
     if damaged:
         notify(f"Waiting up to two minutes for {damaged[0]}, which cannot be read.")
     leases.wait_for_stale(damaged)
@@ -132,8 +123,7 @@ def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
                     scored += 1
                     continue
         except (BlurbError, OSError, TypeError, KeyError, ValueError) as error:  # ValueError: of a metric
-            told = error if isinstance(error, StoreError) else StoreError(f"{error!r}", where=path)
-            tell(followed(told, LEFT_OUT))
+            tell(followed(error if isinstance(error, StoreError) else StoreError(f"{error!r}", where=path), LEFT_OUT))
             continue
         tell(left_out(path, damage))
     return scored, changed

@@ -9,7 +9,6 @@ from typing import Literal, get_args
 
 from blurb.messages.errors import StoreError
 from blurb.store import index
-from blurb.store.index import cache
 from blurb.store.record import Record
 from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
@@ -52,11 +51,8 @@ class TrialState:
 
 def trials(store: Store, row: RowTrials) -> list[TrialState]:
     """The trials of a row by task and seed."""
-    return [
-        _state(store, task, seed, store.path(row.model, task, hash_))
-        for task, seeds in row.trials.items()
-        for seed, hash_ in sorted(seeds.items())
-    ]
+    asked = [(task, seed, hash_) for task, seeds in row.trials.items() for seed, hash_ in sorted(seeds.items())]
+    return [_state(store, task, seed, store.path(row.model, task, hash_)) for task, seed, hash_ in asked]
 
 
 def paths(store: Store, row: RowTrials) -> list[Path]:
@@ -67,7 +63,7 @@ def paths(store: Store, row: RowTrials) -> list[Path]:
 def learn(store: Store, rows: Iterable[RowTrials]) -> None:
     """Lets the index know the trials of rows that it lacks, before all of them are looked at, if they are many."""
     keys = [index.key_of(path) for row in rows for path in paths(store, row)]
-    if len(keys) >= cache.WORTH:
+    if len(keys) >= index.cache.WORTH:
         index.of(store.root).look(store, keys, lambda damage: None, every_file=True)
 
 

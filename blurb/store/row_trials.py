@@ -17,10 +17,8 @@ from typing import Any
 
 from blurb import names
 from blurb.messages.errors import BlurbError, StoreError, Tell, followed, tell_damage
-from blurb.names import HASH, TASK
-from blurb.store import provenance, schema
-from blurb.store.store import Store
-from blurb.store.trial import Configuration, Trial
+from blurb.store.store import Store, begin_store
+from blurb.store.trial import Configuration, Provenance, Trial, read_provenance
 from blurb.system.files import read_json, write_json
 
 FOLDER = "rows"
@@ -68,7 +66,7 @@ class RowTrials:
         parts = [self.model, self.weights, self.tokenizer, self.recipe, self.configuration.identity]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
-    def is_of(self, trial: Trial, made: provenance.Provenance) -> bool:
+    def is_of(self, trial: Trial, made: Provenance) -> bool:
         """Whether a trial was run for such a row: of the same model, weights, tokenizer, recipe and configuration."""
         alike = (trial.weights, trial.tokenizer, trial.recipe) == (self.weights, self.tokenizer, self.recipe)
         return alike and (made.model, made.configuration) == (self.model, self.configuration)
@@ -127,7 +125,7 @@ def write(store: Store, row: RowTrials, tell: Tell = tell_damage) -> RowTrials:
 
     :param tell: receives a message if the file of this row is damaged; it is renamed and rebuilt from its trials
     """
-    schema.begin(store.root)
+    begin_store(store.root)
     store.claim(row.model)
     own = _path(store, row)
     if own.exists():
@@ -159,7 +157,7 @@ def _recovered(store: Store, row: RowTrials) -> RowTrials:
     recovered = replace(row, trials={}, families={}, plugins={})
     for path in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
         try:
-            trial, made = store.read_spec(path.parent), provenance.read(path.parent)
+            trial, made = store.read_spec(path.parent), read_provenance(path.parent)
         except StoreError:
             continue
         if row.is_of(trial, made):
@@ -226,25 +224,15 @@ def _said(error: Exception) -> str:
 def _check(row: RowTrials, path: Path) -> None:
     """Raises a ValueError or BlurbError if a field of a row is invalid."""
     configuration = row.configuration
-    texts = [
-        row.weights,
-        row.tokenizer,
-        row.learner,
-        row.design,
-        configuration.protocol,
-        configuration.protocol_hash,
-        configuration.precision,
-        configuration.suite,
-        configuration.note,
-        *row.tags,
-    ]
+    of_configuration = [value for name, value in vars(configuration).items() if name != "overrides"]
+    texts = [row.weights, row.tokenizer, row.learner, row.design, *of_configuration, *row.tags]
     scalar = isinstance(configuration.overrides, dict) and all(
         isinstance(value, str | int | float) for value in configuration.overrides.values()
     )
     if not (scalar and isinstance(row.model, str) and isinstance(row.recipe, int)):
         raise ValueError("a field has the wrong type")
     hashes = [hash_ for seeds in row.trials.values() for hash_ in seeds.values()]
-    if not all(map(HASH.fullmatch, hashes)) or not all(map(TASK.fullmatch, row.trials)):
+    if not all(map(names.HASH.fullmatch, hashes)) or not all(map(names.TASK.fullmatch, row.trials)):
         raise ValueError("invalid name or hash of a trial")
     if len(set(hashes)) < len(hashes):
         raise ValueError("two seeds or datasets name one trial")

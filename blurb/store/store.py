@@ -14,12 +14,10 @@ from pathlib import Path
 
 from blurb import names
 from blurb.messages.errors import StoreError
-from blurb.store import provenance, schema
 from blurb.store.record import PREDICTIONS, Record, of_another, read_spec
-from blurb.store.trial import Trial
+from blurb.store.trial import PROVENANCE, Trial
 from blurb.system import leases
 from blurb.system.files import beside, file_hash, read_json, write_json
-from blurb.system.leases import Lease
 
 OWNERS = "models.json"
 """File in a model's folder with the names of the models that have claimed it."""
@@ -33,7 +31,7 @@ NEW, OLD = "new", "old"
 LEFT_OUT = "The trial is left out"
 ASIDE = (f"*.{NEW}", f"*.{OLD}")
 """What follows `.HASH.` in names of temporary folders."""
-FILES = ("spec.json", provenance.FILE, "metrics.json", PREDICTIONS, "history.csv", "log.txt")
+FILES = ("spec.json", PROVENANCE, "metrics.json", PREDICTIONS, "history.csv", "log.txt")
 
 
 class Store:
@@ -44,7 +42,7 @@ class Store:
     """
 
     def __init__(self, root: Path) -> None:
-        schema.check(root)
+        check_schema(root)
         self.root = root
         self._folders: dict[str, str] = {}
 
@@ -82,7 +80,7 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Holds the lease under which rows are written and folders claimed."""
-        schema.begin(self.root)
+        begin_store(self.root)
         with leases.held(self.root / ROWS_LEASE):
             yield
 
@@ -103,11 +101,10 @@ class Store:
         if not isinstance(done.get("sha256"), dict):
             return ["DONE.json"]
         # `or ""`: a file that is missing in both is missing.
-        found = [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")]
-        return found or of_another(path)
+        return [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")] or of_another(path)
 
     @contextmanager
-    def writing(self, path: Path, lease: Lease | None = None) -> Iterator[Path]:
+    def writing(self, path: Path, lease: leases.Lease | None = None) -> Iterator[Path]:
         """A temporary folder for a trial's files; `put` in place at the end, removed after an error."""
         with self.aside(path) as aside:
             yield aside
@@ -116,7 +113,7 @@ class Store:
     @contextmanager
     def aside(self, path: Path) -> Iterator[Path]:
         """A temporary folder beside that of a trial, removed at the end; the caller holds the trial's lease."""
-        schema.begin(self.root)
+        begin_store(self.root)
         self.clean(path)
         aside = beside(path, NEW)
         aside.mkdir(parents=True)
@@ -131,7 +128,7 @@ class Store:
         for left in leftovers(path):
             shutil.rmtree(left, ignore_errors=True)
 
-    def put(self, aside: Path, path: Path, lease: Lease | None = None, replace: bool = False) -> bool:
+    def put(self, aside: Path, path: Path, lease: leases.Lease | None = None, replace: bool = False) -> bool:
         """Seals the files of a trial in a temporary folder, and moves it to its place by one rename.
 
         :param lease: of the trial, None if nobody else can know of it
@@ -199,8 +196,7 @@ class Store:
 
 def leftovers(path: Path) -> list[Path]:
     """Temporary folders of a trial: of processes at work, or of such as were killed."""
-    found = {left for ending in ASIDE for left in path.parent.glob(f".{path.name}.{ending}") if left.is_dir()}
-    return sorted(found)
+    return sorted({left for ending in ASIDE for left in path.parent.glob(f".{path.name}.{ending}") if left.is_dir()})
 
 
 def left_out(path: Path, damage: Sequence[str]) -> StoreError:
@@ -214,3 +210,33 @@ def _sha256(path: Path) -> str | None:
         return file_hash(path)
     except OSError:
         return None
+
+
+SCHEMA = 1
+SCHEMA_FILE = "store.json"
+CONVERT = "rewrite it once with python -m benchmarks.to_schema_1, in a clone of blurb's repository."
+UPDATE = "update blurb, as a newer one wrote it."
+
+
+def check_schema(root: Path) -> None:
+    """Raises a StoreError for a store of another version; a folder without trials may become one of this."""
+    path = root / SCHEMA_FILE
+    if not path.exists():
+        if any(root.glob("*/rows/*.json")):
+            raise StoreError(f"a store of before schema {SCHEMA} (it has no {SCHEMA_FILE})", where=root, fix=CONVERT)
+        return
+    version = read_json(path).get("schema")
+    if type(version) is not int or version < SCHEMA:
+        raise StoreError(f"no schema version of a store (got {str(version)[:20]!r})", where=path, fix=CONVERT)
+    if version > SCHEMA:
+        raise StoreError(
+            f"a store of schema version {version}; this version of blurb reads {SCHEMA}", where=root, fix=UPDATE
+        )
+
+
+def begin_store(root: Path) -> None:
+    """Makes a folder a store of this version; StoreError if it is one of another."""
+    check_schema(root)
+    if not (root / SCHEMA_FILE).exists():
+        root.mkdir(parents=True, exist_ok=True)
+        write_json(root / SCHEMA_FILE, {"schema": SCHEMA})

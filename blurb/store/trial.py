@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from types import NoneType
+from typing import Any, Literal, NamedTuple, get_origin, get_type_hints
 
-from blurb import learners
-from blurb.learners import LearnerKind
+from blurb import learners, tasks
+from blurb.fields import types_of
+from blurb.messages.errors import StoreError
+from blurb.system.files import check_types, read_json
 
 LATER = ("plugins", "learner", "predictions")
 """Fields added after the first stores. They are left out of the hash while empty, so that old trials stay done."""
@@ -67,11 +72,10 @@ class Trial:
     @cached_property
     def hash(self) -> str:
         """16 hexadecimal digits: the hash of the content."""
-        text = json.dumps(self.content, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(self.content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
 
     @property
-    def kind(self) -> LearnerKind:
+    def kind(self) -> learners.LearnerKind:
         """The kind of its learner; UnknownName if that is not installed."""
         return learners.of_trial(self.weights, self.learner)
 
@@ -114,3 +118,118 @@ class Configuration:
     def from_file(self) -> bool:
         """Whether the protocol is a user's file (`stem@` and 8 digits of its hash), not a shipped one (`quick@2`)."""
         return re.search(r"@[0-9a-f]{8}$", self.protocol) is not None
+
+
+PROVENANCE = "provenance.json"
+
+
+class PredictedCost(NamedTuple):
+    """What an estimate said of a trial before it ran (`blurb.cost`)."""
+
+    learner: str
+    type: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The content of `provenance.json`; what nobody said is empty.
+
+    :param data_verdict: on the data: "identical" to the release, or what else (`blurb.data.loading`)
+    :param parameters: of the encoder
+    :param started: in UTC, as `2026-01-31T12:00:00Z`
+    :param facts: what worker and learner say of times, inputs and choices
+    :param environment: versions, device, threads, commit (`blurb.execution.environment`)
+    :param declaration: of the task, if that came from a file: the file may be gone when the trial is scored again
+    """
+
+    data_verdict: str = ""
+    model: str = ""
+    revision: str | None = None
+    parameters: int = 0
+    configuration: Configuration | None = None
+    started: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    declaration: Mapping[str, Any] | None = None
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is stored."""
+        return {name: value for name, value in asdict(self).items() if name != "declaration" or value}
+
+    @property
+    def train_seconds(self) -> float | None:
+        """Of the whole fit, choosing on dev included."""
+        return self._number("train_seconds")
+
+    @property
+    def predict_seconds(self) -> float | None:
+        """Of dev and test at the end."""
+        return self._number("predict_seconds")
+
+    @property
+    def train_units(self) -> int | None:
+        """Training units that were used."""
+        count = self._number("train_units")
+        return None if count is None else int(count)
+
+    def truncated(self, split: tasks.Split) -> int | None:
+        """Inputs of a split that lost text; None for what reads none, a baseline."""
+        inputs = self.facts.get(f"{split}_inputs", {})
+        count = inputs.get("truncated") if isinstance(inputs, dict) else None
+        return count if type(count) is int else None
+
+    @property
+    def predicted(self) -> PredictedCost | None:
+        """What was predicted of the trial, if anybody asked."""
+        told = self.facts.get("predicted")
+        if not isinstance(told, dict) or not isinstance(told.get("seconds"), int | float):
+            return None
+        return PredictedCost(str(told.get("learner")), str(told.get("type")), float(told["seconds"]))
+
+    def task(self, name: str) -> tasks.Task:
+        """The task of the trial; of a task file, as it was declared when the trial ran."""
+        if not self.declaration:
+            return tasks.get(name)
+        if self.declaration.get("name") != name:
+            raise StoreError(f"The task {name} of a trial: its declaration is that of another task; it was altered.")
+        return tasks.of_declaration(self.declaration, f"The task {name} of a trial")
+
+    def _number(self, fact: str) -> float | None:
+        value = self.facts.get(fact)
+        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+AS_IT_IS: Mapping[Any, tuple[type, ...]] = {kind: (kind,) for kind in (NoneType, bool, int, str)}
+IN_JSON = {**AS_IT_IS, float: (int, float), Path: (str,), Literal: (str,), Sequence: (list,)}
+"""Type of a value -> its types in JSON; all others are objects there."""
+
+
+def stored_types(kind: type) -> dict[str, tuple[type, ...]]:
+    """The types that the fields of a data class or of a typed record may have in JSON, by name."""
+    return {
+        name: tuple(each for one in types_of(hint) for each in IN_JSON.get(get_origin(one) or one, (dict,)))
+        for name, hint in get_type_hints(kind).items()
+    }
+
+
+OF_CONFIGURATION = stored_types(Configuration)
+OF_PROVENANCE = {name: types[:1] for name, types in stored_types(Provenance).items() if name != "started"}
+
+
+def read_provenance(path: Path) -> Provenance:
+    """The provenance in the folder of a trial; StoreError if it is none."""
+    file = path / PROVENANCE
+    content = read_json(file)
+    try:
+        known = {name: content[name] for name in Provenance.__dataclass_fields__ if content.get(name) is not None}
+        check_types(known, OF_PROVENANCE, file)
+        if "started" in known:
+            known["started"] = str(known["started"])  # an ornament
+        if "configuration" in known:
+            check_types(known["configuration"], OF_CONFIGURATION, file)
+            known["configuration"] = Configuration(**known["configuration"])
+        return Provenance(**known)
+    except (TypeError, AttributeError) as error:
+        raise StoreError(f"{file} is no provenance of a trial ({error}).") from error

@@ -8,6 +8,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -165,3 +166,16 @@ def _cell(value: object) -> object:
     if isinstance(value, list | tuple):
         return "|".join(str(_cell(item)) for item in value)
     return "" if value is None else value
+
+
+def can_draw() -> bool:
+    """Whether Matplotlib is there, which is an extra: tables and pages are written without it."""
+    return find_spec("matplotlib") is not None
+
+
+def list_written(paths: Sequence[Path], picture: str) -> None:
+    """Names the files on stderr, and the picture if it is not among them."""
+    for path in paths:
+        click.echo(f"Wrote {path}", err=True)
+    if picture not in (path.name for path in paths):
+        click.echo(f"No {picture}: it needs Matplotlib (pip install matplotlib).", err=True)

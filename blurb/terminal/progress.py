@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 import time
@@ -18,15 +19,19 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from blurb.execution.job_queue import TrialProgress
+from blurb.execution.job import Job, TrialOutcome, TrialProgress
 from blurb.messages.errors import BlurbError
-from blurb.messages.text import duration
+from blurb.messages.text import duration, plural, size
+from blurb.store import rescore
 from blurb.store.record import Record
+from blurb.store.store import Store
+from blurb.terminal import output
 from blurb.terminal.output import console
 
 if TYPE_CHECKING:
+    from blurb.cost.budget import Affordable
     from blurb.cost.model import Estimate
-    from blurb.execution.job import Job, TrialOutcome
+    from blurb.planning.trials import Planned
 
 
 class Display:
@@ -115,18 +120,14 @@ class Display:
         return job.source.name, self.name(job), job.trial.task, job.trial.seed
 
     def _which(self, job: Job) -> str:
-        parts = (job.source.name, self.name(job), job.trial.task)
-        return f"{' '.join(filter(None, parts))} seed {job.trial.seed}"
+        return f"{' '.join(filter(None, (job.source.name, self.name(job), job.trial.task)))} seed {job.trial.seed}"
 
     def _left(self) -> str:
         """The predicted seconds that are left, at the pace of those that are over; at first as they were predicted."""
         if not self.lanes:
             return ""
-        begun = sum(
-            self.rest.get(key, 0.0) * news.done / news.total
-            for key, _, news in list(self.running.values())
-            if news.total
-        )
+        running = list(self.running.values())
+        begun = sum(self.rest.get(key, 0.0) * news.done / news.total for key, _, news in running if news.total)
         pace = self.lanes * (time.monotonic() - self.started) / (self.ended + begun) if self.ended else 1.0
         lanes = max(1, min(self.lanes, len(self.rest)))
         return f"about {duration(max(0.0, self.ahead - begun) * pace / lanes)} left"
@@ -139,17 +140,14 @@ class Display:
         for _, which, news in list(self.running.values()):
             lines.add_row(Text(which, no_wrap=True, overflow="ellipsis"), told(news))
         whole = Table.grid(padding=(0, 1))
-        bar = ProgressBar(total=max(1, self.total), completed=self._share(), width=20)
+        begun = sum(news.done / news.total for *_, news in list(self.running.values()) if news.total)
+        bar = ProgressBar(total=max(1, self.total), completed=self.count + begun, width=20)
         if held := sorted(set(self.held.values())):
             others = f" and {len(held) - 1} more" if len(held) > 1 else ""
             lines.add_row(Text(f"{len(self.held)} waited for: {held[0]}{others}", no_wrap=True), "")
         gone = duration(time.monotonic() - self.started)
         whole.add_row(f"{self.count} of {self.total} trials", bar, f"{gone} elapsed", self._left())
         return Group(lines, whole)
-
-    def _share(self) -> float:
-        """Number of finished trials plus the finished fractions of running ones."""
-        return self.count + sum(news.done / news.total for *_, news in list(self.running.values()) if news.total)
 
 
 def told(news: TrialProgress) -> str:
@@ -170,3 +168,102 @@ def told(news: TrialProgress) -> str:
     if news.done == news.total and news.epoch == news.epochs:
         parts[: 1 if news.epochs else 0] = ["predicting"]
     return ", ".join(parts)
+
+
+COLUMNS = ("task", "trials", "time", "memory")
+
+
+def show_estimate(estimate: Estimate, err: bool) -> None:
+    """Prints a table by dataset and the totals in one sentence."""
+    if not estimate.waiting:
+        count = len(estimate.trials)
+        click.echo(f"All {plural(count, 'trial')} are done." if count > 1 else "The trial is done.", err=err)
+        return
+    by_task = {name: part for name, part in estimate.tasks.items() if part.waiting}
+    if len(by_task) > 1:
+        rows = [(name, len(part.waiting), duration_of(part), size(part.memory)) for name, part in by_task.items()]
+        output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
+    click.echo(
+        f"{plural(len(estimate.waiting), 'trial')}, {estimate.jobs} at a time: "
+        f"{'about' if estimate.seconds else 'time'} {duration_of(estimate)}, {size(estimate.memory)} of memory.",
+        err=err,
+    )
+    click.echo(_basis(estimate), err=err)
+
+
+NOT_IN_BUDGET = "It is for the trials; planning and measuring this machine, some seconds, are not part of it."
+
+
+def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
+    """Prints the predicted time of every rung, and which was chosen."""
+    for rung, reason in chosen.refused.items():
+        click.echo(f"  {rung.name:20} not possible: {reason}", err=err)
+    for rung, each in chosen.rungs.items():
+        words = "" if rung != chosen.rung else "chosen for some tasks" if chosen.left_out else "chosen"
+        click.echo(f"  {rung.name:20} {duration_of(each):>12}  {words}".rstrip(), err=err)
+    names = ",".join(task.name for task in chosen.planned.request.tasks)
+    part = f" on {names}; no time for {','.join(chosen.left_out)}" if chosen.left_out else ""
+    click.echo(f"Budget {budget}: {chosen.rung.name}{part}. {NOT_IN_BUDGET}", err=err)
+
+
+def duration_of(found: Estimate) -> str:
+    """The estimated time as text; "done" if nothing has to run."""
+    if not found.waiting:
+        return "done"
+    known = any(trial.foreseen or trial.cost.seconds for trial in found.waiting)
+    return duration(found.seconds) if known else "unknown"
+
+
+def _basis(found: Estimate) -> str:
+    text = "Based on a calibration of this machine; not yet checked against finished trials of this store."
+    if unknown := sum(not (trial.foreseen or trial.cost.seconds) for trial in found.waiting):
+        text = f"Unknown times ({plural(unknown, 'trial')}) count as nothing; finished trials of this store tell them."
+    elif found.history:
+        text = f"Based on {plural(found.history, 'finished trial')} or more, and on a calibration for encoders."
+    return f"{text} {busy}" if (busy := _load()) else text
+
+
+def _load() -> str:
+    """That other work shares this machine, if it does; "" if not, or if it cannot be told."""
+    try:
+        load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    except (AttributeError, OSError):
+        return ""
+    if load <= cores:
+        return ""
+    return f"The machine is busy (load {load:.1f} on {cores} cores): all will take longer while it is."
+
+
+def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
+    """Prints the planned trials and which of them are done.
+
+    :param cells: names of the plans, if they are the cells of an ablation
+    """
+    rows = [row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)]
+    titles = ("kind", "cell" if cells else "model", "task", "seed", "lr", "batch", "epochs", "length", "state", "trial")
+    output.show(titles, rows, "table", numbers=titles[3:8])
+    click.echo(f"{plural(len(rows), 'trial')}. Nothing was run or written.")
+
+
+def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
+    store = Store(plan.request.store)
+    rows = []
+    for kind, jobs in (("search", plan.searched), ("run", plan.final)):
+        for job in jobs:
+            settings = job.trial.settings
+            open_ = kind == "run" and plan.searched and job.learner.searches
+            rows.append(
+                (
+                    kind,
+                    cell or job.source.name,
+                    job.trial.task,
+                    job.trial.seed,
+                    *(
+                        "from search" if open_ and key in plan.request.protocol.search else settings.get(key, "")
+                        for key in ("lr", "batch_size", "epochs", "max_length")
+                    ),
+                    "from search" if open_ else "done" if rescore.is_current(store, job.path) else "to run",
+                    "" if open_ else job.trial.hash,
+                )
+            )
+    return rows

@@ -221,13 +221,14 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
 def test_other_predictions_do_not_replace_the_stored_ones(
     checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blurb.store import record, store
+    from blurb.store import record
+    from blurb.store.store import Store
 
     folder = checkpoint("bert_uncased")
     trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial("m", "biosses")
     columns = read_predictions(trial / "predictions.parquet")
     record.write_predictions(trial / "predictions.parquet", {**columns, "prediction": [0.5] * len(columns["id"])})
-    store.Store(tmp_path / "runs").seal(trial)
+    Store(tmp_path / "runs").seal(trial)
     options = {**FEW, "output": tmp_path / "runs", "name": "m"}
     (failed,) = blurb.run(folder, "biosses", **options, keep_model="best").failed
     assert "other predictions" in failed.message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import shlex
 import statistics
 from pathlib import Path
@@ -16,6 +15,7 @@ from blurb.execution.job import TrialOutcome
 from blurb.messages.errors import BlurbError
 from blurb.terminal.progress import Display
 from tests.cli.in_process import ran
+from tests.rewriting import csv_lines
 
 
 def ablate(axis: str, folder: Path, *arguments: str) -> Result:
@@ -58,12 +58,12 @@ def test_the_numbers_are_those_of_plain_runs(tmp_path: Path) -> None:
     result = ablate("head", tmp_path, *common)
     assert result.exit_code == 0, result.output
     assert result.stderr.count("already done") == 2
-    with (tmp_path / "results.csv").open() as file:
-        values = [
-            float(line["value"]) for line in csv.DictReader(file) if (line["split"], line["metric"]) == ("test", "f1")
-        ]
-    with (tmp_path / "tables" / "head.csv").open() as file:
-        default, bilstm = csv.DictReader(file)
+    values = [
+        float(line["value"])
+        for line in csv_lines(tmp_path / "results.csv")
+        if (line["split"], line["metric"]) == ("test", "f1")
+    ]
+    default, bilstm = csv_lines(tmp_path / "tables" / "head.csv")
     assert default["mean"] == f"{statistics.fmean(values):.2f}"
     assert default["sd"] == f"{statistics.stdev(values):.2f}"
     assert (bilstm["cell"], bilstm["published_difference"]) == ("head=bilstm", "-0.54")
@@ -80,8 +80,7 @@ def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
     arguments = ["--axis", "pooling", "--tasks", "ddi", "--set", "epochs=1", "--set", "max_train=64"]
     ran([*demo_suite, *arguments])
-    with (tmp_path / "tables" / "pooling.csv").open() as file:
-        lines = list(csv.DictReader(file))
+    lines = csv_lines(tmp_path / "tables" / "pooling.csv")
     assert [(line["data"], line["seeds"], line["published"]) for line in lines] == [("synthetic", "1", "")] * 3
     assert {line["protocol"] for line in lines} == {"demo"}
     page = (tmp_path / "tables" / "pooling.md").read_text()
@@ -110,11 +109,10 @@ def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
 
     monkeypatch.setattr(Display, "finished", finished)
     assert ablate("head", tmp_path, *arguments).exit_code != 0
-    with (tmp_path / "tables" / "head.csv").open() as file:
-        assert [(line["cell"], line["seeds"]) for line in csv.DictReader(file)] == [
-            ("head=linear", "2"),
-            ("head=bilstm", "2"),
-        ]
+    assert [(line["cell"], line["seeds"]) for line in csv_lines(tmp_path / "tables" / "head.csv")] == [
+        ("head=linear", "2"),
+        ("head=bilstm", "2"),
+    ]
     assert (tmp_path / "tables" / "head.md").exists()
     dry = ablate("head", tmp_path, *arguments, "--dry-run")
     lines = [line.split() for line in dry.stdout.splitlines() if "head=" in line]
@@ -132,8 +130,7 @@ def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -
     assert result.exit_code == 1
     assert result.stderr.count(" on gad, seed 1: The loss is not finite") == 2
     assert "Failed: head=bilstm on gad" in result.stderr
-    with (tmp_path / "tables" / "head.csv").open() as file:
-        assert [line["seeds"] for line in csv.DictReader(file)] == ["0", "0"]
+    assert [line["seeds"] for line in csv_lines(tmp_path / "tables" / "head.csv")] == ["0", "0"]
 
 
 @pytest.mark.extensions

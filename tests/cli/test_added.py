@@ -13,7 +13,7 @@ import pytest
 from blurb import registry
 from blurb.cli import cli
 from blurb.cli._group import added
-from tests.cli.in_process import run
+from tests.cli.in_process import ran, run
 
 PLUGINS = """
 import click
@@ -79,8 +79,7 @@ def test_one_that_is_broken_costs_itself_alone(plug_in: object, target: str) -> 
 @pytest.mark.parametrize("option", ["FORMAT", "STRANGE", "NUMBER"])
 def test_an_option_that_a_command_cannot_take_is_left_out(plug_in: object, option: str) -> None:
     plug_in(**{"tasks.show.--more": option, "tasks.show.--loud": "LOUD"})  # type: ignore[operator]
-    shown = run("tasks", "show", "gad", "--loud")
-    assert shown.exit_code == 0
+    shown = ran(["tasks", "show", "gad", "--loud"])
     assert shown.output.partition("beep\n")[1]
     assert "tasks.show.--more" in shown.stderr
 

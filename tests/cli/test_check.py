@@ -19,6 +19,7 @@ from blurb.results import tables
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import NAMES, play
+from tests.rewriting import csv_lines, write_lines
 
 SHARE = 0.85
 
@@ -122,12 +123,8 @@ def test_the_score_cannot_be_judged_where_a_dataset_cannot(blurb: Callable[..., 
 def test_other_datasets_of_a_row_change_no_answer(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "blurb-check.toml").write_text('tasks = "ncbi-disease"\n')
     found = json.loads(blurb("check", "fell", "--baseline", "old", "--format", "json").output)["findings"]
-    with (folder / "results.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    with (tmp_path / "results.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(row for row in rows if row["task"] == "ncbi-disease")
+    rows = csv_lines(folder / "results.csv")
+    write_lines(tmp_path / "results.csv", [row for row in rows if row["task"] == "ncbi-disease"])
     alone = json.loads(blurb("check", "results.csv:fell", "--baseline", "results.csv:old", "--format", "json").output)[
         "findings"
     ]
@@ -145,16 +142,12 @@ def test_other_datasets_of_a_row_change_no_answer(folder: Path, blurb: Callable[
 def test_what_a_table_says_of_one_dataset_counts(
     folder: Path, blurb: Callable[..., Result], tmp_path: Path, column: str, old: str, new: str, reason: str
 ) -> None:
-    with (folder / "results.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_lines(folder / "results.csv")
     for row in rows:
         if row["task"] == "gad" and row["model"] == "equal" and (column != "data_hash" or row["seed"] == "2"):
             assert row[column] == old
             row[column] = new
-    with (tmp_path / "results.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_lines(tmp_path / "results.csv", rows)
     result = blurb("check", "results.csv:equal", "--baseline", "old", "--split", "test")
     assert (result.exit_code, reason in result.output) == (2, True)
 
@@ -199,9 +192,9 @@ def test_a_published_number_in_a_leaderboard_is_a_baseline(
 
 
 def test_an_error_of_ours_is_no_regression(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
-    from blurb.regression import table
+    from blurb.regression import forms
 
-    monkeypatch.setattr(table, "cells", lambda finding: 1 / 0)
+    monkeypatch.setattr(forms, "cells", lambda finding: 1 / 0)
     assert blurb("check", "fell", "--baseline", "old").exit_code == 2
 
 

@@ -18,7 +18,7 @@ from blurb.cost.model import Estimate
 from blurb.execution.environment import threads_of
 from blurb.messages.errors import SettingsError
 from blurb.planning.trials import Planned
-from blurb.terminal.estimate import NOT_IN_BUDGET
+from blurb.terminal.progress import NOT_IN_BUDGET
 from tests.cost.settings import rates
 
 COMMON = ["run", "scratch:tiny", "--suite", "demo", "--device", "cpu", "--precision", "fp32"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -17,7 +16,8 @@ import pytest
 
 from blurb.corpora import demo
 from blurb.inputs.relations import STRATEGIES
-from tests.cli.in_process import blurb
+from tests.cli.in_process import blurb, done
+from tests.rewriting import csv_lines
 
 SMOKE = ["--suite", "demo", "--protocol", "smoke"]
 
@@ -33,7 +33,7 @@ def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def done(folder: Path) -> dict[str, float]:
+def done_in(folder: Path) -> dict[str, float]:
     return {
         str(path.relative_to(folder)): path.stat().st_mtime for path in folder.glob("runs/[!.]*/[!.]*/[!.]*/DONE.json")
     }
@@ -42,20 +42,19 @@ def done(folder: Path) -> dict[str, float]:
 @pytest.mark.costly
 def test_a_killed_sweep_resumes_to_the_same_tables(tmp_path: Path) -> None:
     sweep = ["run", "scratch:tiny", *SMOKE, "--tasks", "biosses", "--seeds", "4"]
-    code, _, err = blurb(sweep, tmp_path / "whole")
-    assert code == 0, err
+    done(sweep, tmp_path / "whole")
     process = start(sweep, tmp_path / "killed")
     limit = time.time() + 120
-    while not done(tmp_path / "killed") and process.poll() is None and time.time() < limit:
+    while not done_in(tmp_path / "killed") and process.poll() is None and time.time() < limit:
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    before = done(tmp_path / "killed")
+    before = done_in(tmp_path / "killed")
     assert 0 < len(before) < 4
     code, _, err = blurb(sweep, tmp_path / "killed")
     assert code == 0, err
     assert err.count("already done") == len(before)
-    after = done(tmp_path / "killed")
+    after = done_in(tmp_path / "killed")
     assert len(after) == 4
     assert {name: after[name] for name in before} == before
     for name in ("leaderboard.csv", "results.csv"):
@@ -88,8 +87,7 @@ def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
     assert provenance["facts"]["dev_inputs"]["units"] == provenance["facts"]["dev_inputs"]["rows"] > 100
     assert f"trial {path.name}: scratch:tiny on hoc, seed 1" in (path / "log.txt").read_text()
     assert "epoch 1 of 1: loss" in (path / "log.txt").read_text()
-    with (finished / "runs" / "leaderboard.csv").open() as file:
-        notes = {line["model"]: line["note"] for line in csv.DictReader(file)}
+    notes = {line["model"]: line["note"] for line in csv_lines(finished / "runs" / "leaderboard.csv")}
     assert set(notes) == {"scratch:tiny", "baseline:majority"}
     assert all("smoke" in note for note in notes.values())
     history = (path / "history.csv").read_text().splitlines()
@@ -100,12 +98,10 @@ def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
 @pytest.mark.costly
 def test_the_tagging_scheme_belongs_to_trials_of_tags_alone(finished: Path, tmp_path: Path) -> None:
     arguments = ["run", "scratch:tiny", "baseline:majority", *SMOKE, "--tasks", "bc2gm,biosses", "--tagging", "BILOU"]
-    code, _, err = blurb(arguments, tmp_path)
-    assert code == 0, err
+    done(arguments, tmp_path)
     lines = {}
     for name, folder in (("bio", finished), ("bioul", tmp_path)):
-        with (folder / "runs" / "results.csv").open() as file:
-            lines[name] = {(line["model"], line["task"]): line for line in csv.DictReader(file)}
+        lines[name] = {(line["model"], line["task"]): line for line in csv_lines(folder / "runs" / "results.csv")}
     model = "scratch:tiny"
     for name, found in lines.items():
         assert [found[model, task]["tagging"] for task in ("bc2gm", "biosses")] == [name, ""]
@@ -121,8 +117,7 @@ def test_rescore_repairs_metrics_without_training(finished: Path, tmp_path: Path
     metrics = next(folder.glob("runs/scratch-tiny/biosses/*/metrics.json"))
     right = metrics.read_bytes()
     metrics.write_text("{}")
-    code, out, err = blurb(["rescore"], folder)
-    assert code == 0, err
+    out = done(["rescore"], folder)
     assert "6 trials rescored, 1 changed" in out
     assert metrics.read_bytes() == right
     assert (folder / "runs" / "results.csv").read_bytes() == (finished / "runs" / "results.csv").read_bytes()
@@ -143,7 +138,7 @@ def test_the_demo_suite_has_every_relation_input(here: Path) -> None:
     assert len(trials) == 2 * len(STRATEGIES)
     arguments = [*common, "--tasks", "ddi", "--relation-input", "typed-markers", "--pooling", "entity-start"]
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
-    assert len(done(here)) == 1
+    assert len(done_in(here)) == 1
 
 
 def test_the_search_of_the_paper_is_listed(tmp_path: Path) -> None:
@@ -160,10 +155,8 @@ def test_a_searched_setting_may_not_concern_every_task(tmp_path: Path) -> None:
         '[search]\npooling = ["cls", "mean"]\n'
     )
     arguments = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "mine.toml", "--tasks", "bc2gm,biosses"]
-    code, _, err = blurb(arguments, tmp_path)
-    assert code == 0, err
-    with (tmp_path / "runs" / "leaderboard.csv").open() as file:
-        (line,) = csv.DictReader(file)
+    done(arguments, tmp_path)
+    (line,) = csv_lines(tmp_path / "runs" / "leaderboard.csv")
     assert line["protocol"].startswith("mine@")
 
 
@@ -173,8 +166,7 @@ def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:
         "seeds = 2\n[all]\nbatch_size = 16\nepochs = 1\nmax_train = 64\nmax_eval = 64\n[search]\nlr = [1e-9, 1e-3]\n"
     )
     arguments = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "mine.toml", "--tasks", "biosses"]
-    code, _, err = blurb(arguments, tmp_path)
-    assert code == 0, err
+    done(arguments, tmp_path)
     specs = [json.loads(path.read_text()) for path in tmp_path.glob("runs/*/*/*/spec.json")]
     tried = sorted((spec["settings"]["lr"], spec["seed"]) for spec in specs)
     assert len(tried) == 3  # both rates with seed 1, then seed 2 at the winner: the other seed is not run again
@@ -184,8 +176,7 @@ def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:
         if spec["seed"] == 1:
             scores[spec["settings"]["lr"]] = json.loads(path.read_text())["dev"]["pearson"]
     winner = max(scores, key=lambda rate: scores[rate])
-    with (tmp_path / "runs" / "results.csv").open() as file:
-        trials = {line["trial"] for line in csv.DictReader(file)}
+    trials = {line["trial"] for line in csv_lines(tmp_path / "runs" / "results.csv")}
     assert len(trials) == 2
     hashes = {
         path.parent.name
@@ -202,14 +193,13 @@ def test_a_failing_trial_does_not_stop_the_others(tmp_path: Path) -> None:
     assert code == 1
     assert err.count("The loss is not finite") >= 2
     assert len(list(tmp_path.glob("runs/*/*/*.failed.json"))) == 2
-    assert not done(tmp_path)
+    assert not done_in(tmp_path)
 
 
 @pytest.mark.costly
 def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path) -> None:
     arguments = ["run", "scratch:tiny", "baseline:majority", *SMOKE, "--tasks", "biosses,hoc,bc2gm", "--jobs", "2"]
-    code, _, err = blurb(arguments, tmp_path)
-    assert code == 0, err
+    done(arguments, tmp_path)
     assert (tmp_path / "runs" / "results.csv").read_bytes() == (finished / "runs" / "results.csv").read_bytes()
 
 

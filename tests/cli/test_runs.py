@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 from pathlib import Path
@@ -19,6 +18,7 @@ from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import write_json
+from tests.rewriting import csv_lines
 from tests.store.fakes import finish, row, stored, trial
 
 
@@ -43,8 +43,7 @@ def run(*arguments: str, typed: str = "") -> Result:
 
 
 def models() -> list[str]:
-    with Path("runs/leaderboard.csv").open() as file:
-        return [line["model"] for line in csv.DictReader(file)]
+    return [line["model"] for line in csv_lines(Path("runs/leaderboard.csv"))]
 
 
 def test_the_trials_of_a_row(store: Store) -> None:

@@ -18,7 +18,7 @@ from blurb.store.store import NEW, Store
 from blurb.system import leases
 from blurb.system.files import write_json
 from blurb.system.lease_records import LeaseRecord
-from tests.cli.in_process import run
+from tests.cli.in_process import ran, run
 
 pytestmark = pytest.mark.extensions  # a sweep that nobody runs is planned by an engine of clusters
 
@@ -62,8 +62,7 @@ def mixed(store: Store) -> Iterator[Store]:
 
 def test_nothing_has_run(store: Store) -> None:
     assert trial_states.counts(trials(store)) == {"done": 0, "running": 0, "failed": 0, "to run": 4}
-    found = run("status")
-    assert found.exit_code == 0
+    found = ran(["status"])
     assert "0 of 4 trials done, 4 to run; nobody runs them: run the same command again, or blurb worker" in " ".join(
         found.output.split()
     )
@@ -136,8 +135,7 @@ def test_what_failed_is_passed_over_until_it_is_tried_again(store: Store) -> Non
     assert "2 trials done here, 0 failed, 0 done before. 2 trials that failed before: blurb retry." in found.output
     assert "1 trial can run again" in run("retry", "--later", "--tasks", first.task).output
     assert [one.state for one in trials(store)] == ["to run", "failed", "done", "done"]
-    found = run("retry")
-    assert found.exit_code == 0
+    found = ran(["retry"])
     assert "1 trial done, 0 failed again." in found.output
     assert "1 trial done here" in run("worker").output
     assert "no trial of a sweep failed" in str(run("retry").exception)

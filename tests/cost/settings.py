@@ -12,10 +12,9 @@ import numpy as np
 from blurb import tasks
 from blurb.checkpoints import ModelSource
 from blurb.checkpoints.architecture import EncoderSize
-from blurb.cost.history import Correction
 from blurb.cost.inputs import InputLengths
 from blurb.cost.learners import TrialProfile
-from blurb.cost.model import Cost, Estimate, TrialEstimate
+from blurb.cost.model import Correction, Cost, Estimate, TrialEstimate
 from blurb.cost.throughput import Rates
 from blurb.planning import trials
 from blurb.protocols import protocol

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from blurb.cost import history
-from blurb.cost.history import Correction, History
+from blurb.cost import model
+from blurb.cost.model import Correction, History
 from blurb.store.store import Store, read_json, write_json
 from tests.store.fakes import finish, trial
 
@@ -30,7 +30,7 @@ def test_measured_to_predicted_by_learner_and_type(tmp_path: Path) -> None:
     finished(store, 2, taken=8, predicted=10)
     known = finished(store, 3, taken=30)  # of a store that had no predictions yet, but the trial is planned again
     finished(store, 4, taken=99)
-    found = history.read(tmp_path, {known: ("encoder", "qa", 10.0)}, HERE)
+    found = model.read_history(tmp_path, {known: ("encoder", "qa", 10.0)}, HERE)
     assert sorted(found.ratios["encoder", "ner"]) == pytest.approx([0.8, 2.0])
     assert found.ratios[("encoder", "qa")] == pytest.approx([3.0])
     assert len(found.ratios) == 2
@@ -40,7 +40,7 @@ def test_measured_to_predicted_by_learner_and_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize("other", [{"threads": 2}, {"device": "NVIDIA"}, {"cpus": 64}])
 def test_another_machine_says_nothing(tmp_path: Path, other: dict[str, Any]) -> None:
     finished(Store(tmp_path), 1, taken=20, predicted=10, **other)
-    assert history.read(tmp_path, {}, HERE).ratios == {}
+    assert model.read_history(tmp_path, {}, HERE).ratios == {}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_damage_is_passed_over(tmp_path: Path, content: str) -> None:
     path = finished(Store(tmp_path), 1, taken=20, predicted=10)
     finished(Store(tmp_path), 2, taken=40, predicted=10)
     (path / "provenance.json").write_text(content)
-    assert history.read(tmp_path, {}, HERE).ratios == {("encoder", "ner"): [4.0]}
+    assert model.read_history(tmp_path, {}, HERE).ratios == {("encoder", "ner"): [4.0]}
 
 
 def test_a_correction_is_the_geometric_mean() -> None:
@@ -83,7 +83,7 @@ def test_short_trials_shift_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for seed in range(1, 13):  # a fixed cost of seconds is no factor of a long trial
         finished(store, seed, taken=21, predicted=4)
-    found = history.read(tmp_path, {}, HERE)
+    found = model.read_history(tmp_path, {}, HERE)
     assert found.ratios == {}
     assert found.correction("encoder", "ner") == Correction()
 
@@ -91,4 +91,4 @@ def test_short_trials_shift_nothing(tmp_path: Path) -> None:
 def test_a_trial_that_is_being_put_into_place_is_none_yet(tmp_path: Path) -> None:
     path = finished(Store(tmp_path), 1, taken=20, predicted=10)
     path.rename(path.with_name(f".{path.name}.0123.new"))
-    assert history.read(tmp_path, {}, HERE).ratios == {}
+    assert model.read_history(tmp_path, {}, HERE).ratios == {}

@@ -11,7 +11,7 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.cost import calibration, resources
+from blurb.cost import calibration
 from blurb.doctor import Fault, examine
 from blurb.execution import sweeps
 from blurb.execution.job import Job
@@ -113,7 +113,7 @@ def test_files_of_plug_ins(jobs: list[Job], tmp_path: Path) -> None:
 
 def test_memory_that_the_trials_need_at_least(jobs: list[Job], monkeypatch: pytest.MonkeyPatch) -> None:
     assert problems(jobs) == []
-    monkeypatch.setattr(resources.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
+    monkeypatch.setattr(calibration.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
     (memory,) = problems(jobs)
     assert memory.where == "memory"
     assert "This machine has only 100 MB of memory" in memory.what

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from blurb.execution.job import TrialOutcome
-from blurb.execution.job_queue import JobQueue, TrialProgress
+from blurb.execution.job import JobQueue, TrialOutcome, TrialProgress
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.lease_records import LeaseRecord

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from blurb.execution import job_queue
-from blurb.execution.job_queue import Reporter, TrialProgress
+from blurb.execution import job
+from blurb.execution.job import Reporter, TrialProgress
 from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.planning import trials
@@ -17,7 +17,7 @@ from tests.cost.settings import request
 
 def test_steps_are_told_seldom_and_epochs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(job_queue.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(job.time, "monotonic", lambda: clock[0])
     told: list[TrialProgress] = []
     reporter = Reporter(told.append, epochs=2, every=1.0)
     for step in range(1, 101):

@@ -13,8 +13,7 @@ from blurb.checkpoints import ModelSource
 from blurb.execution import sweeps
 from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Engine, Sweep
-from blurb.execution.job import Job
-from blurb.execution.job_queue import JobQueue
+from blurb.execution.job import Job, JobQueue
 from blurb.learners import building
 from blurb.messages.errors import StoreError
 from blurb.planning import trials

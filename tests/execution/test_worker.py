@@ -26,8 +26,7 @@ from blurb.checkpoints import ModelSource
 from blurb.corpora import demo
 from blurb.execution import worker
 from blurb.execution.environment import environment
-from blurb.execution.job import Job
-from blurb.execution.job_queue import TrialProgress
+from blurb.execution.job import Job, TrialProgress
 from blurb.execution.worker import execute
 from blurb.formulations.relation import Relation
 from blurb.inputs import tokenized_split
@@ -42,6 +41,7 @@ from blurb.system import leases
 from blurb.system.lease_records import LeaseRecord
 from tests.conftest import Builder
 from tests.planning.requests import request
+from tests.rewriting import csv_lines
 
 MAJORITY = building.resolve("baseline:majority")
 
@@ -163,8 +163,7 @@ def test_an_encoder_repeats_its_trial_to_the_byte(job: Callable[..., Job], check
         found.append(planned.path)
     for name in ("spec.json", "predictions.parquet", "metrics.json", "history.csv"):
         assert (found[0] / name).read_bytes() == (found[1] / name).read_bytes(), name
-    with (found[0] / "history.csv").open() as file:
-        epochs = list(csv.DictReader(file))
+    epochs = csv_lines(found[0] / "history.csv")
     assert [epoch["epoch"] for epoch in epochs] == ["1", "2"]
     told = read_json(found[0] / "provenance.json")
     assert told["parameters"] == source.parameters

@@ -24,7 +24,7 @@ from typing import Any
 
 import blurb
 from blurb.cli import main
-from blurb.execution import job_queue
+from blurb.execution import job
 from blurb.system import lease_records as holders
 from blurb.system import leases
 
@@ -95,7 +95,7 @@ def run(arguments: Sequence[str], folder: Path, said: Path, faults: Faults) -> N
         clock = time.time
         time.time = lambda: clock() + faults.clock
     if faults.limit:
-        leases.LIMIT, leases.BEAT, job_queue.LOOK = faults.limit, faults.limit / 10, faults.limit / 10
+        leases.LIMIT, leases.BEAT, job.LOOK = faults.limit, faults.limit / 10, faults.limit / 10
     if faults.without_locks:
         fcntl.flock = fcntl.lockf = _refused
     if faults.host:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blurb.leaderboard import sources
+from blurb.leaderboard import ranking
 from blurb.results import merge, tables
 from blurb.results.references import of_table
 from blurb.results.schema import SCHEMA
@@ -72,7 +72,7 @@ def test_the_tables_are_made_and_merged_from_it(runs: Path, tmp_path: Path) -> N
     for name, rows in before.items():
         assert [(row.name, row.means()) for row in of_table(runs / name)] == [(row.name, row.means()) for row in rows]
     assert merge.merge([runs / "results.csv"], tmp_path / "merged") > 0
-    assert len(sources.read(runs, [tmp_path / "merged" / "results.csv"])) == 4
+    assert len(ranking.read_rows(runs, [tmp_path / "merged" / "results.csv"])) == 4
 
 
 def test_a_new_schema_keeps_this_one_or_brings_a_script() -> None:

@@ -88,7 +88,7 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
     for path, text in case.files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    from blurb.leaderboard import kept_intervals
+    from blurb.leaderboard import intervals
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -97,7 +97,7 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
         before = _state(folder)
         drawn.instead_of_pixels(patch)
         patch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
-        patch.setattr(kept_intervals, "UNSEEN", float("inf"))  # how long it takes is no part of what is said
+        patch.setattr(intervals, "UNSEEN", float("inf"))  # how long it takes is no part of what is said
         told = "".join(_run(command, case, patch) for command in case.commands)
 
     def steady(written: str) -> str:

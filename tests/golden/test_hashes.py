@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from blurb.planning import trials
 from blurb.protocols.settings import parse_overrides
 from tests.golden import encoder
 from tests.planning.requests import request
+from tests.rewriting import csv_lines
 
 HERE = Path(__file__).parent
 WEIGHTS = "8b62bb2d4ecb372995b31c7f6e0d6e869aefa7db3e64e80aa098b650b08f640e"
@@ -27,8 +27,7 @@ RAISED = {"baseline:constant": 1}
 """Learner -> the recipe that it had then: its trials of today differ in nothing else."""
 LINES: list[dict[str, str]] = []
 for _name in ("hashes.csv", "baseline-hashes.csv"):
-    with (HERE / _name).open(encoding="utf-8", newline="") as _file:
-        LINES += csv.DictReader(_file)
+    LINES += csv_lines(HERE / _name)
 
 
 @pytest.fixture(scope="module")

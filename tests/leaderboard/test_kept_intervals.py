@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.leaderboard import intervals, kept_intervals
+from blurb.leaderboard import intervals
 from blurb.leaderboard.intervals import Value
 from blurb.messages.errors import DamageWarning, DataError
 from blurb.results import from_store
@@ -44,13 +44,13 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         models.extend([row.model] if resamples else [])
         return whole(row, resamples)
 
-    monkeypatch.setattr(kept_intervals.intervals, "of_row", of_row)
+    monkeypatch.setattr(intervals, "of_row", of_row)
     return models
 
 
 def of_rows(store: Store) -> tuple[Sequence[Row], list[dict[str, Value]]]:
     rows = from_store.read(store)
-    return rows, kept_intervals.of_rows(rows, store.root)
+    return rows, intervals.of_rows(rows, store.root)
 
 
 def test_they_are_computed_once_and_are_the_same(store: Store, computed: list[str]) -> None:
@@ -113,7 +113,7 @@ def test_those_of_another_version_are_not_used(
     store: Store, computed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_rows(store)
-    monkeypatch.setattr(kept_intervals.metrics, "VERSION", -1)
+    monkeypatch.setattr(intervals.metrics, "VERSION", -1)
     of_rows(store)
     assert computed == ["good", "poor"] * 2
 
@@ -130,7 +130,7 @@ def test_a_disk_that_is_full_costs_time_alone(
     def full(path: Path, content: bytes) -> None:
         raise DataError("No space left on device", path)
 
-    monkeypatch.setattr(kept_intervals, "write_whole", full)
+    monkeypatch.setattr(intervals, "write_whole", full)
     assert of_rows(store)[1] == of_rows(store)[1]
     assert computed == ["good", "poor"] * 2
 
@@ -146,7 +146,7 @@ def test_those_of_another_number_of_resamples_are_not_used(
 
 def test_rows_whose_trials_are_not_known_are_not_kept(tmp_path: Path, home: Path) -> None:
     row = invented.row("read", {"gad": [70.0, 72.0]})
-    assert kept_intervals.of_rows([row], tmp_path) == [intervals.of_row(row)]
+    assert intervals.of_rows([row], tmp_path) == [intervals.of_row(row)]
     assert not (home / "intervals").exists()
 
 
@@ -157,7 +157,7 @@ def test_predictions_that_are_damaged_cost_one_interval_and_are_told_every_time(
     times, content = path.stat(), path.read_bytes()
     path.write_bytes(content[:-4] + b"XXXX")
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    kept_intervals.IntervalCache(store.root).path.unlink()
+    intervals.IntervalCache(store.root).path.unlink()
     for _ in range(2):
         with pytest.warns(DamageWarning, match="gad of good .* has an interval over seeds alone; blurb runs verify"):
             _, values = of_rows(store)

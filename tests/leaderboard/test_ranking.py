@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.leaderboard import ranking, sources
+from blurb.leaderboard import ranking
 from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results import from_store, published, results_csv, tables
@@ -230,7 +230,7 @@ def test_predictions_from_elsewhere_are_ranked_with_published_rows_where_somebod
     row = invented.named(good, learner="external")
     for together in (False, True):
         entries = [ranking.of_row(one, resampled=False) for one in (row, *published.shipped())]
-        entries[0] = replace(entries[0], standing=sources.standing(row, together=together))
+        entries[0] = replace(entries[0], standing=ranking.standing(row, together=together))
         mine = next(one for one in ranking.in_parts(entries, "score") if one.entry is entries[0])
         best = max(entries[1:], key=lambda one: one.values["score"].mean if "score" in one.values else 0)
         theirs = next(one for one in ranking.in_parts(entries, "score") if one.entry is best)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.leaderboard import sources
+from blurb.leaderboard import ranking
 from blurb.messages.errors import DataError
 from blurb.results.schema import KEY
 from tests.conftest import ROOT
@@ -61,7 +61,7 @@ def test_a_contradiction_is_refused_in_either_order(column: str, turned: bool, t
 
 
 def test_what_agrees_is_one_row(two: tuple[Path, Path]) -> None:
-    (row,) = sources.read(Path("none"), two)
+    (row,) = ranking.read_rows(Path("none"), two)
     assert row.means()["gad"] == pytest.approx(77.65, abs=0.005)
 
 
@@ -69,4 +69,4 @@ def test_what_makes_another_row_is_no_contradiction(two: tuple[Path, Path]) -> N
     for line in (2, 3, 4):
         edited(two[1], line, precision="fp32", value="50.0")
     assert "precision" in KEY
-    assert len(sources.read(Path("none"), two)) == 2
+    assert len(ranking.read_rows(Path("none"), two)) == 2

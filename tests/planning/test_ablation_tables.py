@@ -14,6 +14,7 @@ from blurb.planning import ablations
 from blurb.results.row import Row
 from tests.planning.test_ablations import GRIDS
 from tests.results import invented
+from tests.rewriting import csv_lines
 
 TAGGING = ablations.grid("tagging")
 DATASET = TAGGING.datasets[0]
@@ -84,8 +85,7 @@ def test_what_was_written_is_what_the_page_reads(tmp_path: Path) -> None:
     found = ablations.lines(TAGGING, ROWS, [DATASET])
     table, page = ablations.write(TAGGING, found, tmp_path / "deep", "A caption.")
     assert (table.name, page.name) == ("tagging.csv", "tagging.md")
-    with table.open(newline="", encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
+    lines = csv_lines(table)
     assert tuple(lines[0]) == ablations.COLUMNS
     said = [[{key: cell for key, cell in line.items() if cell} for line in side] for side in (lines, found)]
     assert said[0] == said[1]

@@ -8,8 +8,7 @@ import pytest
 
 import blurb
 from blurb.messages.errors import BlurbError
-from blurb.planning.named_models import NamedModel, read
-from blurb.planning.options import RunOptions
+from blurb.planning.options import NamedModel, RunOptions, read_models
 from blurb.store import row_trials
 from blurb.store.store import Store
 
@@ -23,7 +22,10 @@ def _table(folder: Path, text: str) -> Path:
 def test_a_table_has_names_and_tags_and_folders_beside_it(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     file = _table(tmp_path, "model,name,tags\none,first,base seed-1\norg/model,,\n")
-    assert read(file) == [NamedModel(str(tmp_path / "one"), "first", ("base", "seed-1")), NamedModel("org/model")]
+    assert read_models(file) == [
+        NamedModel(str(tmp_path / "one"), "first", ("base", "seed-1")),
+        NamedModel("org/model"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -41,12 +43,12 @@ def test_a_table_has_names_and_tags_and_folders_beside_it(tmp_path: Path) -> Non
 )
 def test_a_wrong_table_says_file_and_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(BlurbError, match=said):
-        read(_table(tmp_path, text))
+        read_models(_table(tmp_path, text))
 
 
 def test_all_wrong_lines_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(BlurbError, match=r"(?s)csv:2: tags.*csv:3: names"):
-        read(_table(tmp_path, 'model,tags\nx,"a,b"\n,c\n'))
+        read_models(_table(tmp_path, 'model,tags\nx,"a,b"\n,c\n'))
 
 
 def test_options_have_the_models_of_both(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_a_device_that_is_not_there_hides_no_model(broken: Callable[..., Path]) 
 
 
 def test_nothing_is_downloaded_for_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("blurb.checkpoints.references.fetch")
+    monkeypatch.delattr("blurb.checkpoints.hub.fetch")
     told = refused(model=["org/model", "pubmedbert", "/nowhere/x"], device="cuda:77")
     assert [type(one) for one in told] == [SettingsError, ModelError]
     assert "/nowhere/x does not exist" in str(told[1])

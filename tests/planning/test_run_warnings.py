@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from blurb.corpora import demo
-from blurb.cost import calibration, resources
+from blurb.cost import calibration
 from blurb.cost.learners import Cost
 from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.execution import engines
@@ -31,7 +31,7 @@ def predicted(jobs: int = 1, learner: Any = FIRST, **cost: float) -> Estimate:
     final = trials.prepare(request(Path("runs"), learner, tasks_="gad", seeds=2, overrides={})).final
     if len(final) == 1:
         final = [final[0], replace(final[0], data=replace(final[0].data, task="hoc"))]
-    from blurb.cost.history import Correction
+    from blurb.cost.model import Correction
 
     costs = (Cost(**cost), Cost(**{name: value / 2 for name, value in cost.items()}))
     return Estimate(
@@ -47,7 +47,7 @@ def warnings(found: Estimate, engine: str = "local") -> list[str]:
 def machine(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     """16 GB of memory, and no site to ask."""
 
-    monkeypatch.setattr(resources.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
+    monkeypatch.setattr(calibration.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
     from blurb.extensions.clusters import _slurm_limits
 
     monkeypatch.setattr(_slurm_limits, "limit_of_site", lambda name: None)
@@ -137,7 +137,7 @@ def test_the_command_says_them_before_it_trains(
     dry: bool, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
-    monkeypatch.setattr(resources.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
+    monkeypatch.setattr(calibration.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
     found = ran(
         [
             *shlex.split(

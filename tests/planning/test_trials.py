@@ -16,8 +16,7 @@ from blurb.checkpoints import ModelSource
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Sweep
 from blurb.execution.engines import here
-from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import JobQueue
+from blurb.execution.job import Job, JobQueue, TrialOutcome
 from blurb.learners import building
 from blurb.learners.kinds import majority, probe
 from blurb.messages.errors import SettingsError

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from blurb import records
-from blurb.regression import DatasetDecision, Decision, Outcome, Rules, as_json, github, junit, table
-from blurb.regression.turn import Turn
+from blurb.regression import DatasetDecision, Decision, Outcome, Rules, forms
+from blurb.regression.decision import Turn
 from blurb.results.comparison import PAIRED, ScoreComparison
 from blurb.statistics.welch import WelchComparison, compare
 
@@ -55,7 +55,7 @@ def of(*findings: DatasetDecision, candidate: str = "new", baseline: str = "old"
 
 
 def parsed(decision: Decision) -> Any:
-    return ElementTree.fromstring(junit.write(decision))
+    return ElementTree.fromstring(forms.write(decision))
 
 
 def properties(node: Any) -> dict[str, str]:
@@ -63,7 +63,7 @@ def properties(node: Any) -> dict[str, str]:
 
 
 def test_json_has_everything() -> None:
-    found = json.loads(json.dumps(records.of(as_json.Check, DECISION), allow_nan=False))
+    found = json.loads(json.dumps(records.of(forms.Check, DECISION), allow_nan=False))
     assert {key: found[key] for key in found if key != "findings"} == {
         "outcome": "regression",
         "exit_code": 1,
@@ -102,8 +102,8 @@ def test_json_has_everything() -> None:
 
 
 def test_a_row_of_a_table_leaves_out_what_is_not_known() -> None:
-    assert len(table.COLUMNS) == 8
-    cells = [dict(zip(table.COLUMNS, table.cells(finding), strict=True)) for finding in FINDINGS]
+    assert len(forms.COLUMNS) == 8
+    cells = [dict(zip(forms.COLUMNS, forms.cells(finding), strict=True)) for finding in FINDINGS]
     assert cells[0] == {
         "dataset": "score",
         "baseline": "80.20",
@@ -152,8 +152,8 @@ def test_junit_counts_what_it_holds() -> None:
     }  # fmt: skip
     assert properties(cases[1]) == {
         name: str(value)
-        for name, value in records.of(as_json.FindingRecord, FINDINGS[1]).items()
-        if name in junit.FIGURES
+        for name, value in records.of(forms.FindingRecord, FINDINGS[1]).items()
+        if name in forms.FIGURES
     }
     assert properties(cases[2]) == {"candidate_score": "70.0", "baseline_runs": "0", "candidate_runs": "3"}
 
@@ -172,11 +172,11 @@ TURN = Turn(3, 40, 0.00125, 0.05, 0.00375)
 def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() -> None:
     variance = "The variance between runs is pooled over 3 checkpoints (6 degrees of freedom)."
     decision = replace(DECISION, turn=TURN, variance=variance, scope="Each side | rests on one.")
-    assert records.of(as_json.Check, decision)["look"] == {
+    assert records.of(forms.Check, decision)["look"] == {
         "number": 3, "looks": 40, "level": 0.00125, "spent": 0.00375, "repeated": False, "refused": "",
     }  # fmt: skip
-    assert (records.of(as_json.Check, decision)["level"], decision.level) == (0.01, 0.00125)
-    text = github.summary(decision)
+    assert (records.of(forms.Check, decision)["level"], decision.level) == (0.01, 0.00125)
+    text = forms.job_summary(decision)
     for sentence in ("Look 3 of 40. Its level is 0.00125; 0.00375 of 0.05 is spent.", variance, "Each side"):
         assert sentence in text
     (suite,) = parsed(decision).findall("testsuite")
@@ -190,7 +190,7 @@ def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() 
 
 def test_a_variance_that_is_stated_has_no_degrees_of_freedom_in_json() -> None:
     finding = DatasetDecision(replace(line("gad"), comparison=WelchComparison(-1.0, 0.5, math.inf)), PASS, 0.3)
-    record = records.of(as_json.FindingRecord, finding)
+    record = records.of(forms.FindingRecord, finding)
     assert (record["standard_error"], record["degrees_of_freedom"]) == (0.5, None)
     json.dumps(record, allow_nan=False)
 
@@ -203,23 +203,23 @@ def test_a_report_with_nothing_to_judge_is_not_green() -> None:
 
 
 def test_the_units_that_fell_most_are_listed_and_the_rest_are_counted() -> None:
-    for text in (parsed(DECISION).find(".//failure").text, github.summary(DECISION)):
+    for text in (parsed(DECISION).find(".//failure").text, forms.job_summary(DECISION)):
         assert re.findall(r"`(test\.\d+)` \+(\d\.\d)", text) == [
-            (unit, f"{change:.1f}") for unit, change in units(12)[: table.SHOWN]
+            (unit, f"{change:.1f}") for unit, change in units(12)[: forms.SHOWN]
         ]
         assert "12 examples" in text
         assert "2 more" in text
     few = of(DatasetDecision(line("gad"), REGRESSION, 0.004, ("fell",), units(1)))
-    assert "more\n" not in github.summary(few)
-    assert "1 example worse by" in github.summary(few)
+    assert "more\n" not in forms.job_summary(few)
+    assert "1 example worse by" in forms.job_summary(few)
 
 
 def test_github_gets_an_error_a_regression_and_a_warning_for_what_is_open() -> None:
-    assert github.workflow_commands(DECISION) == [
+    assert forms.workflow_commands(DECISION) == [
         "::error title=blurb gad::fell by 1.03 points; below 80",
         "::warning title=blurb hoc::the baseline does not have it",
     ]
-    assert github.workflow_commands(of(FINDINGS[0])) == []
+    assert forms.workflow_commands(of(FINDINGS[0])) == []
 
 
 def test_probes_are_said_to_be_judged_by_another_test() -> None:
@@ -228,9 +228,9 @@ def test_probes_are_said_to_be_judged_by_another_test() -> None:
     swapped = WelchComparison(-1.0, 0.5, 9, np.array([-1.0, 1.0]))
     probes = of(DatasetDecision(ScoreComparison("gad", 79.0, 80.0, (1, 1), swapped), PASS, 0.5))
     for decision, paired in ((probes, True), (DECISION, False)):
-        assert (PAIRED in github.summary(decision)) is paired
+        assert (PAIRED in forms.job_summary(decision)) is paired
         label = {False: "runs", True: "paired over test units"}[paired]
-        assert records.of(as_json.Check, decision)["paired"] is paired
+        assert records.of(forms.Check, decision)["paired"] is paired
         assert properties(parsed(decision).find("testsuite"))["test"] == label
 
 
@@ -262,7 +262,7 @@ def unescaped(text: str) -> str:
 @given(name=TEXT, reason=TEXT)
 @example(name="a:b,c%3A", reason="50 %\r\nof%25")
 def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str) -> None:
-    (command,) = github.workflow_commands(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,))))
+    (command,) = forms.workflow_commands(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,))))
     assert "\n" not in command
     assert "\r" not in command
     found = re.fullmatch(r"::error title=([^:,]*)::(.*)", command, re.DOTALL)
@@ -273,17 +273,17 @@ def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str
 @given(name=TEXT, reason=TEXT, candidate=TEXT)
 @example(name="a|b\\", reason="one\rtwo\r\nthree", candidate="<b>\\|")
 def test_no_name_and_no_reason_breaks_a_table_of_markdown(name: str, reason: str, candidate: str) -> None:
-    text = github.summary(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
+    text = forms.job_summary(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
     lines = re.split(r"\r\n|\r|\n", text)  # as CommonMark ends lines
     written = [one for one in lines if one.startswith("|")]
     assert len(lines) == 8
     assert len(written) == 3
     for row in written:
         cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
-        assert len(cells) == len(table.COLUMNS) + 2
+        assert len(cells) == len(forms.COLUMNS) + 2
         assert "<" not in row
 
 
 def test_the_alignment_of_a_table_has_its_columns() -> None:
-    _, _, _, _, head, rule, *_ = github.summary(DECISION).splitlines()
-    assert rule.count("|") == head.count("|") == len(table.COLUMNS) + 1
+    _, _, _, _, head, rule, *_ = forms.job_summary(DECISION).splitlines()
+    assert rule.count("|") == head.count("|") == len(forms.COLUMNS) + 1

@@ -17,7 +17,7 @@ from blurb.regression.looks import decide_in_series
 from blurb.results import comparison
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.score import SCORE
-from blurb.statistics.clusters import Clusters
+from blurb.statistics.bootstrap import Clusters
 from tests.conftest import ROOT
 from tests.results import invented
 

@@ -15,12 +15,13 @@ from blurb.cli import cli
 from blurb.regression import Outcome, Rules, decide
 from blurb.regression.rules import Limit
 from blurb.results import leaderboard_csv, published, results_csv
-from blurb.results.comparability import Reason, Use, comparable_with
+from blurb.results.comparability import Reason, Use
 from blurb.results.references import of_table
 from blurb.results.row import Row
 from blurb.store.trial import Configuration
 from tests.conftest import ROOT
 from tests.results import invented
+from tests.rewriting import csv_lines, write_lines
 
 RESULTS = ROOT / "docs" / "results"
 NONE = None
@@ -164,11 +165,8 @@ def test_a_cell_that_says_nothing_is_named_with_its_line(
 ) -> None:
     path = tmp_path / "leaderboard.csv"
     leaderboard_csv.write(path, [row()])
-    (line,) = csv.DictReader(path.open(encoding="utf-8"))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, line, lineterminator="\n")
-        writer.writeheader()
-        writer.writerow({**line, column: cell})
+    (line,) = csv_lines(path)
+    write_lines(path, [{**line, column: cell}])
     result = CliRunner().invoke(cli, ["check", f"{path}", "--baseline", f"{path}"])
     assert str(result.exception).startswith(f"{path}:2: {column} must ")
 
@@ -178,6 +176,6 @@ def test_recipes_of_two_baselines_count_by_themselves() -> None:
     recipes = {name: str(kind.recipe) for name, kind in learners.named().items()}
     assert recipes["constant"] != recipes["majority"]
     rows = [row(weights=f"baseline:{name}", recipe=recipes[name]) for name in ("constant", "majority")]
-    assert comparable_with(*rows, Use.CHECK) is None
+    assert rows[0].comparable_with(rows[1], Use.CHECK) is None
     old = row(weights="baseline:constant", recipe="1")
-    assert comparable_with(rows[0], old, Use.CHECK) is Reason.RECIPE
+    assert rows[0].comparable_with(old, Use.CHECK) is Reason.RECIPE

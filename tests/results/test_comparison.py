@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from blurb import tasks
-from blurb.regression.hints import flips
+from blurb.regression.judging import flips
 from blurb.results import from_store, results_csv, tables
 from blurb.results.comparability import Reason
 from blurb.results.comparison import Verdict, compare_rows

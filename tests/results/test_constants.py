@@ -16,9 +16,9 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.data.schema import Example
 from blurb.leaderboard import terminal
-from blurb.regression import Outcome, Rules, as_json, decide, github
+from blurb.regression import Outcome, Rules, decide, forms
 from blurb.regression.rules import Limit
-from blurb.results import constants, from_store
+from blurb.results import from_store, predictions
 from blurb.results.row import Row
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
@@ -57,14 +57,14 @@ def stored(folder: Path, gold: list[str], predicted: list[str], score: float, se
 def test_gad_has_the_f1_of_all_positive(tmp_path: Path) -> None:
     gold = ["1", "0", "1", "1", "0"]
     one = stored(tmp_path, gold, gold, 1.0, seeds=2)
-    assert constants.best_constant(one, "gad") == pytest.approx(100 * f1_score(gold, ["1"] * 5, pos_label="1"))
-    assert not constants.equals_a_constant(one, "gad")
+    assert predictions.best_constant(one, "gad") == pytest.approx(100 * f1_score(gold, ["1"] * 5, pos_label="1"))
+    assert not predictions.equals_a_constant(one, "gad")
     assert "constant answer" not in printed(terminal.card(one))
 
 
 def test_a_row_with_the_score_of_a_constant_says_so(tmp_path: Path) -> None:
     one = stored(tmp_path, ["1", "0", "1", "1", "0"], ["1"] * 5, 0.75)
-    assert constants.equals_a_constant(one, "gad")
+    assert predictions.equals_a_constant(one, "gad")
     text = printed(terminal.card(one))
     assert "gad: the score of a constant answer." in text
     assert "75.00" in text.split("constant", 1)[1]
@@ -83,10 +83,10 @@ def test_a_check_of_two_dead_checkpoints_says_so_in_every_form(tmp_path: Path) -
     said = "The score of a constant answer: new on gad; old on gad."
     assert (decision.outcome, decision.constant) == (Outcome.PASS, said)
     assert said in decision.notes  # which the terminal prints
-    assert said in github.summary(decision)
+    assert said in forms.job_summary(decision)
     assert said in decision.to_junit().decode()
-    assert records.of(as_json.Check, decision)["constant"] == said
-    assert github.workflow_commands(decision) == [f"::warning title=blurb::{said}"]
+    assert records.of(forms.Check, decision)["constant"] == said
+    assert forms.workflow_commands(decision) == [f"::warning title=blurb::{said}"]
 
 
 @pytest.mark.extensions
@@ -105,11 +105,11 @@ def test_a_series_of_dead_checkpoints_says_so(tmp_path: Path) -> None:
 
 def test_it_is_empty_without_predictions(tmp_path: Path) -> None:
     one = stored(tmp_path, ["1", "0"], ["1", "1"], 0.5)
-    assert constants.best_constant(one, "hoc") is None
+    assert predictions.best_constant(one, "hoc") is None
     shutil.rmtree(next(tmp_path.glob("*/gad")))
-    constants._known.clear()
-    assert constants.best_constant(one, "gad") is None
-    assert not constants.equals_a_constant(one, "gad")
+    predictions._known.clear()
+    assert predictions.best_constant(one, "gad") is None
+    assert not predictions.equals_a_constant(one, "gad")
 
 
 def test_gad_as_it_is(real_rows: Callable[[str, Split], list[Example]]) -> None:

@@ -168,7 +168,7 @@ def test_tables_are_those_of_a_walk_whatever_happens(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "WORTH", 2)
-    monkeypatch.setattr(tables.table_owners, "check", lambda *given: None)  # an empty store has no rows of its tables
+    monkeypatch.setattr(tables, "check_owner", lambda *given: None)  # an empty store has no rows of its tables
     sweep = Sweep(tmp_path, seed, monkeypatch)
     happenings: list[Callable[[], None]] = [
         sweep.finish,
@@ -229,7 +229,7 @@ def test_rows_of_an_index_read_no_json_of_a_trial(tmp_path: Path, monkeypatch: p
     rows.write(store, fakes.row("m", *PLANNED))
     from_store.read(store, pytest.fail)
     monkeypatch.setattr("blurb.store.store.read_json", lambda path: pytest.fail(f"{path} was read"))
-    monkeypatch.setattr("blurb.store.provenance.read_json", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr("blurb.store.trial.read_json", lambda path: pytest.fail(f"{path} was read"))
     monkeypatch.setattr("blurb.store.store.file_hash", lambda path: pytest.fail(f"{path} was hashed"))
     monkeypatch.setattr(Store, "folder", lambda self, model: model)
     (row,) = from_store.read(store, pytest.fail)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 import statistics
@@ -21,6 +20,7 @@ from blurb.results.schema import SCHEMA
 from blurb.store.store import Store
 from tests.results import invented, tampered
 from tests.results.tampered import edited
+from tests.rewriting import csv_lines
 from tests.store.fakes import stored, trial
 
 NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
@@ -29,8 +29,7 @@ WHOLE = {name: [50.0 + place, 52.0 + place, 51.5 + place] for place, name in enu
 
 def written(path: Path, *rows: Row) -> list[dict[str, str]]:
     leaderboard_csv.write(path, rows)
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return csv_lines(path)
 
 
 @pytest.fixture
@@ -52,8 +51,7 @@ def told(path: Path) -> str:
 
 def test_a_line_has_the_means_the_score_and_its_spread(path: Path) -> None:
     """By hand: means over seeds, types, the mean of six; sd and error of a sum of independent parts."""
-    with path.open(newline="", encoding="utf-8") as file:
-        line, part, other = csv.DictReader(file)
+    line, part, other = csv_lines(path)
     means = {name: statistics.fmean(values) for name, values in WHOLE.items()}
     assert {name: line[name] for name in NAMES} == {name: f"{mean:.2f}" for name, mean in means.items()}
     groups = dict(

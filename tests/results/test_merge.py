@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.messages.errors import DataError, StoreError
-from blurb.results import leaderboard_csv, merge, published, results_csv, table_owners, tables
+from blurb.results import leaderboard_csv, published, results_csv, tables
 from blurb.results.references import of_file
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
@@ -43,7 +43,7 @@ def table(folder: Path, *trials: Trial, **changes: object) -> Path:
 def test_seeds_of_two_kinds_are_refused_with_both_places(changes: dict[str, object], what: str, tmp_path: Path) -> None:
     first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2, **changes))
     with pytest.raises(DataError, match=rf"b/results\.csv:2: .* seed 1 in .*a/results\.csv:2, as .*{what}"):
-        merge.merge([first, second], tmp_path / "out")
+        tables.merge([first, second], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -56,7 +56,7 @@ def test_metrics_of_two_versions_are_refused_by_merge_and_by_validate(tmp_path: 
         cell[len(cell) - len(results_csv.COLUMNS) + column] = "2"
     second.write_text("\n".join([head, *(",".join(cell) for cell in cells)]) + "\n")
     with pytest.raises(DataError, match=r"metrics_version.*blurb rescore"):
-        merge.merge([first, second], tmp_path / "out")
+        tables.merge([first, second], tmp_path / "out")
     both = tmp_path / "both.csv"
     both.write_text(first.read_text() + "\n".join(second.read_text().splitlines()[1:]) + "\n")
     result = CliRunner().invoke(cli, ["leaderboard", "validate", str(both)])
@@ -66,19 +66,19 @@ def test_metrics_of_two_versions_are_refused_by_merge_and_by_validate(tmp_path: 
 
 def test_tables_merged_into_the_folder_of_a_store_are_not_its_own_any_more(tmp_path: Path) -> None:
     first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2))
-    merge.merge([first, second], tmp_path / "a")
+    tables.merge([first, second], tmp_path / "a")
     merged = first.read_bytes()
     with pytest.raises(StoreError, match=r"m on gad, seed 2, which is not in .*a/runs"):
         tables.rebuild(Store(tmp_path / "a" / "runs"), tmp_path / "a" / "leaderboard.csv")
     assert first.read_bytes() == merged
-    merge.merge([first], tmp_path / "c")
+    tables.merge([first], tmp_path / "c")
     tables.rebuild(Store(tmp_path / "b" / "runs"), tmp_path / "b" / "leaderboard.csv")  # its own still are
 
 
 def test_merging_keeps_the_numbers_of_others(tmp_path: Path) -> None:
     first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2))
     published.add(tmp_path / "a" / "external.csv", published.Printed("us2026", "", "OurBERT", {"gad": 81.5}))
-    merge.merge([first, second], tmp_path / "a")
+    tables.merge([first, second], tmp_path / "a")
     lines = [line for _, line in leaderboard_csv.read_lines(tmp_path / "a" / "leaderboard.csv")]
     assert [(line["model"], line["source"], line["gad"]) for line in lines] == [
         ("m", "", "50.00"),
@@ -93,14 +93,14 @@ def test_merging_leaves_tables_of_another_schema_alone(name: str, version: str, 
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text(content)
     with pytest.raises(StoreError, match=rf"{name} has schema version {version}.* {fix}"):
-        merge.merge([table(tmp_path / "a", trial())], tmp_path / "out")
+        tables.merge([table(tmp_path / "a", trial())], tmp_path / "out")
     assert (tmp_path / "out" / name).read_text() == content
 
 
 def test_rows_of_two_tokenizers_stay_two(tmp_path: Path) -> None:
     first = table(tmp_path / "a", trial(seed=1))
     second = table(tmp_path / "b", trial(seed=2, tokenizer="u" * 64), tokenizer="u" * 64)
-    merge.merge([first, second], tmp_path / "out")
+    tables.merge([first, second], tmp_path / "out")
     found = [one.name for one in of_file(tmp_path / "out" / "results.csv")]
     assert len(found) == len(set(found)) == 2
     assert all("tokenizer" in name for name in found)
@@ -133,13 +133,13 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
     before = leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()
     for known in (True, False):  # whose they are is noted beside them; without the note the trials say it
         if not known:
-            (tmp_path / table_owners.NOTE).unlink()
+            (tmp_path / tables.NOTE).unlink()
         reason = "they belong to the store .*runs-a" if known else "they have a on gad, seed 1, which is not in "
         with pytest.raises(StoreError, match=reason):
             tables.rebuild(Store(tmp_path / "runs-b"), leaderboard)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
     with pytest.raises(DataError, match=r"results\.csv:2: the table has a on gad, seed 1, which is in none of"):
-        merge.merge([table(tmp_path / "c", trial(seed=7))], tmp_path)
+        tables.merge([table(tmp_path / "c", trial(seed=7))], tmp_path)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
 
 
@@ -150,9 +150,9 @@ def test_two_models_of_the_same_trials_are_two(tmp_path: Path) -> None:
         store = stored(tmp_path / model / "runs", model, planned)
         tables.rebuild(store, tmp_path / model / "leaderboard.csv")
     files = [tmp_path / model / "results.csv" for model in ("m", "n")]
-    merge.merge(files, tmp_path / "out")
+    tables.merge(files, tmp_path / "out")
     with pytest.raises(DataError, match="the table has n on gad"):
-        merge.merge(files[:1], tmp_path / "out")
+        tables.merge(files[:1], tmp_path / "out")
 
 
 def test_a_protocol_that_changed_under_its_name_makes_another_row(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_table_of_the_other_kind_is_left_alone(name: str, tmp_path: Path) -> N
 def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:
     store = stored(tmp_path / "runs", "m")
     tables.rebuild(store, tmp_path / "leaderboard.csv")
-    (tmp_path / table_owners.NOTE).unlink()
+    (tmp_path / tables.NOTE).unlink()
     with (tmp_path / "results.csv").open("ab") as file:
         file.write(b"\xff\xfe")
     with pytest.raises(DataError, match=r"results\.csv:\d+: this line is not UTF-8"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blurb.results.notes import of_row
+from blurb.results import comparability
 
 THREE = {"gad": 3, "ddi": 3}
 
@@ -34,4 +34,4 @@ THREE = {"gad": 3, "ddi": 3}
 def test_a_note_has_what_was_run_and_nothing_else(
     words: str, seeds: dict[str, int], train: dict[str, int], evaluated: dict[str, int], note: str
 ) -> None:
-    assert of_row(words, seeds, train, evaluated) == note
+    assert comparability.note(words, seeds, train, evaluated) == note

@@ -21,8 +21,7 @@ from blurb.results.comparability import Reason
 from blurb.results.references import of_file, of_table
 from blurb.results.row import Row
 from blurb.results.tables import rebuild
-from blurb.statistics.bootstrap import swapped
-from blurb.statistics.clusters import Clusters
+from blurb.statistics.bootstrap import Clusters, swapped
 from blurb.statistics.welch import WelchComparison, combined
 from blurb.store.store import Store
 from tests.results import invented

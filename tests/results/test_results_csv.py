@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.results import tampered
 from tests.results.tampered import edited
+from tests.rewriting import csv_lines, write_lines
 from tests.store import fakes
 
 QUIET = replace(fakes.CONFIGURATION, note="")
@@ -45,8 +45,7 @@ def path(made: Path, tmp_path: Path) -> Path:
 
 
 def lines(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return csv_lines(path)
 
 
 def told(path: Path) -> str:
@@ -82,10 +81,7 @@ def alike(row: Row, other: Row, unknown: str = "") -> None:
 @pytest.mark.parametrize(("empty", "data"), [(["gad"], "gad not known"), (["gad", "biosses"], "not known")])
 def test_data_without_a_verdict_are_not_verified(path: Path, empty: list[str], data: str) -> None:
     there = lines(path)
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(there[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({**line, "data": "" if line["task"] in empty else line["data"]} for line in there)
+    write_lines(path, [{**line, "data": "" if line["task"] in empty else line["data"]} for line in there])
     (read,) = results_csv.read(path)
     assert read.data == data
 

@@ -10,6 +10,7 @@ import pytest
 from blurb.messages.errors import DataError
 from blurb.results import published, schema
 from blurb.table_files import FileLine
+from tests.rewriting import csv_lines
 
 COLUMNS = ("schema", *schema.KEY, "value")
 CELLS = {"suite": "blurb", "model": "m", "weights": "w", "precision": "fp32", "protocol": "quick", "value": "1"}
@@ -88,8 +89,7 @@ def test_a_published_row_has_neither_configuration_nor_learner() -> None:
 def test_a_name_that_a_spreadsheet_would_run_is_written_as_text_and_read_as_it_was(path: Path) -> None:
     names = ["=1+1", "@x", "-m", "'=x", "plain"]
     schema.write(path, COLUMNS, [{"schema": schema.SCHEMA, **CELLS, "model": name, "value": "-1"} for name in names])
-    with path.open(newline="", encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
+    lines = csv_lines(path)
     assert [line["model"][0] for line in lines] == ["'", "'", "'", "'", "p"]
     assert {line["value"] for line in lines} == {"-1"}  # a number stays one
     assert {line["tokenizer"] for line in lines} == {""}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from blurb import tasks
 from blurb.results import published
 from blurb.results.score import bounds, skill
+from tests.rewriting import csv_lines
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -18,8 +18,7 @@ def test_the_floors_are_the_best_baselines_without_an_encoder_on_the_real_test_s
     """Oracle: the committed rows of `baseline:constant` and `baseline:bigrams`, which scored every test set in full."""
     found = {}
     for table in ("minilm/quick", "baselines"):
-        with (ROOT / "docs" / "results" / table / "leaderboard.csv").open(encoding="utf-8") as file:
-            found.update({line["model"]: line for line in csv.DictReader(file)})
+        found.update({line["model"]: line for line in csv_lines(ROOT / "docs" / "results" / table / "leaderboard.csv")})
     rows = [found["baseline:constant"], found["baseline:bigrams"]]
     for name, (floor, _) in bounds().items():
         assert floor == pytest.approx(max(float(row[name]) for row in rows), abs=0.006), name

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blurb.messages.errors import DataError, StoreError
-from blurb.results import published, table_owners, tables
+from blurb.results import published, tables
 from blurb.store.store import Store
 from tests.results.tampered import edited
 from tests.store.fakes import finish, stored, trial
@@ -29,11 +29,11 @@ def mine(tmp_path: Path) -> Store:
 
 
 def note(folder: Path) -> dict[str, str]:
-    return json.loads((folder / table_owners.NOTE).read_text())
+    return json.loads((folder / tables.NOTE).read_text())
 
 
 def check(store: Store, folder: Path, name: str = "leaderboard.csv") -> None:
-    table_owners.check(store, folder / name, tables.results_beside(folder / name))
+    tables.check_owner(store, folder / name, tables.results_beside(folder / name))
 
 
 def test_the_note_has_the_way_from_the_tables_to_the_store(mine: Store, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_store_that_is_gone_leaves_its_tables_to_whoever_has_their_rows(mine: 
 
 @pytest.mark.parametrize("damage", ["", "[]", "{", "\xff"])
 def test_without_a_note_that_can_be_read_the_trials_decide(damage: str, mine: Store, tmp_path: Path) -> None:
-    (tmp_path / table_owners.NOTE).write_text(damage, encoding="latin-1")
+    (tmp_path / tables.NOTE).write_text(damage, encoding="latin-1")
     check(mine, tmp_path)
     with pytest.raises(StoreError, match="they have mine on gad, seed 1"):
         check(store_of(tmp_path / "theirs", "theirs"), tmp_path)
@@ -87,7 +87,7 @@ def test_without_a_note_that_can_be_read_the_trials_decide(damage: str, mine: St
 
 def test_a_row_that_the_store_never_had_is_named(mine: Store, tmp_path: Path) -> None:
     """Its runs are gone from the long table; what is left of it is its line in the wide one."""
-    table_owners.forget(tmp_path / "leaderboard.csv")
+    tables.forget_owner(tmp_path / "leaderboard.csv")
     edited(tmp_path / "leaderboard.csv", 2, weights="0" * 12)
     with pytest.raises(StoreError, match="they have the row mine, which is not in"):
         check(mine, tmp_path)
@@ -96,12 +96,12 @@ def test_a_row_that_the_store_never_had_is_named(mine: Store, tmp_path: Path) ->
 def test_numbers_of_papers_belong_to_every_store(mine: Store, tmp_path: Path) -> None:
     published.add(tmp_path / "external.csv", published.Printed("us2026", "", "Theirs", {"gad": 81.5}))
     tables.rebuild(mine, tmp_path / "leaderboard.csv")
-    table_owners.forget(tmp_path / "leaderboard.csv")
+    tables.forget_owner(tmp_path / "leaderboard.csv")
     check(mine, tmp_path)
 
 
 def test_a_trial_that_was_planned_or_stands_in_no_row_file_is_the_store_s(mine: Store, tmp_path: Path) -> None:
-    table_owners.forget(tmp_path / "leaderboard.csv")
+    tables.forget_owner(tmp_path / "leaderboard.csv")
     shutil.rmtree(mine.path("mine", "gad", trial().hash))
     check(mine, tmp_path)  # the row file has it still
     finish(mine, "mine", trial(), 0.5)
@@ -113,13 +113,13 @@ def test_a_trial_that_was_planned_or_stands_in_no_row_file_is_the_store_s(mine: 
 
 def test_forgetting_one_table_keeps_what_is_noted_of_others(mine: Store, tmp_path: Path) -> None:
     tables.rebuild(store_of(tmp_path / "theirs", "theirs"), tmp_path / "b.csv")
-    table_owners.forget(tmp_path / "leaderboard.csv")
-    table_owners.forget(tmp_path / "never.csv")
+    tables.forget_owner(tmp_path / "leaderboard.csv")
+    tables.forget_owner(tmp_path / "never.csv")
     assert note(tmp_path) == {"b.csv": "theirs"}
 
 
 def test_a_table_without_the_columns_that_tell_is_refused_with_its_name(mine: Store, tmp_path: Path) -> None:
-    table_owners.forget(tmp_path / "leaderboard.csv")
+    tables.forget_owner(tmp_path / "leaderboard.csv")
     (tmp_path / "results.csv").write_text("schema,model\n5,mine\n")
     with pytest.raises(DataError, match=r"results\.csv:1: missing columns: task, seed, trial"):
         check(mine, tmp_path)

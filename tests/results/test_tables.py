@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import threading
 from dataclasses import replace
 from io import StringIO
@@ -18,14 +17,14 @@ from blurb.messages.errors import DataError, StoreError
 from blurb.results import tables
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
+from tests.rewriting import csv_lines
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 NAMES = [task.name for task in tasks.all() if task.paper_order]
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    return csv_lines(path)
 
 
 def fill(store: Store, names: list[str], seeds: int = 2, model: str = "m") -> None:

@@ -7,8 +7,16 @@ import pytest
 from scipy import stats
 
 from blurb import metrics
-from blurb.statistics.bootstrap import averaged, difference_variance, paired_permutation_test, resampled, shared, spread
-from blurb.statistics.clusters import Clusters, generator
+from blurb.statistics.bootstrap import (
+    Clusters,
+    averaged,
+    difference_variance,
+    generator,
+    paired_permutation_test,
+    resampled,
+    shared,
+    spread,
+)
 from blurb.statistics.welch import compare
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t, ttest_ind
 
-from blurb.statistics.planning import MOST, detectable, power, runs_for, runs_needed
-from blurb.statistics.pooled import RunVariance, weighted
+from blurb.statistics.pooled import MOST, RunVariance, detectable, power, runs_for, runs_needed, weighted
 from blurb.statistics.welch import compare
 
 

@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.messages.errors import StoreError
 from blurb.store import row_trials as rows
-from blurb.store import schema
-from blurb.store.store import Store
+from blurb.store.store import SCHEMA_FILE, Store
 from tests.store.fakes import finish, row, stored, trial
 
 
@@ -39,7 +38,7 @@ def test_whatever_is_written_first_makes_the_store_one_of_this_schema(begins: st
     else:
         with store.locked():
             pass
-    assert json.loads((store.root / schema.FILE).read_text()) == {"schema": 1}
+    assert json.loads((store.root / SCHEMA_FILE).read_text()) == {"schema": 1}
 
 
 COMMANDS = (
@@ -61,7 +60,7 @@ def test_a_store_of_before_is_refused_with_the_script_that_rewrites_it(
     command: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(root.parent)
-    (root / schema.FILE).unlink()
+    (root / SCHEMA_FILE).unlink()
     before = files(root)
     result = CliRunner().invoke(cli, command.split())
     text = str(result.exception)
@@ -78,7 +77,7 @@ def test_two_versions_refuse_each_others_stores_before_any_lease(
     newer = tmp_path / "newer"
     empty = Store(newer)  # before the other version began it
     with monkeypatch.context() as other:
-        other.setattr(schema, "SCHEMA", 2)
+        other.setattr("blurb.store.store.SCHEMA", 2)
         with pytest.raises(StoreError, match="no schema version of a store"):
             Store(root)
         stored(newer, "m")
@@ -97,7 +96,7 @@ def test_two_versions_refuse_each_others_stores_before_any_lease(
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": "1"}', '{"schema": true}', '{"schema": 0}'])
 def test_a_marker_that_says_nothing_is_no_schema(content: str, root: Path) -> None:
-    (root / schema.FILE).write_text(content)
+    (root / SCHEMA_FILE).write_text(content)
     with pytest.raises(StoreError, match=r"store\.json"):
         Store(root)
 

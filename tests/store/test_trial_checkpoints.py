@@ -20,8 +20,7 @@ from blurb import tasks
 from blurb.checkpoints import ModelSource
 from blurb.corpora import demo
 from blurb.execution import row_edits, worker
-from blurb.execution.job import Job
-from blurb.execution.job_queue import TrialProgress
+from blurb.execution.job import Job, TrialProgress
 from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.messages.errors import TrainingError

@@ -16,7 +16,7 @@ from blurb.heads import heads
 from blurb.learners import saved_models
 from blurb.messages.errors import BlurbError, ModelError
 from blurb.system.files import seal
-from tests.cli.in_process import run
+from tests.cli.in_process import ran, run
 from tests.strangers.evil import Evil
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
@@ -68,8 +68,7 @@ def alter(folder: Path, change: Any) -> None:
 
 @pytest.mark.costly
 def test_an_ordinary_one_answers(model: Path) -> None:
-    found = run("predict", "model", "--text", "a\tb")
-    assert found.exit_code == 0, found.output
+    found = ran(["predict", "model", "--text", "a\tb"])
     assert json.loads(found.output)["prediction"] is not None
 
 
@@ -119,8 +118,7 @@ def test_a_head_of_ones_own_is_typed(trained: Path, here: Path) -> None:
     without = run("predict", str(trained), "--text", "a\tb")
     assert "There is no head called 'mine.py:Mine'" in str(without.exception)
     assert "Give its code with --head ./mine.py:Mine" in str(without.exception)
-    found = run("predict", str(trained), "--text", "a\tb", "--head", "./mine.py:Mine")
-    assert found.exit_code == 0, found.output
+    ran(["predict", str(trained), "--text", "a\tb", "--head", "./mine.py:Mine"])
     heads.typed.clear()
     assert blurb.load_model(trained, head="./mine.py:Mine").task.name == "biosses"
     heads.typed.clear()

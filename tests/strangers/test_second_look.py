@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError
 from blurb.store import index
-from blurb.store.index import segments
+from blurb.store.index import entry
 from blurb.store.store import Store
 from blurb.system.files import beside
-from tests.rewriting import rewrite
+from tests.rewriting import csv_lines, rewrite, write_lines
 
 BIGRAMS, MAJORITY = "baseline:bigrams", "baseline:majority"
 
@@ -105,11 +105,8 @@ def test_two_datasets_that_name_one_trial_are_no_row(here: Path) -> None:
 
 @pytest.mark.parametrize("plan", ["gad:0 biosses:1", "gad:1 gad:1 biosses:1", "gad:-1"])
 def test_a_plan_that_nobody_made_is_an_error_with_its_line(here: Path, plan: str) -> None:
-    rows = list(csv.DictReader(Path("runs/results.csv").read_text(encoding="utf-8").splitlines()))
-    with Path("edited.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows({**row, "plan": plan} for row in rows if row["model"] == BIGRAMS)
+    rows = csv_lines(Path("runs/results.csv"))
+    write_lines(Path("edited.csv"), [{**row, "plan": plan} for row in rows if row["model"] == BIGRAMS])
     found = run("check", BIGRAMS, "--baseline", "edited.csv", "--max-drop", "100")
     assert "edited.csv:2: plan" in str(found.exception)
 
@@ -124,10 +121,7 @@ def test_a_merged_table_keeps_the_plan_of_each(here: Path) -> None:
         ("a.csv", rows),
         ("b.csv", [{**row, "plan": "gad:3 biosses:1"} for row in rows if row["task"] != "gad"]),
     ):
-        with Path(name).open("w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0])
-            writer.writeheader()
-            writer.writerows(lines)
+        write_lines(Path(name), lines)
     assert run("leaderboard", "merge", "a.csv", "b.csv", "--out", "m").exit_code == 0
     found = run("check", BIGRAMS, "--baseline", f"m/results.csv:{BIGRAMS}", "--max-drop", "100")
     assert found.exit_code == 2
@@ -155,11 +149,11 @@ def test_predictions_that_are_no_parquet_end_in_a_sentence(here: Path, content: 
 @pytest.mark.parametrize("fact", [{"data": 5}, {"settings": []}, {"declaration": "text"}, {"environment": None}])
 def test_an_index_with_facts_of_odd_types_is_none(here: Path, fact: dict[str, object]) -> None:
     key = index.key_of(trial("baseline-bigrams", "gad"))
-    (entry,) = index.of(Path("runs")).look(Store(Path("runs")), [key], pytest.fail, every_file=True).values()
-    (row,) = entry.segment.batch.take([entry.row]).to_pylist()
-    assert segments.unpacked(segments.packed(segments.batch_of([row]))) is not None
+    (stored,) = index.of(Path("runs")).look(Store(Path("runs")), [key], pytest.fail, every_file=True).values()
+    (row,) = stored.segment.batch.take([stored.row]).to_pylist()
+    assert entry.unpacked(entry.packed(entry.batch_of([row]))) is not None
     forged = {**row, "about": json.dumps({**json.loads(row["about"]), **fact})}
-    assert segments.unpacked(segments.packed(segments.batch_of([forged]))) is None
+    assert entry.unpacked(entry.packed(entry.batch_of([forged]))) is None
 
 
 def test_a_link_to_itself_among_originals(here: Path) -> None:

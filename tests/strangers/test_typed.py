@@ -15,7 +15,7 @@ from blurb.heads import heads, poolings
 from blurb.messages.errors import UnknownName
 from blurb.regression import rules
 from blurb.store.store import Store
-from tests.cli.in_process import run
+from tests.cli.in_process import ran, run
 
 HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass\n"
 POOLING = "from blurb.heads.pooling.mean import Mean\n\n\nclass Mine(Mean):\n    pass\n"
@@ -85,8 +85,7 @@ def test_a_task_file_runs_and_is_typed_where_its_data_is_read(folder: Path) -> N
 @pytest.mark.extensions
 def test_a_path_that_a_store_names_is_not_opened(folder: Path) -> None:
     """A declaration whose files lie elsewhere, and are named as those of its task file."""
-    done = run("run", "baseline:majority", "--tasks", "./my.toml")
-    assert done.exit_code == 0, done.output
+    ran(["run", "baseline:majority", "--tasks", "./my.toml"])
     (trial,) = Store(Path("runs")).trial_folders()
     made = json.loads((trial / "provenance.json").read_text(encoding="utf-8"))
     secret = folder / "secret.jsonl"
@@ -126,7 +125,7 @@ def test_tasks_are_made_of_data_in_two_places() -> None:
     """Task files, and the declarations of stores: `Task(**...)` of what a file says stands nowhere else."""
     root = Path(blurb.__file__).parent
     found = {path.name for path in root.rglob("*.py") if "Task(**" in path.read_text(encoding="utf-8")}
-    assert found == {"_declared.py", "_file.py"}
+    assert found == {"_file.py"}
 
 
 @pytest.mark.extensions

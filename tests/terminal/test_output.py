@@ -7,7 +7,7 @@ from rich.console import Console
 
 from blurb.cli import compare
 from blurb.messages.text import plural, probability, signed
-from blurb.regression import DatasetDecision, Outcome, table
+from blurb.regression import DatasetDecision, Outcome, forms
 from blurb.results.comparison import ScoreComparison
 from blurb.statistics.welch import WelchComparison
 from blurb.terminal.output import console, show
@@ -39,7 +39,7 @@ def test_a_difference_of_nothing_has_no_sign() -> None:
         "+12.00",
     ]
     line = ScoreComparison("gad", 80.0, 79.999, (3, 3), WelchComparison(-0.001))
-    assert table.cells(DatasetDecision(line, Outcome.PASS))[3] == "0.00"
+    assert forms.cells(DatasetDecision(line, Outcome.PASS))[3] == "0.00"
     assert compare._cells(line, 0.05, None)[3] == "0.00"
 
 
@@ -49,7 +49,7 @@ def test_one_of_a_thing_is_singular_and_p_has_three_digits() -> None:
     finding = DatasetDecision(
         ScoreComparison("gad", 1, 0, (3, 3), WelchComparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)]
     )
-    assert table.flipped(finding).startswith("1 example worse by half a mistake a run or more, 0 better by as much")
+    assert forms.flipped(finding).startswith("1 example worse by half a mistake a run or more, 0 better by as much")
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from blurb.execution.job import TrialOutcome
-from blurb.execution.job_queue import TrialProgress
+from blurb.execution.job import TrialOutcome, TrialProgress
 from blurb.store.store import Store
 from blurb.terminal import progress
 from blurb.terminal.progress import Display, told

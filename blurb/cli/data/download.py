@@ -6,25 +6,21 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from blurb import tasks
-from blurb.cli._made import click_command
-from blurb.cli._options import TASKS
+from blurb.cli._made import TASKS, click_command
+from blurb.corpora import download as downloads
 from blurb.corpora.build import MissingRelease, prepare
-from blurb.corpora.download import fetch
+from blurb.data import home
 from blurb.messages.errors import DataError
 from blurb.messages.text import option
 from blurb.options import Option
+from blurb.tasks import Download, Task
 from blurb.terminal.output import console, show
-
-if TYPE_CHECKING:
-    from rich.progress import TaskID
-
-    from blurb.tasks import Task
 
 
 @click_command("download")
@@ -58,25 +54,19 @@ def download(
         click.echo(f"{task.title} must be downloaded by hand ({_by_hand(task)}).")
     if not ours:
         raise SystemExit(1)
-    if not accept_licences:
-        if not sys.stdin.isatty():
-            raise DataError("nothing was downloaded: add --accept-licences to accept the licences shown.")
-        click.confirm("Do you accept these licences?", abort=True)
+    _ask(accept_licences)
     errors: list[str] = []
     got = 0
-    with bars() as shown:
+    with _bars() as shown:
         for task in ours:
             for source_file in task.source.downloads if task.source else ():
-                bar = shown.add_task(Path(source_file.path).name, total=source_file.size)
                 try:
-                    new = fetch(source_file, out, partial(moved, shown, bar), again)
+                    new = _fetched(shown, out, source_file, again)
                     click.echo(f"{source_file.path}: {'downloaded' if new else 'already present'}", err=True)
                     got += 1
                 except DataError as error:
                     click.echo(f"{source_file.path}: not downloaded", err=True)
                     errors.append(f"{task.title}: {error}")
-                finally:
-                    shown.remove_task(bar)
     wrong = _check(ours, out)
     for message in errors:
         click.secho(message, fg="red", err=True)
@@ -123,12 +113,15 @@ def _unpinned(task: Task, raw: Path) -> list[str]:
     return [one.path for one in downloads if not one.sha256 and (raw / one.path).is_file()]
 
 
-def moved(shown: Progress, bar: TaskID, done: int, total: int | None) -> None:
-    """Moves a bar of a download."""
-    shown.update(bar, completed=done, total=total)
+def _ask(accepted: bool) -> None:
+    """Asks whether the licences are accepted, unless that was said before."""
+    if not accepted:
+        if not sys.stdin.isatty():
+            raise DataError("nothing was downloaded: add --accept-licences to accept the licences shown.")
+        click.confirm("Do you accept these licences?", abort=True)
 
 
-def bars() -> Progress:
+def _bars() -> Progress:
     """The bars of downloads; none but on a terminal."""
     return Progress(
         TextColumn("{task.description}", markup=False),
@@ -139,3 +132,47 @@ def bars() -> Progress:
         disable=not sys.stderr.isatty(),
         transient=True,
     )
+
+
+@click_command("get")
+def get(
+    *,
+    selection: Annotated[str, TASKS] = "all",
+    data: Annotated[Path | None, Option(help="Data folder; BLURB_DATA, or by default the user's own.")] = None,
+    raw: Annotated[Path | None, Option(help="Folder of the original releases.  [default: beside it]")] = None,
+    accept_licences: Annotated[bool, Option(help="Accept the licences shown without being asked.")] = False,
+) -> None:
+    """Get the datasets: download, prepare and verify them.
+
+    Three datasets cannot be downloaded (ChemProt and BioASQ need a registration, BIOSSES is a RAR archive): the table
+    at the end says from where, and into which folder. Run the same command again after that, or after an interruption:
+    what is there already is not fetched again. Exit code 0 if all are there, 1 if some still need something, 2 if
+    nothing could be begun.
+    """
+    chosen = tasks.load_selection(selection)
+    folder = data or home.home()
+    originals = raw or folder.with_name("originals")
+    show(("dataset", "licence"), [(task.name, task.licence) for task in chosen], "table")
+    _ask(accept_licences)
+    outcomes = []
+    for task in chosen:
+        click.echo(f"{task.title} ...", err=True)
+        with _bars() as shown:
+            outcomes.append(downloads.get(task, originals, folder, partial(_fetched, shown, originals)))
+    lines = [(got.task.name, got.verdict, got.needs) for got in outcomes]
+    show(("dataset", "verdict", "what it still needs"), lines, "table")
+    there = [got.task.name for got in outcomes if not got.needs]
+    if there:
+        named = option("--data", data) if data else ""
+        click.echo(f"{folder} has {len(there)} of {len(chosen)}. Next: blurb run MODEL{named}")
+    if len(there) < len(chosen):
+        raise SystemExit(1)
+
+
+def _fetched(shown: Progress, folder: Path, file: Download, again: bool = False) -> bool:
+    """Whether a file was downloaded, and not there already; with a bar."""
+    bar = shown.add_task(Path(file.path).name, total=file.size)
+    try:
+        return downloads.fetch(file, folder, lambda done, total: shown.update(bar, completed=done, total=total), again)
+    finally:
+        shown.remove_task(bar)

@@ -5,35 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import click
 
-from blurb import tasks
-from blurb.cli._made import click_command
-from blurb.cli._options import RESULTS, TOGETHER
+from blurb import data as data_
+from blurb import formulations, tasks
+from blurb.cli._made import RESULTS, TOGETHER, click_command
 from blurb.data.schema import leaks
-from blurb.leaderboard import intervals, kept_intervals, overview, ranking, sources
-from blurb.leaderboard.ranking import RankedRow
+from blurb.leaderboard import intervals, overview, ranking
+from blurb.leaderboard.ranking import Board, Ranked, RankedRow
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.messages.text import grouped
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From, Rule
 from blurb.records import columns as keys
-from blurb.results import groups
+from blurb.results import groups, published
 from blurb.results.dataset_scores import DATASETS
-from blurb.results.row import Origin
+from blurb.results.row import Origin, Row
 from blurb.results.score import SCORE, blurb_score
 from blurb.system.process import freeze_gc, gc_disabled
-from blurb.tasks import TWELVE
 from blurb.terminal.output import Column, console, emit, say, show
-
-if TYPE_CHECKING:
-    from blurb.leaderboard.ranking import Ranked
-    from blurb.leaderboard.sources import Board
-    from blurb.results.row import Row
-    from blurb.tasks import Split
 
 FEW = 4
 """Rows without any mean, of which the datasets are shown unasked: what fits 80 columns."""
@@ -138,16 +131,14 @@ def command(
     the mean of the six means without BioASQ, which needs a registration; it is not the BLURB score. Skill is 0 %
     at the best simple baseline (a constant answer, or pairs of words), 100 % at the best published score.
     """
-    from blurb.results import published
-
     with gc_disabled():
-        rows = ranking.select(sources.read(output, results, board), model, protocol, head)
+        rows = ranking.select(ranking.read_rows(output, results, board), model, protocol, head)
         freeze_gc()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
     suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
     rows = [row for row in rows if row.suite == suite]
     own = sorted({name for row in rows for name in row.own_tasks})
-    known = [*DATASETS, *own, *tasks.TYPES, SCORE, TWELVE]
+    known = [*DATASETS, *own, *tasks.TYPES, SCORE, tasks.TWELVE]
     if column is not None and column not in known:
         raise UnknownName("column", column, known)
     stored = (row for row in rows if row.origin is Origin.STORE)
@@ -164,18 +155,18 @@ def command(
     if no_intervals or left_out is not None:
         values = [intervals.of_row(row, 0 if no_intervals else intervals.RESAMPLES, left_out) for row in rows]
     else:
-        values = kept_intervals.of_rows(rows, output)
+        values = intervals.of_rows(rows, output)
     entries = [
-        RankedRow(row, each, sources.standing(row, board, together)) for row, each in zip(rows, values, strict=True)
+        RankedRow(row, each, ranking.standing(row, board, together)) for row, each in zip(rows, values, strict=True)
     ]
     if column is None:
-        column = SCORE if any(SCORE in entry.values for entry in entries) else TWELVE
+        column = SCORE if any(SCORE in entry.values for entry in entries) else tasks.TWELVE
     if not no_published and left_out is None and suite == "blurb":
         entries += [ranking.of_row(row) for row in published.shipped()]
     if form == "table":
         _print(ranking.in_parts(entries, column), column, datasets, left_out)
         return
-    shown = [*DATASETS, *own] if datasets else [SCORE, TWELVE, *tasks.TYPES]
+    shown = [*DATASETS, *own] if datasets else [SCORE, tasks.TWELVE, *tasks.TYPES]
     shown += [] if column in shown else [column]
     scores = [f"{name}{end}" for name in shown for end in ("", "_low", "_high")]
     columns = (*keys(RankedRowRecord)[:-2], *scores, *keys(RankedRowRecord)[-2:])
@@ -204,8 +195,7 @@ def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: 
     shown = own if with_datasets or len(alone) == len(ranks) else alone if len(alone) <= FEW else []
     tables = overview.datasets(shown, out.width)
     # Figures of one's own that only the datasets have stand above the means of others.
-    place = len(tables) if len(alone) == len(own) < len(ranks) else 0
-    tables.insert(place, overview.overview(ranks, column))
+    tables.insert(len(tables) if len(alone) == len(own) < len(ranks) else 0, overview.overview(ranks, column))
     for table in tables:
         out.print(table)
     if any(map(overview.has_skill, shown)):
@@ -234,8 +224,7 @@ def _line(ranked: Ranked, names: Sequence[str]) -> tuple[object, ...]:
     values = (entry.values.get(name) for name in names)
     scores = (score for one in values for score in ((None,) * 3 if one is None else (one.mean, one.low, one.high)))
     ranks = (None, None) if ranked.place is None else ranked.place
-    apart = bool(entry.standing.mark)
-    return row.name, ranked.part, *ranks, apart, row.published, *scores, row.run_counts, entry.note
+    return row.name, ranked.part, *ranks, bool(entry.standing.mark), row.published, *scores, row.run_counts, entry.note
 
 
 def _leaks(rows: list[Row], without: str | None, folder: Path | None) -> dict[str, set[str]] | None:
@@ -243,8 +232,6 @@ def _leaks(rows: list[Row], without: str | None, folder: Path | None) -> dict[st
 
     None without the option.
     """
-    from blurb import data, formulations, tasks
-
     if without is None:
         if folder is not None:
             raise SettingsError("--data is for --without leaks.")
@@ -260,7 +247,7 @@ def _leaks(rows: list[Row], without: str | None, folder: Path | None) -> dict[st
     if lacking := [row.model for row in rows if not row.records]:
         click.echo(f"With their leaks, as their predictions are not here: {', '.join(lacking)}", err=True)
     for task in (task for task in tasks.all() if task.name in names and task.paper_order):
-        splits = {split: data.read_split(task, folder, split) for split in LEAKING}
+        splits = {split: data_.read_split(task, folder, split) for split in LEAKING}
         trials = [record.trial for row in rows for record in row.records_of(task.name).values()]
         ways = {tuple(sorted(formulations.bind(task, trial.settings).options.items())): trial for trial in trials}
         for trial in ways.values():  # HoC by sentence and by abstract have units of other names
@@ -271,7 +258,7 @@ def _leaks(rows: list[Row], without: str | None, folder: Path | None) -> dict[st
     return leaked
 
 
-LEAKING: tuple[Split, ...] = ("train", "test")
+LEAKING: tuple[tasks.Split, ...] = ("train", "test")
 
 
 @click_command("published", prints=list[PublishedRecord])
@@ -288,8 +275,6 @@ def published_rows(
 
     The column 'numbers' is printed (read in that publication), quoted (read elsewhere) or recalled (from memory).
     """
-    from blurb.results import published
-
     chosen = published.ablations() if ablations else published.shipped()
     emit(form, PublishedRecord, chosen, PUBLISHED_COLUMNS)
     if form == "table":

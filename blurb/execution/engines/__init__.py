@@ -56,8 +56,3 @@ def here(workers: int = 1) -> Engine:
 def is_queued(folder: Path) -> bool:
     """Whether jobs of a sweep are queued or running somewhere, which its command handed over."""
     return any(engine.is_queued(folder) for engine in engines.usable().values())
-
-
-def of_this_process() -> str:
-    """The name of the engine that started this process."""
-    return next((name for name, engine in engines.usable().items() if engine.started_this()), DEFAULT)

@@ -17,8 +17,7 @@ from pathlib import Path
 from blurb.execution import data_sources
 from blurb.execution.engine import Engine, Sweep
 from blurb.execution.environment import SAVING, clean_start, gpus_for, on_gpu, threads_of
-from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import JobQueue, TrialProgress, longest_first
+from blurb.execution.job import Job, JobQueue, TrialOutcome, TrialProgress, longest_first
 from blurb.execution.worker import execute, note_death
 from blurb.messages.errors import BlurbError
 from blurb.store.store import Store
@@ -83,9 +82,7 @@ class LocalEngine(Engine):
                 pool.shutdown()
 
         with ThreadPoolExecutor(lanes) as threads:
-            worker_threads = [
-                threads.submit(worker_thread, lane) for lane in range(min(self.launch.workers, len(jobs)))
-            ]
+            worker_threads = [threads.submit(worker_thread, lane) for lane in range(lanes)]
             try:
                 for future in worker_threads:
                     future.result()

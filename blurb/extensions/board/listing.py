@@ -110,7 +110,7 @@ class BoardListing:
 
 @dataclass(frozen=True)
 class BoardFolder:
-    """A board, as tables and the page take it (`blurb.leaderboard.sources.Board`)."""
+    """A board, as tables and the page take it (`blurb.leaderboard.ranking.Board`)."""
 
     folder: Path
 

@@ -27,7 +27,7 @@ from blurb.messages.errors import DataError
 from blurb.row_files.reading import RowFiles, of_run
 from blurb.row_files.scores import examples_of, figures_of
 from blurb.row_files.writing import RunRecord
-from blurb.scoring import gold
+from blurb.scoring import matching
 from blurb.statistics.welch import t_critical
 
 FEW = 100
@@ -288,4 +288,4 @@ def added(row: RowFiles, data: Path) -> Mapping[tuple[str, str], float]:
 def _leaked(task: str, options: tuple[tuple[str, Any], ...], data: Path) -> frozenset[str]:
     """The ids of these examples, as a formulation with these options cuts them."""
     formulation = formulations.bind(tasks.get(task), dict(options))
-    return frozenset(leaks({split: gold.units(formulation, data, split) for split in ("train", "test")}))
+    return frozenset(leaks({split: matching.units_of(formulation, data, split) for split in ("train", "test")}))

@@ -16,7 +16,7 @@ from blurb.row_files.reading import ROWS, RowFiles, manifest_of, read
 from blurb.row_files.scores import figures_of, scores
 from blurb.row_files.writing import ABOUT, MANIFEST, RowRecord, RunRecord, description
 from blurb.row_files.writing import manifest as manifest_file
-from blurb.scoring import gold
+from blurb.scoring import matching
 from blurb.system.files import read_json
 from blurb.tasks import SCORED
 
@@ -72,7 +72,7 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEnt
 
 
 def _run(row: RowFiles, run: RunRecord, data: Path) -> RunRecord:
-    if gold.facts(tasks.get(run["task"]), data).hash != run["data"]:
+    if matching.facts(tasks.get(run["task"]), data).hash != run["data"]:
         raise DataError(f"{run['task']} is not the data of the row.", data)
     dev, test = (figures_of(row, run, split, data) if run[split] else {} for split in SCORED)
     return RunRecord(**{**run, "dev": dev, "test": test, "metrics_version": metrics.VERSION})

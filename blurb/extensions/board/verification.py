@@ -27,8 +27,8 @@ from blurb.results.score import shares_of
 from blurb.row_files.reading import RowFiles, read, rows_in
 from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import RunRecord
-from blurb.scoring import gold
-from blurb.statistics.holm import holm
+from blurb.scoring import matching
+from blurb.statistics.levels import holm
 from blurb.statistics.welch import LEVEL, WelchComparison, combined, compare, p_beyond, within
 from blurb.tasks import SCORED, SPLITS, ScoredSplit
 
@@ -146,7 +146,7 @@ def _name(run: RunRecord) -> str:
 
 def _of_data(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]:
     """What is odd about the data of a run."""
-    known = gold.facts(tasks.get(run["task"]), data)
+    known = matching.facts(tasks.get(run["task"]), data)
     if known.hash != run["data"]:
         yield Signal(SignalKind.DATA, _name(run), f"its data hash is {run['data'][:12]}, yours {known.hash[:12]}")
     elif row.about["suite"] != DEMO and run["verdict"] != known.verdict:

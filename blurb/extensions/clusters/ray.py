@@ -19,8 +19,7 @@ from typing import Any
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch, Sweep
 from blurb.execution.environment import SAVING, at_root, clean_start
-from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import JobQueue
+from blurb.execution.job import Job, JobQueue, TrialOutcome
 from blurb.execution.worker import execute, note_death
 from blurb.messages.errors import SettingsError, StoreError, safe_message
 from blurb.messages.spelling import opt

@@ -16,10 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.execution import sweep_parts, sweeps
+from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch
-from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import OnFinished, OnProgress, pack
+from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome, pack
 from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path, offsets
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
@@ -101,7 +100,7 @@ class SlurmEngine(Engine):
     @classmethod
     def is_queued(cls, folder: Path) -> bool:
         try:
-            return bool(_alive(sweep_parts.read(folder)["submitted"]))
+            return bool(_alive(sweeps.read_parts(folder)["submitted"]))
         except SlurmError:  # that may be: nobody can be asked
             return True
 
@@ -133,9 +132,9 @@ class SlurmEngine(Engine):
         """
         trials = {job.path.absolute() for job in jobs}
         for earlier in sweeps.folders(store):
-            noted = sweep_parts.read(earlier)
+            noted = sweeps.read_parts(earlier)
             taken = range(noted["taken"])
-            queued = {job.path.absolute() for job in sweep_parts.jobs_of(earlier, taken)} if taken else set()
+            queued = {job.path.absolute() for job in sweeps.jobs_of_parts(earlier, taken)} if taken else set()
             alive = [] if trials.isdisjoint(queued) else _alive(noted["submitted"])
             if alive:
                 raise SlurmError(
@@ -147,7 +146,7 @@ class SlurmEngine(Engine):
         # A job ends when its time is over, whatever its trial is doing, and the next one goes on. Parts are of the
         # name: another packing of the same trials is another sweep, and jobs that are queued keep theirs.
         folder, code = sweeps.write(store, [replace(job, resume=True) for job in jobs], {"parts": packed})
-        sweep_parts.write(folder, packed)
+        sweeps.write_parts(folder, packed)
         asked = dict(self.sbatch)
         longest = max(sum(jobs[index].predicted for index in part) for part in packed)
         if "time" not in asked and longest:  # wrong is harmless: a job goes on from where its trial was saved
@@ -200,7 +199,7 @@ def submit(script: Script) -> list[str]:
     for block, offset in offsets(script.blocks):
         command = ["sbatch", "--parsable", f"--array={block}", str(script.path), str(offset)]
         result = subprocess.run(command, capture_output=True, text=True)
-        before = sweep_parts.read(script.folder)["submitted"]
+        before = sweeps.read_parts(script.folder)["submitted"]
         number = _number(result) if result.returncode == 0 else _queued_by_name(script, before)
         if not number:
             raise SlurmError(
@@ -209,8 +208,8 @@ def submit(script: Script) -> list[str]:
                 fix="Run the same command again when these are over; with a "
                 "larger minutes=N there are fewer and longer jobs.",
             )
-        sweep_parts.note_submitted(script.folder, number, offset + int(re.split("[-%]", block)[1]) + 1)
-    return list(sweep_parts.read(script.folder)["submitted"])
+        sweeps.note_submitted(script.folder, number, offset + int(re.split("[-%]", block)[1]) + 1)
+    return list(sweeps.read_parts(script.folder)["submitted"])
 
 
 def _number(result: subprocess.CompletedProcess[str]) -> str:

@@ -15,8 +15,8 @@ import numpy as np
 from blurb import names
 from blurb.messages.errors import BlurbError
 from blurb.metrics._metric import LOSSES
-from blurb.results.constants import equals_a_constant
 from blurb.results.dataset_scores import Measure
+from blurb.results.predictions import equals_a_constant
 from blurb.results.row import Row
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import Floats, Noise, Peak

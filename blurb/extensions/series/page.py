@@ -17,8 +17,8 @@ from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
 from blurb.messages.text import plural
 from blurb.records import Count
-from blurb.results.constants import SAME
 from blurb.results.dataset_scores import Measure
+from blurb.results.predictions import SAME
 from blurb.results.schema import original
 from blurb.statistics.smoothing import logarithmic
 from blurb.statistics.welch import LEVEL

@@ -10,9 +10,9 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+from blurb.grouping import by_key
 from blurb.messages.errors import StoreError, Tell, followed
-from blurb.store.index.entry import IndexEntry, of_record, stamp, time_of
-from blurb.store.index.segments import Segment, batch_of, packed, together, unpacked
+from blurb.store.index.entry import IndexEntry, Segment, batch_of, of_record, packed, stamp, time_of, together, unpacked
 from blurb.store.record import Record
 from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.system.files import read_bytes, replacing
@@ -121,10 +121,8 @@ class Index:
         """Replaces the file by all entries whose folder is as it was; without a word where nothing can be written."""
         with self._lock, contextlib.suppress(OSError):
             self._unsaved = 0
-            rows: dict[Segment, list[int]] = {}
-            for key, (segment, row) in self._entries.items():
-                if segment.times[row] == time_of(f"{self.root}/{key}"):
-                    rows.setdefault(segment, []).append(row)
+            known = self._entries.items()
+            rows = by_key(place for key, place in known if place[0].times[place[1]] == time_of(f"{self.root}/{key}"))
             with replacing(self.file) as aside:
                 aside.write_bytes(packed(together([(segment.batch, some) for segment, some in rows.items()])))
 

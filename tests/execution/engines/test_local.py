@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 
 from blurb.checkpoints import ModelSource
-from blurb.execution import environment, job_queue
+from blurb.execution import environment, job
 from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Launch, Sweep
 from blurb.execution.engines import local
 from blurb.execution.engines.local import LocalEngine
-from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.job_queue import OnFinished, OnProgress, TrialProgress
+from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome, TrialProgress
 from tests.store import fakes
 
 
@@ -101,12 +100,12 @@ def test_news_of_workers_arrive_and_belong_to_their_job(monkeypatch) -> None:  #
 def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(local, "execute", tells)
     times = [1.0, 5.0, 0.0, 9.0, 5.0]
-    assert job_queue.longest_first(jobs_of(times)) == [3, 1, 4, 0, 2]
+    assert job.longest_first(jobs_of(times)) == [3, 1, 4, 0, 2]
     jobs = jobs_of(times)
     several = LocalEngine(Launch(2))
     assert several.order(jobs) == [3, 1, 4, 0, 2]
     several.launch = Launch(1)  # of several jobs at a time, one lane: then the order can be seen
-    taken = job_queue.JobQueue(jobs, job_queue.longest_first(jobs), lambda outcome: None, lambda job, news: None)
+    taken = job.JobQueue(jobs, job.longest_first(jobs), lambda outcome: None, lambda job, news: None)
     several._work_in_lanes(taken, None)
     outcomes = taken.outcomes
     assert [outcome.job for outcome in outcomes] == jobs

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blurb.execution.job_queue import pack
+from blurb.execution.job import pack
 
 
 def test_examples() -> None:

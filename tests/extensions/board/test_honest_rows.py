@@ -26,7 +26,7 @@ from blurb.extensions.board.verification import Level, beside_others, verify, ve
 from blurb.row_files.reading import RowFiles, read, rows_in
 from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import ABOUT, RowRecord, RunRecord
-from blurb.scoring import gold
+from blurb.scoring import matching
 from blurb.store.trial import Trial
 from tests.cli.in_process import blurb as command
 from tests.cli.in_process import done
@@ -45,7 +45,7 @@ def predictions(task: str, split: str, level: float, random: np.random.Generator
     :param level: the part that it knows
     """
     formulation = formulations.bind(tasks.get(task))
-    units = gold.units(formulation, demo.prepare(), split)  # type: ignore[arg-type]
+    units = matching.units_of(formulation, demo.prepare(), split)  # type: ignore[arg-type]
     right = [formulation.gold(unit) for unit in units]
     if task == "biosses":
         return [
@@ -67,7 +67,7 @@ def simulate(folder: Path, template: RowRecord, number: int, random: np.random.G
     columns: dict[str, dict[str, list[Any]]] = {}
     runs = []
     for task in SETS:
-        facts = gold.facts(tasks.get(task), demo.prepare())
+        facts = matching.facts(tasks.get(task), demo.prepare())
         cells = columns[task] = {"seed": [], "split": [], "id": [], "prediction": []}
         for seed in SEEDS:
             of_run = level + random.normal(0, 0.01)
@@ -103,7 +103,7 @@ def of_learners(tmp_path_factory: pytest.TempPathFactory, checkpoint: Any) -> Pa
         blurb.run(f"baseline:{name}", protocol="smoke", **common)
     for protocol, seeds in (("smoke", 2), ("probe", None)):
         blurb.run(str(checkpoint("bert_uncased")), name="tiny", protocol=protocol, **{**common, "seeds": seeds})
-    units = gold.units(formulations.bind(tasks.get("gad")), demo.prepare(), "test")
+    units = matching.units_of(formulations.bind(tasks.get("gad")), demo.prepare(), "test")
     for seed in (1, 2):
         answers = [unit["label"] if place % (4 + seed) else "0" for place, unit in enumerate(units)]
         blurb.score("gad", answers, suite="demo", add="tool", seed=seed, output=folder / "runs")
@@ -183,7 +183,7 @@ def test_what_leaked_examples_add_is_the_score_with_them_minus_that_without(tmp_
     simulate(tmp_path / "row", read(tmp_path / "of-a-run").about, 0, random)
     row = read(tmp_path / "row")
     formulation = formulations.bind(tasks.get("ebm-pico"))
-    train, test = (gold.units(formulation, demo.prepare(), split) for split in ("train", "test"))
+    train, test = (matching.units_of(formulation, demo.prepare(), split) for split in ("train", "test"))
     known = {tuple(unit["tokens"]) for unit in train}
     kept = [place for place, unit in enumerate(test) if tuple(unit["tokens"]) not in known]
     assert 0 < len(kept) < len(test)

@@ -64,7 +64,7 @@ def run(
     monkeypatch.setitem(sys.modules, "ray", fake)  # type: ignore[arg-type]
     monkeypatch.setattr(ray.importlib.util, "find_spec", lambda name: True)
     monkeypatch.setattr(ray, "note_death", lambda job, message: None)
-    monkeypatch.setattr("blurb.execution.job_queue.is_free", lambda job: True)
+    monkeypatch.setattr("blurb.execution.job.is_free", lambda job: True)
     jobs = [Job(number, None, None, DataSource("gad", Path()), Path(), "auto", predicted=number) for number in range(3)]  # type: ignore[arg-type]
     ended: list[object] = []
     held: list[object] = []

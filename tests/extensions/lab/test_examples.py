@@ -7,8 +7,7 @@ import pytest
 
 from blurb import metrics
 from blurb.extensions.lab.study import reading
-from blurb.statistics.bootstrap import difference_variance
-from blurb.statistics.clusters import Clusters
+from blurb.statistics.bootstrap import Clusters, difference_variance
 from tests.extensions.lab.test_findings import VALUES, variant
 
 RUNS, EXAMPLES, DRAWS = 12, 400, 4_000

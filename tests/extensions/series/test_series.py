@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blurb.cli._written import list_written
 from blurb.extensions.series import conduct
 from blurb.extensions.series.curves import Curve, Family, Point, Scored, Step
 from blurb.extensions.series.series import PICTURE, Series
@@ -22,6 +21,7 @@ from blurb.results.row import Origin, Row, RowIdentity
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import logarithmic
 from blurb.store.trial import Configuration
+from blurb.terminal.output import list_written
 
 DATASETS = ("gad", "hoc")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from blurb.store import index, rescore
-from blurb.store.index import cache, segments
+from blurb.store.index import cache, entry
 from blurb.store.index.cache import Index
 from blurb.store.store import Store
 from tests.store import fakes
@@ -163,7 +163,7 @@ def test_what_is_gone_is_written_no_more(store: Store) -> None:
     read(store, *keys[:2])
     shutil.rmtree(store.root / keys[0])
     read(store, *keys[1:])
-    segment = segments.unpacked(files(store)[0].read_bytes())
+    segment = entry.unpacked(files(store)[0].read_bytes())
     assert segment.keys == keys[1:]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow
 import pytest
 
-from blurb.store.index import Index, key_of, segments
+from blurb.store.index import Index, entry, key_of
 from blurb.store.index.entry import IndexEntry, TrialFacts
 from blurb.store.store import Store
 from tests.store import fakes
@@ -48,28 +48,28 @@ def row(number: int = 0, facts: TrialFacts = FACTS, **changes: Any) -> dict[str,
 
 
 def test_entries_come_back_exactly() -> None:
-    segment = segments.unpacked(segments.packed(segments.batch_of([row(0), row(1)])))
+    segment = entry.unpacked(entry.packed(entry.batch_of([row(0), row(1)])))
     assert segment.keys == ["m/ncbi-disease/0000000000000000", "m/ncbi-disease/0000000000000001"]
-    entry = IndexEntry(segment, 1)
-    assert (entry.key, entry.stamp) == (segment.keys[1], b"\1" * 16)
+    second = IndexEntry(segment, 1)
+    assert (second.key, second.stamp) == (segment.keys[1], b"\1" * 16)
     assert segment.times[1] == 1_700_000_000_123_456_790
-    assert entry.facts == FACTS
-    assert [entry.figure(place) for place in range(6)] == [0.2, 7.0, 1 / 3, 8.0, 0.01, 0.02]
-    assert [type(entry.figure(place)) for place in range(6)] == [float] * 6
+    assert second.facts == FACTS
+    assert [second.figure(place) for place in range(6)] == [0.2, 7.0, 1 / 3, 8.0, 0.01, 0.02]
+    assert [type(second.figure(place)) for place in range(6)] == [float] * 6
     assert FACTS.places == {"dev": {"f1": (0, 4), "gold": (1, None)}, "test": {"f1": (2, 5), "gold": (3, None)}}
-    values = {name: entry.value(name) for name in ("started", "train_seconds", "predict_seconds", "predicted")}
+    values = {name: second.value(name) for name in ("started", "train_seconds", "predict_seconds", "predicted")}
     assert list(values.values()) == ["2026-01-31T12:00:00Z", 1.5, None, 2.5]
 
 
 def test_whatever_is_damaged_is_no_segment() -> None:
-    content = segments.packed(segments.batch_of([row(number) for number in range(5)]))
+    content = entry.packed(entry.batch_of([row(number) for number in range(5)]))
     rng = random.Random(1)
     for _ in range(50):
         changed = bytearray(content)
         changed[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
-        assert segments.unpacked(bytes(changed)) is None
+        assert entry.unpacked(bytes(changed)) is None
     for length in (0, 1, 31, 32, 33, len(content) // 2, len(content) - 1):
-        assert segments.unpacked(content[:length]) is None
+        assert entry.unpacked(content[:length]) is None
 
 
 @pytest.mark.parametrize(
@@ -85,24 +85,24 @@ def test_whatever_is_damaged_is_no_segment() -> None:
 )
 def test_what_somebody_forged_is_no_segment(changes: dict[str, Any]) -> None:
     """With a hash that is right: the store may be somebody else's."""
-    assert segments.unpacked(segments.packed(segments.batch_of([row(0), row(1, **changes)]))) is None
+    assert entry.unpacked(entry.packed(entry.batch_of([row(0), row(1, **changes)]))) is None
 
 
 def test_another_schema_is_no_segment() -> None:
-    batch = segments.batch_of([row()])
+    batch = entry.batch_of([row()])
     later = batch.schema.with_metadata({"blurb-index": b"99"})
-    assert segments.unpacked(segments.packed(batch.replace_schema_metadata(later.metadata))) is None
-    assert segments.unpacked(segments.packed(pyarrow.record_batch({"key": ["m/ncbi-disease/1"]}))) is None
+    assert entry.unpacked(entry.packed(batch.replace_schema_metadata(later.metadata))) is None
+    assert entry.unpacked(entry.packed(pyarrow.record_batch({"key": ["m/ncbi-disease/1"]}))) is None
 
 
 def test_rows_of_several_segments_become_one() -> None:
     other = replace(FACTS, metric="gold")
-    batches = [segments.batch_of([row(0), row(1)]), segments.batch_of([row(2, other), row(3)])]
-    merged = segments.unpacked(segments.packed(segments.together([(batches[0], [1]), (batches[1], [0, 1])])))
+    batches = [entry.batch_of([row(0), row(1)]), entry.batch_of([row(2, other), row(3)])]
+    merged = entry.unpacked(entry.packed(entry.together([(batches[0], [1]), (batches[1], [0, 1])])))
     assert [key[-1] for key in merged.keys] == ["1", "2", "3"]
     assert [IndexEntry(merged, number).facts.metric for number in range(3)] == ["f1", "gold", "f1"]
     assert [IndexEntry(merged, number).figure(0) for number in range(3)] == [0.1 + number / 10 for number in (1, 2, 3)]
-    assert segments.unpacked(segments.packed(segments.together([]))) is not None
+    assert entry.unpacked(entry.packed(entry.together([]))) is not None
 
 
 def test_many_trials_take_little_room() -> None:
@@ -117,7 +117,7 @@ def test_many_trials_take_little_room() -> None:
         )
         for number in range(2_000)
     ]
-    assert len(segments.packed(segments.batch_of(content))) < 100 * len(content)
+    assert len(entry.packed(entry.batch_of(content))) < 100 * len(content)
 
 
 def test_the_start_of_a_command_loads_no_arrow() -> None:
@@ -134,14 +134,14 @@ def test_figures_that_there_cannot_be_are_no_segment(tmp_path: Path, value: floa
     found = Index(str(store.root)).look(store, keys, pytest.fail, every_file=True)
     rows = found[keys[0]].segment.batch.to_pylist()
     rows[1]["figures"][place] = value
-    assert segments.unpacked(segments.packed(segments.batch_of(rows))) is None
+    assert entry.unpacked(entry.packed(entry.batch_of(rows))) is None
     rows[1]["figures"][place] = 0.25
-    assert segments.unpacked(segments.packed(segments.batch_of(rows))) is not None
+    assert entry.unpacked(entry.packed(entry.batch_of(rows))) is not None
 
 
 def test_a_batch_is_what_pyarrow_makes_of_the_rows() -> None:
     """Oracle: `RecordBatch.from_pylist`, which loads pandas."""
-    columns = segments.schema()
+    columns = entry.schema()
     width = columns.field("stamp").type.byte_width
     rows = [
         {
@@ -152,6 +152,6 @@ def test_a_batch_is_what_pyarrow_makes_of_the_rows() -> None:
         for number in range(7)
     ]  # fmt: skip
     for some in (rows, rows[:1], []):
-        batch = segments.batch_of(some)
+        batch = entry.batch_of(some)
         batch.validate(full=True)
         assert batch.equals(pyarrow.RecordBatch.from_pylist(some, schema=columns))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import click
 
 from blurb import records
-from blurb.cli._made import click_command
-from blurb.cli._options import TASKS_OR_FILES
+from blurb.cli._made import TASKS_OR_FILES, click_command
 from blurb.extensions.reports.plots import _style
 from blurb.extensions.reports.stats import TABLE_8
 from blurb.messages.errors import SettingsError

@@ -24,10 +24,9 @@ from blurb.results.row import Row
 from blurb.row_files.reading import read
 from blurb.row_files.scores import examples_of
 from blurb.row_files.writing import ABOUT
-from blurb.statistics.bootstrap import difference_variance
-from blurb.statistics.clusters import Clusters
-from blurb.statistics.holm import holm
-from blurb.statistics.planning import MOST, POWER, runs_needed
+from blurb.statistics.bootstrap import Clusters, difference_variance
+from blurb.statistics.levels import holm
+from blurb.statistics.pooled import MOST, POWER, runs_needed
 from blurb.statistics.welch import LEVEL, compare
 from blurb.tasks import known
 

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import click
 
 from blurb import tasks
-from blurb.cli._made import click_command
-from blurb.cli._options import TASKS
+from blurb.cli._made import TASKS, click_command
 from blurb.extensions.reports.export import formats
 from blurb.options import Argument, parameters
 from blurb.planning.options import OUTPUT

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import click
 
-from blurb.cli._made import click_command
-from blurb.cli._options import RESULTS, TOGETHER
+from blurb.cli._made import RESULTS, TOGETHER, click_command
 from blurb.extensions.reports.html.collect import TITLE, collect
 from blurb.extensions.reports.html.model import Curves, ListedBoard
 from blurb.extensions.reports.html.render import render

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import click
 
 from blurb import records, tasks
-from blurb.cli._made import click_command
-from blurb.cli._options import TASKS_OR_FILES
+from blurb.cli._made import TASKS_OR_FILES, click_command
 from blurb.data.loading import elsewhere, path_of, read_split
 from blurb.extensions.reports.plots import _style, input_lengths
 from blurb.extensions.reports.stats import RULE, TABLE_8, Statistics, measure

@@ -27,7 +27,7 @@ from blurb.extensions.reports.html.model import (
     PairwiseComparisons,
 )
 from blurb.extensions.reports.html.provenance import of_row, public
-from blurb.leaderboard import intervals, kept_intervals, sources
+from blurb.leaderboard import intervals, ranking
 from blurb.leaderboard.intervals import Value
 from blurb.messages.errors import DataError
 from blurb.messages.spelling import opt
@@ -156,15 +156,15 @@ def collect(
     :raises DataError: if a file is invalid, or two files have different runs of one row
     """
     listings = () if listed is None else listed.listings
-    rows = {row.primary_key: row for row in sources.read(store, results, listed)}
+    rows = {row.primary_key: row for row in ranking.read_rows(store, results, listed)}
     of_board = {each.scores.primary_key: each for each in listings}
     # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
     if with_published and not (rows and all(row.suite == DEMO for row in rows.values())):
         rows |= {row.primary_key: row for row in published.shipped()}
     named = labelled(list(rows.values()))
     entries = [
-        entry_of(row, values, of_board.get(row.primary_key), sources.standing(row, listed, together))
-        for row, values in zip(named, kept_intervals.of_rows(named, store), strict=True)
+        entry_of(row, values, of_board.get(row.primary_key), ranking.standing(row, listed, together))
+        for row, values in zip(named, intervals.of_rows(named, store), strict=True)
     ]
     boards = [
         board(suite, [entry for entry in entries if (entry.row.suite, entry.standing.mark) == (suite, mark)])

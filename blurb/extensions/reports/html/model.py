@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from blurb.leaderboard.intervals import Value
-from blurb.leaderboard.ranking import RankedRow
-from blurb.leaderboard.sources import Board
+from blurb.leaderboard.ranking import Board, RankedRow
 from blurb.learners import RowKind
 from blurb.results import groups
 from blurb.results.groups import Standing

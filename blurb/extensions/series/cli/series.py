@@ -10,11 +10,11 @@ import click
 
 from blurb.cli._exit import PARTLY
 from blurb.cli._made import click_command
-from blurb.cli._written import can_draw, list_written
 from blurb.extensions.series.api.following import series
 from blurb.extensions.series.series import PICTURE
 from blurb.options import Option
 from blurb.planning.options import TRIALS
+from blurb.terminal.output import can_draw, list_written
 
 
 @click_command("series", series, TRIALS)

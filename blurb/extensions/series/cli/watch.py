@@ -12,7 +12,6 @@ import click
 
 from blurb.cli._exit import PARTLY, UNKNOWN, gate
 from blurb.cli._made import click_command
-from blurb.cli._written import can_draw, list_written
 from blurb.extensions.series.api.following import watch
 from blurb.extensions.series.series import PICTURE, Series
 from blurb.messages.text import grouped
@@ -20,6 +19,7 @@ from blurb.options import Option
 from blurb.planning.options import TRIALS
 from blurb.regression import Decision
 from blurb.results.row import Row
+from blurb.terminal.output import can_draw, list_written
 
 REDRAWN = 30.0
 """Seconds between two pictures while more checkpoints wait."""

@@ -16,7 +16,8 @@ from blurb.extensions.reports.html.model import winners
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.messages.spelling import opt
 from blurb.messages.text import grouped
-from blurb.results import groups, notes
+from blurb.results import groups
+from blurb.results.comparability import ONE_SEED
 from blurb.results.groups import Standing
 from blurb.results.references import PUBLISHED, resolve_all
 from blurb.results.row import DEMO, Published, Row
@@ -143,7 +144,7 @@ def _column(row: Row, own: Sequence[Row], datasets: Sequence[Task]) -> ExportCol
         facts.append("synthetic data")
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
-    facts += [part for part in row.note.split("; ") if part and part != notes.ONE_SEED]  # the seeds are there already
+    facts += [part for part in row.note.split("; ") if part and part != ONE_SEED]  # the seeds are there already
     return ExportColumn(name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.of_row(row))
 
 
