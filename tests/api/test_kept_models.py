@@ -16,7 +16,8 @@ from blurb.execution import worker
 from blurb.learners import saved_models
 from blurb.learners.finetuning import saved_models as finetuned
 from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
-from blurb.store.record import read_predictions
+from blurb.store.record import read_predictions, write_predictions
+from blurb.store.store import Store
 from tests.checkpoints import KINDS
 from tests.conftest import Builder
 from tests.kept_models import FEW, fine_tuned, predicted, stored
@@ -221,13 +222,10 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
 def test_other_predictions_do_not_replace_the_stored_ones(
     checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blurb.store import record
-    from blurb.store.store import Store
-
     folder = checkpoint("bert_uncased")
     trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial("m", "biosses")
     columns = read_predictions(trial / "predictions.parquet")
-    record.write_predictions(trial / "predictions.parquet", {**columns, "prediction": [0.5] * len(columns["id"])})
+    write_predictions(trial / "predictions.parquet", {**columns, "prediction": [0.5] * len(columns["id"])})
     Store(tmp_path / "runs").seal(trial)
     options = {**FEW, "output": tmp_path / "runs", "name": "m"}
     (failed,) = blurb.run(folder, "biosses", **options, keep_model="best").failed

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from blurb.leaderboard import ranking
-from blurb.results import merge, tables
+from blurb.results import tables
 from blurb.results.references import of_table
 from blurb.results.schema import SCHEMA
 from blurb.store import rescore, row_trials, schema
@@ -71,7 +71,7 @@ def test_the_tables_are_made_and_merged_from_it(runs: Path, tmp_path: Path) -> N
     tables.rebuild(Store(runs), runs / "leaderboard.csv", pytest.fail)
     for name, rows in before.items():
         assert [(row.name, row.means()) for row in of_table(runs / name)] == [(row.name, row.means()) for row in rows]
-    assert merge.merge([runs / "results.csv"], tmp_path / "merged") > 0
+    assert tables.merge([runs / "results.csv"], tmp_path / "merged") > 0
     assert len(ranking.read_rows(runs, [tmp_path / "merged" / "results.csv"])) == 4
 
 

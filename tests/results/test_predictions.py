@@ -1,19 +1,34 @@
-"""Predicted examples as sums. Oracle: what was predicted, counted by hand."""
+"""Predicted examples as sums, and the best constant answer. Oracles: counted by hand, scikit-learn, every answer."""
 
 from __future__ import annotations
 
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn.metrics import f1_score
 
-from blurb import formulations, tasks
+from blurb import formulations, records, tasks
+from blurb.corpora import demo
+from blurb.data.loading import read_split
+from blurb.data.schema import Example
+from blurb.leaderboard import terminal
+from blurb.regression import Outcome, Rules, decide, forms
+from blurb.regression.rules import Limit
 from blurb.results import from_store, predictions
+from blurb.results.row import Row
 from blurb.store import row_trials as rows
 from blurb.store.record import Record
 from blurb.store.store import Store
+from blurb.tasks import Split
+from tests.leaderboard.test_terminal import printed
 from tests.results import played
 from tests.store import fakes
+from tests.store.fakes import row, trial, write
 
 LABELS = tasks.get("hoc").labels
 
@@ -49,3 +64,110 @@ def test_where_nothing_is_left_there_are_no_clusters(partly: dict[int, Record]) 
     assert left.counts[0].tolist() == [[0, 1, 1], [0, 0, 1]]
     assert predictions.load(partly, drop={f"test.{i}" for i in range(4)}) is None
     assert predictions.load({}) is None
+
+
+def stored(folder: Path, gold: list[str], predicted: list[str], score: float, seeds: int = 1) -> Row:
+    """A row of GAD with these answers on dev and test."""
+    store = Store(folder)
+    columns = {
+        "split": ["dev"] * len(gold) + ["test"] * len(gold),
+        "id": [f"{place}" for place in range(2 * len(gold))],
+        "doc_id": [None] * 2 * len(gold),
+        "gold": gold * 2,
+        "prediction": predicted * 2,
+        "majority": ["0"] * 2 * len(gold),
+        "scores": [None] * 2 * len(gold),
+    }
+    figures = {
+        "metrics_version": 1,
+        "metric": "f1",
+        "dev": {"f1": score},
+        "test": {"f1": score},
+        "majority": {"dev": {"f1": 0.0}, "test": {"f1": 0.0}},
+    }
+    trials = [trial("gad", seed) for seed in range(1, seeds + 1)]
+    for one in trials:
+        write(store, "m", one, columns, figures)
+    rows.write(store, row("m", *trials))
+    (found,) = from_store.read(store)
+    return found
+
+
+def test_gad_has_the_f1_of_all_positive(tmp_path: Path) -> None:
+    gold = ["1", "0", "1", "1", "0"]
+    one = stored(tmp_path, gold, gold, 1.0, seeds=2)
+    assert predictions.best_constant(one, "gad") == pytest.approx(100 * f1_score(gold, ["1"] * 5, pos_label="1"))
+    assert not predictions.equals_a_constant(one, "gad")
+    assert "constant answer" not in printed(terminal.card(one))
+
+
+def test_a_row_with_the_score_of_a_constant_says_so(tmp_path: Path) -> None:
+    one = stored(tmp_path, ["1", "0", "1", "1", "0"], ["1"] * 5, 0.75)
+    assert predictions.equals_a_constant(one, "gad")
+    text = printed(terminal.card(one))
+    assert "gad: the score of a constant answer." in text
+    assert "75.00" in text.split("constant", 1)[1]
+    many = printed(terminal.render([replace(one, label=name) for name in "abcde"]))
+    assert many.count("the score of a constant answer") == 1
+    assert re.search(r"best constant +75\.00\n", many)
+
+
+def dead(folder: Path, name: str) -> Row:
+    return replace(stored(folder, ["1", "0", "1", "1", "0"], ["1"] * 5, 0.75), label=name)
+
+
+def test_a_check_of_two_dead_checkpoints_says_so_in_every_form(tmp_path: Path) -> None:
+    """A pass of two constant answers was green without a word."""
+    decision = decide(dead(tmp_path / "a", "new"), dead(tmp_path / "b", "old"), Rules(default=Limit(5.0)))
+    said = "The score of a constant answer: new on gad; old on gad."
+    assert (decision.outcome, decision.constant) == (Outcome.PASS, said)
+    assert said in decision.notes  # which the terminal prints
+    assert said in forms.job_summary(decision)
+    assert said in decision.to_junit().decode()
+    assert records.of(forms.Check, decision)["constant"] == said
+    assert forms.workflow_commands(decision) == [f"::warning title=blurb::{said}"]
+
+
+@pytest.mark.extensions
+def test_a_series_of_dead_checkpoints_says_so(tmp_path: Path) -> None:
+    from blurb.extensions.series.curves import Scored, Step
+    from blurb.extensions.series.series import Series
+
+    scored = tuple(Scored(Step("run", step, ""), dead(tmp_path / str(step), f"run@{step}")) for step in (100, 200, 300))
+    series = Series(scored, ("gad",), "quick")
+    said = " ".join(series.reading())
+    assert "run: gad has the score of a constant answer at every step." in said
+    assert "run: gad is 75.00 at all 3 checkpoints: none is best." in said
+    assert "constant answer" in series.markdown()
+    assert {line["constant"] for line in series.lines() if line["measure"] == "score"} == {True}
+
+
+def test_it_is_empty_without_predictions(tmp_path: Path) -> None:
+    one = stored(tmp_path, ["1", "0"], ["1", "1"], 0.5)
+    assert predictions.best_constant(one, "hoc") is None
+    shutil.rmtree(next(tmp_path.glob("*/gad")))
+    predictions._known.clear()
+    assert predictions.best_constant(one, "gad") is None
+    assert not predictions.equals_a_constant(one, "gad")
+
+
+def test_gad_as_it_is(real_rows: Callable[[str, Split], list[Example]]) -> None:
+    """docs/results, "best constant": 68.96 on GAD, which is the F1 of all positive."""
+    rows_, formulation = real_rows("gad", "test"), formulations.bind(tasks.get("gad"))
+    found = formulation.best_constant([formulation.gold(one) for one in rows_], [None] * len(rows_))
+    assert found == pytest.approx(0.6896, abs=5e-5)
+
+
+@pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
+def test_no_constant_of_a_task_is_better(task: tasks.Task) -> None:
+    formulation = formulations.bind(task)
+    units = formulation.units(read_split(task, demo.prepare(), "test"))
+    gold, documents = [formulation.gold(unit) for unit in units], [unit.get("doc_id") for unit in units]
+    scores = [
+        formulation.main_metric(
+            formulation.score(gold, [formulation.constant(answer, unit) for unit in units], documents)
+        )
+        for answer in formulation.constants(units)
+    ]
+    assert formulation.best_constant(gold, documents) == max(scores)
+    assert formulation.best_constant([], []) is None

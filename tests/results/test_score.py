@@ -1,4 +1,4 @@
-"""The score against the published totals and a plain recomputation."""
+"""The score against the published totals and a plain recomputation, and the ends of skill."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ from blurb import tasks
 from blurb.leaderboard import ranking
 from blurb.messages.errors import UnknownName
 from blurb.results import published
-from blurb.results.score import blurb_12, blurb_score, dataset_weights, datasets_by_type, spread, type_means
+from blurb.results.score import (
+    blurb_12,
+    blurb_score,
+    bounds,
+    dataset_weights,
+    datasets_by_type,
+    skill,
+    spread,
+    type_means,
+)
+from tests.rewriting import csv_lines
 
 NAMES = [task.name for task in tasks.all() if task.paper_order]
 PRINTED = {
@@ -143,3 +153,32 @@ def test_the_mean_of_twelve_is_that_of_the_six_means_without_bioasq() -> None:
     assert blurb_12(without) == row.blurb_12
     assert blurb_score(without) is None
     assert blurb_12({name: value for name, value in without.items() if name != "gad"}) is None
+
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_the_floors_are_the_best_baselines_without_an_encoder_on_the_real_test_sets() -> None:
+    """Oracle: the committed rows of `baseline:constant` and `baseline:bigrams`, which scored every test set in full."""
+    found = {}
+    for table in ("minilm/quick", "baselines"):
+        found.update({line["model"]: line for line in csv_lines(ROOT / "docs" / "results" / table / "leaderboard.csv")})
+    rows = [found["baseline:constant"], found["baseline:bigrams"]]
+    for name, (floor, _) in bounds().items():
+        assert floor == pytest.approx(max(float(row[name]) for row in rows), abs=0.006), name
+    assert set(bounds()) == {task.name for task in tasks.all() if task.paper_order} - {"bioasq"}
+
+
+def test_the_ceilings_are_the_best_published_figures() -> None:
+    for name, (floor, ceiling) in bounds().items():
+        assert ceiling == max(row.means()[name] for row in published.shipped() if name in row.means()), name
+        assert floor < ceiling
+
+
+def test_the_scale() -> None:
+    floor, ceiling = bounds()["gad"]
+    assert skill("gad", floor) == pytest.approx(0)
+    assert skill("gad", ceiling) == pytest.approx(100)
+    assert skill("gad", (floor + ceiling) / 2) == pytest.approx(50)
+    assert (skill("gad", 0) or 0) < 0
+    assert skill("bioasq", 90) is None
