@@ -38,7 +38,7 @@ class Store:
     """A folder of trials.
 
     :param root: created when something is written
-    :raises StoreError: if there is one of another schema (`blurb.store.schema`)
+    :raises StoreError: if there is one of another schema
     """
 
     def __init__(self, root: Path) -> None:

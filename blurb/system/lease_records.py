@@ -28,7 +28,7 @@ class LeaseRecord:
     :param started: when the process began, in ticks of the machine's own clock, as process numbers are used again
     :param since: when the lease was taken, by the clock of that machine: to be shown, never to be compared
     :param beats: so many beats since then
-    :param news: progress of its trial: epoch, epochs, done, total and dev (`blurb.execution.job.News`)
+    :param news: progress of its trial: epoch, epochs, done, total and dev (`blurb.execution.job.TrialProgress`)
     """
 
     token: str
