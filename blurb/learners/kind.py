@@ -81,8 +81,8 @@ class LearnerKind:
     :param name: name of its module or entry point
     :param summary: what it does, for `blurb models`
     :param rows: how its rows are called
-    :param learner: the subclass of `blurb.learners.base.Learner`. It is called with the model's source, if the kind reads a
-        checkpoint, then formulation, device (`auto` or a device of torch) and precision (fp32, bf16 or fp16)
+    :param learner: the subclass of `blurb.learners.base.Learner`. It is called with the model's source, if the kind
+        reads a checkpoint, then formulation, device (`auto` or a device of torch) and precision (fp32, bf16 or fp16)
     :param cost: function from a `blurb.cost.learners.TrialProfile` to a `Cost`; "" if finished trials say the time
     :param settings: the settings that can change its answers, which are part of a trial's identity
     :param unused: those of them that have no effect on a task
