@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blurb.messages.errors import FIRST, DataError, ErrorCollector, MissingColumns
+from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.messages.text import plural
 from blurb.system.files import ordinary, read_bytes
 from blurb.system.text_files import HEAD_BYTES, decode, refuse_binary, refuse_separators
@@ -144,7 +144,7 @@ def table_of(
     reader = csv.DictReader(io.StringIO(text, newline="\n"), restval="" if short else None)
     columns, rows = _names(reader, path), list[tuple[FileLine, dict[str, str]]]()
     if missing := [column for column in needed if column not in columns]:
-        errors.add(MissingColumns(missing, path, noun))
+        errors.add(missing_columns(missing, path, noun))
         return Table(columns, rows)
     try:
         for cells in reader:
@@ -156,6 +156,15 @@ def table_of(
     except csv.Error as error:  # a cell of more than 131,072 characters, a carriage return in the middle of a line
         errors.add(DataError(f"invalid CSV: {error}.", path, reader.reader.line_num))
     return Table(columns, rows)
+
+
+def missing_columns(names: Sequence[str], path: Path, noun: str = "") -> DataError:
+    """The error of a table without columns that it must have.
+
+    :param noun: of such a table, if it is to be said
+    """
+    what = f"not a {noun}, as columns are missing" if noun else "missing columns"
+    return DataError(f"{what}: {', '.join(names)}.", path, 1)
 
 
 def head_of(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:

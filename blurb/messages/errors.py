@@ -86,17 +86,6 @@ class DataError(BlurbError):
         self.line = line
 
 
-class MissingColumns(DataError):
-    """A table without columns that it must have."""
-
-    def __init__(self, missing: Sequence[str], path: Path, noun: str = "") -> None:
-        """
-        :param noun: of such a table, if it is to be said
-        """
-        what = f"not a {noun}, as columns are missing" if noun else "missing columns"
-        super().__init__(f"{what}: {', '.join(missing)}.", path, 1)
-
-
 class ModelError(BlurbError):
     """A model reference that does not lead to a valid encoder and tokenizer."""
 

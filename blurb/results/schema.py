@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from blurb.messages.errors import FIRST, DataError, ErrorCollector, MissingColumns
+from blurb.messages.errors import FIRST, DataError, ErrorCollector
 from blurb.messages.text import escaped
 from blurb.results.dataset_scores import DatasetScores, in_order
 from blurb.results.row import Row, RowIdentity
@@ -21,7 +21,7 @@ from blurb.store.record import admits_in_tables
 from blurb.store.store import CONVERT, UPDATE
 from blurb.store.trial import Configuration
 from blurb.system.files import write_whole
-from blurb.table_files import FileLine, table_of
+from blurb.table_files import FileLine, missing_columns, table_of
 
 SCHEMA = "1"
 BEFORE = ("3", "4", "5", "6", "7")
@@ -49,7 +49,7 @@ def read_lines(path: Path, columns: Sequence[str], errors: ErrorCollector = FIRS
         return []
     missing = [column for column in columns if column not in there]
     if missing:
-        errors.add(MissingColumns(missing, path))
+        errors.add(missing_columns(missing, path))
         return []
     if not rows:
         errors.add(DataError("the table has no rows.", path))
