@@ -1,4 +1,4 @@
-"""What others add to `import blurb`, and former places of modules."""
+"""Additions of plug-ins to `import blurb`, and former places of modules."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from blurb.messages.errors import SettingsError, UnknownName
 from blurb.registry import Registry
 
 names: Registry[Any] = Registry("name", "", "", "blurb.names")
-"""What extensions and other packages add to `import blurb`: functions; and `Results.plot`, which `reports` has."""
+"""Functions that extensions and other packages add to `import blurb`, and `Results.plot` of `reports`."""
 
 
 def front_door(name: str) -> Any:
-    """What others add to `import blurb` under a name; AttributeError if nobody does, or it cannot be loaded."""
+    """The object that a plug-in adds to `import blurb`; AttributeError without one, or if it cannot be loaded."""
     try:
         return names.get(name)
     except SettingsError as error:

@@ -1,4 +1,4 @@
-"""What `import blurb` adds to its functions: arguments of wrong types are refused, and messages speak Python."""
+"""The door of `import blurb`: arguments of wrong types are refused, and messages name keywords of Python."""
 
 from __future__ import annotations
 

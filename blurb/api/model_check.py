@@ -55,7 +55,7 @@ class SmokeTest:
 
 
 class Facts(TypedDict):
-    """What a checkpoint is."""
+    """A description of a checkpoint."""
 
     architecture: Annotated[str, "class of the encoder"]
     parameters: Annotated[int, "of the encoder"]
@@ -68,7 +68,7 @@ class Facts(TypedDict):
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """What is known of a checkpoint.
+    """The report on a checkpoint.
 
     :param model: name
     :param facts: what it is

@@ -44,7 +44,7 @@ class KeptModel:
         return self._learner.formulation.needs_original
 
     def predict(self, inputs: Input | Sequence[Input]) -> list[dict[str, Any]]:
-        """What the model says of inputs.
+        """Predict labels and scores for inputs.
 
         For NER and PICO `spans`, each with start and end (in characters of a text, exclusive, or in words, if words
         were given), type, and score (the lowest probability of its words); for all others `prediction`, and `scores` by
@@ -127,7 +127,7 @@ def predict(
     pooling: str | None = None,
     trust_remote_code: bool = False,
 ) -> list[dict[str, Any]]:
-    """What the trained model of a trial says of inputs; for several calls, `load_model` once.
+    """Predict with the trained model of a trial; for several calls, use `load_model` once.
 
     :param inputs: texts or mappings, see `KeptModel.predict`; the others are those of `load_model`
     """

@@ -41,7 +41,7 @@ Value = Scalar | tuple[float | str, ...] | BySize
 
 @dataclass(frozen=True)
 class SettingValue:
-    """What a protocol says of one setting of one task.
+    """The value of one setting for one task, with its origin in the protocol.
 
     :param task: name of the task, as in `blurb tasks`
     :param setting: key of --set, or `seeds`

@@ -93,7 +93,7 @@ class Results:
         return figure
 
     def predictions(self, model: str, task: str, seed: int | None = None) -> DataFrame:
-        """What a trial answered on dev and test: one line per example, labels as names.
+        """The predictions of a trial on dev and test: one line per example, labels as names.
 
         :param model: model or name of a row
         :param seed: None for the first

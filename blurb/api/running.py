@@ -173,7 +173,7 @@ P = ParamSpec("P")
 
 
 def given_as_options(call: Callable[P, Results]) -> Callable[P, Results]:
-    """What is given to a call, by the names of its signature, as `RunOptions`: these have the defaults, too.
+    """The arguments of a call as `RunOptions`, which have the defaults.
 
     A test holds names, order, types and defaults of the signature to the list; people, editors and mypy read it.
     """

@@ -64,7 +64,7 @@ OPTIONS_MEANT = {
     "--json": ("--format json",),
     "--csv": ("--format csv",),
 }
-"""What people type for an option -> what it may be; the first that a command has is meant."""
+"""Options of other tools -> options here; the first that a command has is meant."""
 OPENED = "blurb opens no browser: open the file that it names."
 
 

@@ -19,7 +19,7 @@ from blurb.terminal.output import Column, emit
 
 
 class Removed(TypedDict):
-    """What was removed from a store, or would be."""
+    """Files removed from a store, or to be removed."""
 
     kind: Annotated[str, "what it is"]
     path: Annotated[str, "where it is"]

@@ -70,7 +70,7 @@ def _of_deviations(lines: Sequence[SeedLine], detect: float | None, sd: float | 
 
 
 def _explain(lines: Sequence[SeedLine], detect: float | None, power: float) -> None:
-    """What the numbers mean, and that the other row needs as many."""
+    """Explain the numbers, and that the other row needs as many seeds."""
     planned = {line["name"]: line["seeds"] for line in lines if line["seeds"] is not None}
     if planned and detect is not None:
         click.echo(

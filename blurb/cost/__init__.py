@@ -1,1 +1,1 @@
-"""What a run will take: time and memory, before it starts (`model.py`), corrected by `history.py`."""
+"""The cost of a run, time and memory, before it starts (`model.py`), corrected by `history.py`."""

@@ -81,7 +81,7 @@ def choose(
 
 @dataclass(frozen=True)
 class Affordable:
-    """What was chosen for a budget, and why.
+    """The protocol chosen for a budget, and the reason.
 
     :param rungs: the estimate of each rung for all tasks, in the order of the ladder
     :param refused: rung -> why it cannot be run

@@ -1,4 +1,4 @@
-"""What trials of the built-in learners take: from a trial's inputs to its seconds and bytes.
+"""The cost of trials of the built-in learners: from a trial's inputs to its seconds and bytes.
 
 A kind of learner names its function in its declaration (`blurb.learners.kind`).
 """

@@ -101,7 +101,7 @@ def key(location: str, shape: EncoderSize, device: str, precision: str, threads:
 
 
 def hardware(device: str) -> list[str]:
-    """What decides speed and has a name: architecture, processor, and the GPU if it is the device."""
+    """Names that decide speed: architecture, processor, and the GPU if it is the device."""
     import torch
 
     on_gpu = device.startswith("cuda") and torch.cuda.is_available()

@@ -75,7 +75,7 @@ def _file(path: Path) -> Diagnosis:
 
 
 def _settings(kind: Subject, load: Callable[..., object], path: Path, fix: str) -> Diagnosis:
-    """What the reader of a file of settings refuses."""
+    """The faults that the reader of a file of settings finds."""
     errors = ErrorCollector()
     errors.tried(load, path)
     return Diagnosis(kind, str(path), [of_error(error, path, fix) for error in errors.errors])

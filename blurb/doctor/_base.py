@@ -1,4 +1,4 @@
-"""What a check finds."""
+"""Faults, as a check finds them."""
 
 from __future__ import annotations
 

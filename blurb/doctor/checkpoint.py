@@ -15,7 +15,7 @@ SAVE = "Save it again with save_pretrained, or download it again."
 
 
 def examine(folder: Path) -> Diagnosis:
-    """What is wrong with a checkpoint folder."""
+    """The faults of a checkpoint folder."""
     facts: dict[str, Fact] = {}
     checkpoint, errors = Checkpoint(folder), ErrorCollector()
     checkpoint.check_files(errors=errors)
@@ -26,7 +26,7 @@ def examine(folder: Path) -> Diagnosis:
 
 
 def _together(checkpoint: Checkpoint, errors: ErrorCollector, facts: dict[str, Fact]) -> list[Fault]:
-    """What only the libraries see: the architecture, sizes, casing, weights that are missing or not finite."""
+    """The faults that only the libraries see: architecture, sizes, casing, weights that are missing or not finite."""
 
     def load() -> Any:
         if errors.errors:  # `check_fit` may have stopped before this, and what the weights do not fill would be built
@@ -47,7 +47,7 @@ def _together(checkpoint: Checkpoint, errors: ErrorCollector, facts: dict[str, F
 
 
 def silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Fault]:
-    """What loads without an error, and then costs the scores or fails on some of the tasks only."""
+    """The faults that load without an error and then cost scores, or fail on some of the tasks only."""
     where = str(folder / "tokenizer_config.json")
     if tokenizer.keeps_unknown_capitals():
         yield Fault(

@@ -22,7 +22,7 @@ PREPARE = "Make it with blurb data prepare from the original release"
 
 
 def examine(folder: Path) -> Diagnosis:
-    """What is wrong with a data folder in BLURB's layout: each file, and whether it is BLURB's data."""
+    """The faults of a data folder in BLURB's layout: of each file, and by the counts of BLURB's data."""
     chosen = tasks.select("all")
     findings = [loading.examine(task, folder) for task in chosen]
     facts: dict[str, Fact] = {
@@ -64,7 +64,7 @@ def _of_dataset(finding: loading.DatasetVerification, folder: Path) -> Iterator[
 
 
 def examine_task_file(path: Path) -> Diagnosis:
-    """What is wrong with a task file, the files that it names, and their examples."""
+    """The faults of a task file, of the files that it names, and of their examples."""
     errors = ErrorCollector()
     task = errors.tried(tasks.load, str(path))
     fix = "docs/extend.md has all keys; blurb tasks new writes a template."

@@ -32,7 +32,7 @@ DRIVER = Path("/proc/driver/nvidia")
 
 
 def examine() -> Diagnosis:
-    """What is wrong with the environment."""
+    """The faults of the environment."""
     facts: dict[str, Fact] = {"blurb": __version__, "python": platform.python_version()}
     return Diagnosis("environment", "", [*_packages(facts), *_hardware(facts), *_disk(facts), *_plugins(facts)], facts)
 

@@ -29,7 +29,7 @@ OR_PLAN_AGAIN = f"or {PLAN_AGAIN[0].lower()}{PLAN_AGAIN[1:]}"
 
 
 def examine(root: Path) -> Diagnosis:
-    """What is wrong with a store, or with one trial of it; of a store of another schema only that."""
+    """The faults of a store, or of one trial of it; of a store of another schema only that."""
     is_trial = (root / "spec.json").is_file()
     try:
         store = Store(root.resolve().parents[2] if is_trial else root)
@@ -116,7 +116,7 @@ def _facts(store: Store) -> dict[str, Fact]:
 
 
 def examine_sweeps(store: Path) -> tuple[list[Fault], dict[str, int]]:
-    """What is wrong with the sweeps on this machine, and how many they are, with how many trials to run."""
+    """The faults of the sweeps on this machine; the number of sweeps, and of trials to run."""
     problems: list[Fault] = []
     waiting: dict[Path, Job] = {}
     folders = sweeps.folders(store)

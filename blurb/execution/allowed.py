@@ -79,7 +79,7 @@ def _is_remembered(digest: str) -> bool:
 
 
 def _named(content: Mapping[str, Any], store: Path) -> Iterator[str]:
-    """What a sweep names: code, and places outside of its store."""
+    """The code that a sweep names, and its places outside of the store."""
     for kind, found in content["plugins"].items():
         for name, path in found.items():
             yield f"code of a {kind}: {_shown(path or name)}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Launch:
-    """What a command says to its engine, whichever that is.
+    """The orders of a command to its engine.
 
     :param workers: trials at a time on this machine (`--jobs`)
     :param leaderboard: table for jobs that run without the command; None for no table
@@ -60,7 +60,7 @@ class Engine:
     options_hint = ""
     """A sentence for people who gave an option that there is not."""
     without_jobs = ""
-    """What says how many trials run at a time in the place of `--jobs`, where that says nothing."""
+    """The options that set how many trials run at a time, where `--jobs` has no effect."""
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch

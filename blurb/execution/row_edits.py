@@ -28,7 +28,7 @@ from blurb.system.files import beside, copy_file, read_json, size_of, write_json
 
 @dataclass(frozen=True)
 class Removal:
-    """What goes with a row.
+    """The files and trials that belong to a row.
 
     :param trials: its trials that no other row has
     :param shared: its trials that stay, as another row has them
@@ -43,7 +43,7 @@ class Removal:
 
 
 def removal(store: Store, row: RowTrials) -> Removal:
-    """What `remove` would delete; reads only."""
+    """The trials and files that `remove` would delete; reads only."""
     others = _rows_beside(store, row)
     own = _own(store, row, others)
     there = [path for path in row_contents.paths(store, row) if path.exists()]

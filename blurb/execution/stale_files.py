@@ -1,4 +1,4 @@
-"""What kills leave in a store, and nobody needs: found, and removed."""
+"""Leftovers of killed processes in a store: found, and removed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Leftover:
 
 
 def find(store: Store) -> list[Leftover]:
-    """What can be removed now: nothing of a trial that a living process has."""
+    """Files that can be removed now: none of a trial that a living process has."""
     found = [*_of_trials(store), *_of_sweeps(store), *_of_files(store)]
     return [Leftover(one.kind, one.path, one.trial, size_of(one.path)) for one in found]
 
@@ -137,7 +137,7 @@ def _of_files(store: Store) -> Iterator[Leftover]:
 
 
 def find_in_data(folder: Path) -> list[Leftover]:
-    """What a killed `blurb data prepare` left in a data folder: copies of datasets that it had not finished."""
+    """Leftovers of a killed `blurb data prepare` in a data folder: copies of datasets that it had not finished."""
     found = (path for path in _forgotten(folder, ("", "*/")) if path.is_dir())
     return [Leftover("temporary folder", path, None, size_of(path)) for path in found]
 

@@ -57,7 +57,7 @@ def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = No
 
 
 def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What each job has of its own, with places in the lists of what many have in common; and all else of the file."""
+    """Each job's own values, with indices into the lists of shared values; and the rest of the file."""
     shared: dict[str, dict[str, tuple[int, Any]]] = {name: {} for name in SHARED}
     places: dict[str, dict[Any, int]] = {name: {} for name in SHARED}
     lines = []
@@ -257,7 +257,7 @@ def write_parts(folder: Path, parts: Sequence[Sequence[int]]) -> None:
 
 
 def read_parts(folder: Path) -> dict[str, Any]:
-    """What the file of a sweep has; without a file, no parts. StoreError if it is of other types."""
+    """Read the parts of a sweep from its file; none without a file. StoreError for values of other types."""
     file = folder / PARTS
     if not file.exists():
         return {"parts": [], "submitted": [], "taken": 0}

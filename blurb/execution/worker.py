@@ -41,7 +41,7 @@ from blurb.training import tracking
 log = logging.getLogger("blurb")
 
 ALIKE = ("python", "torch", "transformers", "tokenizers", "accelerate", "numpy", "platform", "device", "threads")
-"""What two environments have in common where a trial gives the same predictions in both."""
+"""Fields that are equal in two environments in which a trial gives the same predictions."""
 
 
 def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None) -> TrialOutcome:

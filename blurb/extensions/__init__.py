@@ -1,1 +1,1 @@
-"""What is built on a finished benchmark. Delete this folder and tests/extensions, and everything else works."""
+"""Extensions of a finished benchmark. Delete this folder and tests/extensions, and everything else works."""

@@ -28,7 +28,7 @@ from blurb.tasks import TWELVE
 RESAMPLES = 2_000
 """Number of resamples; enough for the digits shown in a table."""
 BASES = {"both": "seeds and test examples", "units": "test examples only", "seeds": "seeds only", "": "no interval"}
-"""What the variance of an interval comes from."""
+"""The sources of the variance of an interval."""
 
 
 @dataclass(frozen=True)

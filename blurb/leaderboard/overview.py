@@ -212,7 +212,7 @@ def with_neighbours(rows: Sequence[Row], others: Iterable[Row] = (), width: int 
 
 
 def _columns(rows: Sequence[RankedRow], width: int) -> list[str]:
-    """What is shown of them, the most general first."""
+    """The datasets and means shown, the most general first."""
     there = {name for row in rows for name in row.values}
     means = [name for name in MEANS if name in there]
     types = {task.name: task.type for task in tasks.all()}

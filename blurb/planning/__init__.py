@@ -1,1 +1,1 @@
-"""What is asked for, checked as a whole, and turned into trials."""
+"""Requests: checked as a whole, and turned into trials."""

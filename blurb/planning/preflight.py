@@ -66,7 +66,7 @@ class Asked:
 
 
 def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
-    """What `blurb run` is to plan, where its trials run, and the rules of its check.
+    """Resolve the options of `blurb run` into a request, an engine and the rules of its check.
 
     :raises BlurbError: the only thing that is wrong; `Several` if there are more
     """
@@ -118,7 +118,7 @@ def resolve(options: RunOptions, errors: ErrorCollector) -> Asked:
 
 
 def _contradictions(options: RunOptions, asked: Asked) -> Iterator[BlurbError]:
-    """What of the options does not go together."""
+    """Collect the options that do not go together."""
     if options.dummy_tokens and options.relation_input not in (None, *DUMMIES):
         other = opt("relation-input", options.relation_input)
         yield SettingsError(f"{opt('dummy-tokens')} cannot be combined with {other}; remove one.")
@@ -166,7 +166,7 @@ def check_engine_is_there(planned: Sequence[Planned], engine: Engine) -> None:
 def resolved(
     options: TrainOptions, chosen: list[Task], settings: Mapping[str, Any], shorthands: Mapping[str, str]
 ) -> Request:
-    """What `blurb ablate` is to plan.
+    """Resolve the options of `blurb ablate` into a request.
 
     :param settings: typed
     :param shorthands: setting -> option that it was given with, if not with `--set`

@@ -41,7 +41,7 @@ class SeedLine(TypedDict):
 
 @dataclass(frozen=True)
 class Aim:
-    """What seeds are planned for.
+    """The purpose of planned seeds.
 
     :param detect: true difference to find, in points; None if only what can be afforded is asked about
     :param power: chance to find it
@@ -107,7 +107,7 @@ def _variance(rows: Sequence[Row], name: str, split: Split, aim: Aim) -> RunVari
 
 
 def _seconds(row: Row, name: str) -> float | None:
-    """What a run of a row took on the machine that ran it; None of a row without trials."""
+    """Mean seconds of a run of a row on the machine that ran it; None for a row without trials."""
     taken = []
     for record in row.records_of(name).values():
         try:

@@ -1,4 +1,4 @@
-"""What the check finds: an outcome for every dataset and the score, and for the whole."""
+"""The decision of a check: an outcome for every dataset and the score, and for the whole."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Decision:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a report says above the findings: the look, the variance between runs, and constant answers."""
+        """The head of a report: the look, the variance between runs, and constant answers."""
         return tuple(filter(None, ("" if self.turn is None else self.turn.text, self.variance, self.constant)))
 
     def __repr__(self) -> str:

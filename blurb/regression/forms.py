@@ -65,7 +65,7 @@ def write(decision: Decision) -> bytes:
 
 
 def _of_suite(decision: Decision) -> dict[str, Any]:
-    """What holds for all test cases."""
+    """The properties of the whole suite."""
     rules, turn = decision.rules, decision.turn
     known = {
         "test": TESTS[decision.paired],

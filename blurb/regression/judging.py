@@ -120,7 +120,7 @@ def _lines(
 
 
 def _scope(candidate: Row, baseline: Row, findings: Sequence[DatasetDecision]) -> str:
-    """What is judged, if anything is; "" where probes say so themselves, or it is no two checkpoints."""
+    """The scope of a decision in words; "" where probes name it themselves, or there are no two checkpoints."""
     judged = [finding for finding in findings if finding.outcome is not Outcome.CANNOT_JUDGE]
     weights = candidate.weights, baseline.weights
     apart = all(weights) and weights[0] != weights[1] and not any(map(learners.is_named, weights))
@@ -156,7 +156,7 @@ def _unfit(
 
 @dataclass(frozen=True)
 class _Judged:
-    """What is judged, by what."""
+    """Two rows and the rules by which they are judged."""
 
     candidate: Row
     baseline: Row
@@ -243,7 +243,7 @@ USUAL = 5.0
 
 
 def hint_of_pass(line: ScoreComparison, limit: Limit, candidate: Row, split: Split, level: float = LEVEL) -> str:
-    """What to say of a dataset that passes; "" unless it dropped by much and no `max_drop` judged that.
+    """The hint on a dataset that passes; "" unless it dropped by much and no `max_drop` judged that.
 
     :param level: two-sided, at which the hint says what the test could have seen
     """

@@ -47,7 +47,7 @@ NEW_FILE = "begin a new file, whose looks have a level of their own, and say so 
 
 @dataclass(frozen=True)
 class LookDesign:
-    """What stays the same for all looks of a series."""
+    """The terms that all looks of a series share."""
 
     level: float
     looks: int | None
@@ -108,7 +108,7 @@ class LookSeries:
 
 
 def _apart(looks: Mapping[str, Look], known: Sequence[str]) -> dict[str, dict[str, Squares]]:
-    """What the runs of each checkpoint say, once a checkpoint: of several looks at one, the one with most runs.
+    """Variance estimates, one a checkpoint: of several looks at one, that with most runs.
 
     :param known: weights to leave out
     """

@@ -22,7 +22,7 @@ NAME = "blurb-check.toml"
 VERSION = 1
 """Of the keys of a rules file. A file without `version` has this one."""
 Rule = Literal["or", "and", "noise"]
-"""What makes a drop a regression: beyond `max_drop` or noise, beyond both, or beyond noise alone."""
+"""Rules by which a drop is a regression: beyond `max_drop` or noise, beyond both, or beyond noise alone."""
 RULES: tuple[Rule, ...] = get_args(Rule)
 MOST_LOOKS = 1_000_000
 """A larger number of looks is a typo."""

@@ -19,7 +19,7 @@ hangs on it and no decision, so it shall not come at every other series."""
 
 
 class Variances(NamedTuple):
-    """What is known of the variance between runs.
+    """Estimates of the variance between runs.
 
     :param known: dataset -> variance; of others the two rows are all there is
     :param text: a sentence for reports; "" if nothing is to be said
@@ -30,7 +30,7 @@ class Variances(NamedTuple):
 
 
 def squares_of(row: Row, names: Sequence[str], split: Split) -> dict[str, Squares]:
-    """What the runs of a row say of their variance, for each dataset with several runs."""
+    """The variance between the runs of a row, for each dataset with several runs."""
     found = {name: Squares.of(row.values(name, split)) for name in names}
     return {name: squares for name, squares in found.items() if squares.degrees}
 

@@ -27,7 +27,7 @@ SHORT = 12
 
 
 class Use(Enum):
-    """What two rows are brought together for."""
+    """The purpose of bringing two rows together."""
 
     RANK = "rank"
     CHECK = "check"
@@ -82,7 +82,7 @@ class Obstacle:
 
     @property
     def noun(self) -> str:
-        """What differs or is unknown."""
+        """The difference, or the unknown value."""
         return NOUNS[self.of]
 
     def text(self, first: str = "the first row", other: str = "the other row") -> str:
@@ -97,7 +97,7 @@ class Obstacle:
 
     @property
     def hint(self) -> str:
-        """What to do about it in a check; "" for what cannot be passed over."""
+        """The option that passes over it in a check; "" if none may."""
         if self.reason is Reason.LEARNER:
             mine, theirs = self.sides
             bounded = theirs and learners.row_kind(theirs).lower_bound

@@ -34,7 +34,7 @@ LARGE = 2.0
 
 
 class Verdict(StrEnum):
-    """What a comparison says of the first row."""
+    """The outcome of a comparison for the first row."""
 
     HIGHER = "higher"
     LOWER = "lower"
@@ -110,7 +110,7 @@ class ScoreComparison:
         return max(known[0], -widest), min(known[1], widest)
 
     def unseen(self, level: float) -> str:
-        """What to say of a large difference that the test does not show; "" of others."""
+        """The note on a large difference that the test does not show; "" for others."""
         detectable = self.comparison.detectable
         if self.p is None or self.p < level or detectable is None or abs(self.difference or 0.0) < LARGE:
             return ""
@@ -129,7 +129,7 @@ class ScoreComparison:
 
 
 def seen_alone(detectable: float) -> str:
-    """What a comparison could have seen (`Comparison.detectable`)."""
+    """The smallest difference that a comparison could detect (`Comparison.detectable`)."""
     return f"{detectable:.2f} points are seen in four of five cases, before the correction over the datasets"
 
 

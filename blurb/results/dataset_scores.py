@@ -1,4 +1,4 @@
-"""What a row has of one dataset: the figures of every run, and what they rest on.
+"""The part of a row for one dataset: the figures of every run, and their evidence.
 
 What a curve shows: a score, the loss of a head, or a figure of the pretraining.
 """
@@ -155,7 +155,7 @@ LOWER = re.compile(r"(?<![a-z])(loss|bits|nats|nll|bpb|ppl|perplexity|entropy|er
 
 
 class Measure(StrEnum):
-    """What is measured of each checkpoint.
+    """The figures of each checkpoint.
 
     A score is times 100. The loss of a head on dev is continuous, so it tells checkpoints apart sooner. A figure is of
     the pretraining itself.

@@ -47,7 +47,7 @@ class PartLine(TypedDict):
 
 @dataclass(frozen=True)
 class DifferencePart:
-    """What a dataset or a task type adds to the difference of two scores.
+    """The contribution of a dataset or task type to the difference of two scores.
 
     :param weight: of the dataset in the score; the sum of these for a task type
     :param points: of the score
@@ -90,7 +90,7 @@ class Decomposition:
 
     @property
     def sentences(self) -> list[str]:
-        """What one small test set carries, and how far chance alone moves its figure."""
+        """A note on a small test set: its share, and the spread of its figure by chance alone."""
         return [sentence for part in self.datasets if (sentence := self._sentence(part))]
 
     def _sentence(self, part: DifferencePart) -> str:

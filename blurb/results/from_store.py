@@ -75,7 +75,7 @@ def _row(store: Store, row: RowTrials, keys: Keys, entries: Mapping[str, IndexEn
 
 
 class RunLayout(NamedTuple):
-    """What runs of one kind share.
+    """The part of a record that runs of one kind share.
 
     :param type: of the task; "" if its plug-in is not installed
     :param settings: as `Run.settings`
@@ -195,7 +195,7 @@ class _Figures(Mapping[Split, Mapping[str, Figure]]):
 
 @dataclass(frozen=True)
 class StoredScores(DatasetScores):
-    """What a row has of a dataset, with shortcuts for what tables of many rows ask of every run."""
+    """The runs of a row on a dataset, with shortcuts for tables of many rows."""
 
     runs: Runs = field(kw_only=True)
     kind: RunLayout | None = None  # of the first of its runs

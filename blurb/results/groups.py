@@ -37,7 +37,7 @@ THEIRS = "Published rows: other code, data of theirs"
 
 
 class State(NamedTuple):
-    """What a figure of a dataset rests on.
+    """The evidence behind a figure of a dataset.
 
     :param why_not: why it has no rank, "" if it has one
     """
@@ -74,7 +74,7 @@ class Standing:
     remark: str = ""
 
     def state(self, column: str) -> tuple[State, ...]:
-        """What a column rests on, a state for each of its datasets."""
+        """The evidence behind a column: a state for each of its datasets."""
         return tuple((self.states or {}).get(name, State()) for name in datasets_of(column))
 
     def unranked(self, column: str) -> str:

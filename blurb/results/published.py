@@ -47,7 +47,7 @@ ABLATIONS = {
     "PubMedBERT PubMed+PMC": "abstracts and full texts, not longer",
     "PubMedBERT adversarial": "adversarial pretraining",
 }
-"""What is different in the variants that the paper prints; the names are ours."""
+"""Differences of the variants that the paper prints; the names are ours."""
 
 
 @dataclass

@@ -41,12 +41,12 @@ class HasRows(Protocol):
 
 
 RowReference: TypeAlias = str | Path | Row | HasRows
-"""What stands for a row where one is asked for; `HasRows` must have one."""
+"""Types that stand for a row; `HasRows` must have one."""
 
 
 @dataclass(frozen=True)
 class RowName:
-    """What people type for rows, in every command and from Python.
+    """A reference to a row as people type it, in every command and from Python.
 
     `ROW` in the store of the command; `FOLDER[:ROW]` in another store; `FILE.csv[:ROW]` in a `results.csv` or a
     `leaderboard.csv`; `published:ROW`. ROW is a name as tables print it, a model, a run for its checkpoints (`mine` for

@@ -186,7 +186,7 @@ class Row:
 
     @property
     def kind(self) -> learners.RowKind:
-        """What its learner says of its rows: with which they meet, what to call them."""
+        """The properties of rows of its learner."""
         return learners.row_kind(self.learner)
 
     @property
@@ -236,7 +236,7 @@ class Row:
 
     @property
     def doubts(self) -> str:
-        """What is to be said of its data; "" if there is nothing, or if the numbers are published ones."""
+        """The note on its data; "" without one, and for published numbers."""
         if self.published or self.data in ("verified", "synthetic"):
             return ""
         mixed = "; its datasets rest on two states of the data, of which there is no mean"
@@ -317,7 +317,7 @@ class Row:
 
     @property
     def note(self) -> str:
-        """What to know before comparing this row with others."""
+        """Notes to read before comparing this row with others."""
         if self.published:
             return "; ".join(self.remarks)
         if self.origin is Origin.LEADERBOARD:  # the table says it in these words

@@ -61,7 +61,7 @@ def read_lines(path: Path, columns: Sequence[str], errors: ErrorCollector = FIRS
 
 
 def remedy(version: str) -> str:
-    """What to do with a table of another schema version; "" with one that is no version."""
+    """Advice for a table of another schema version; "" if the cell is no version."""
     return CONVERT if version in BEFORE else UPDATE if version.isdecimal() else ""
 
 

@@ -35,9 +35,9 @@ MOST_EXAMPLES, MOST_ROWS = 100_000, 1_000_000
 MOST_UNPACKED = 500_000_000
 """Bytes of a file of predictions as it comes out."""
 NAME = re.compile(r"(?![=+@-])[^\x00-\x1f\x7f<>\"`]{1,200}")
-"""What a model may be called: no control characters, and nothing that is markup or begins a formula."""
+"""Names of a model: no control characters, and nothing that is markup or begins a formula."""
 TEXT = re.compile(r"[^\x00-\x1f\x7f<>\"`]{0,1000}")
-"""What any text of a row may be, as tables and pages show many of them."""
+"""Texts of a row, many of which tables and pages show."""
 EXPORT = "blurb export row ROW --out FOLDER writes the files of a row, and blurb leaderboard init a board."
 Columns = Mapping[str, list[Any]]
 

@@ -23,7 +23,7 @@ UNKNOWN = "a value that cannot be read."
 
 @dataclass(frozen=True)
 class Answer:
-    """What a file says of one example.
+    """One example of a file of answers.
 
     :param line: number of its (first) line; of a JSON object or a Parquet file, of its entry
     :param id: "" if the file does not name examples
@@ -166,7 +166,7 @@ def is_header(cells: Sequence[str], task: Task, column: str = "") -> bool:
 
 
 PATH = Path("predictions")
-"""What messages call them."""
+"""Their names in messages."""
 
 
 def of_python(given: Any, task: Task, column: str = "") -> AnswerFile:
@@ -197,7 +197,7 @@ def _has_ids(given: Any) -> bool:
 
 
 def _named_columns(given: Any, task: Task) -> Records | None:
-    """What has named columns; None for predictions alone."""
+    """The given object as a table with named columns; None for predictions alone."""
     if hasattr(given, "itertuples"):
         return _records([*map(str, given.columns)], list(given.itertuples(index=False, name=None)))
     if isinstance(given, Mapping):

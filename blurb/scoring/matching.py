@@ -122,7 +122,7 @@ def _compare(file: AnswerFile, units: Sequence[Example], places: Sequence[int]) 
 
 
 def _difference(answer: Answer, unit: Example, compared: set[str]) -> tuple[str, Answer] | None:
-    """What of an answer cannot be of a unit, and where."""
+    """The fault of an answer that does not fit its unit, with its place."""
     words: Any = unit.get("tokens")
     if words is not None and answer.words is not None:
         compared.add("words")
@@ -145,7 +145,7 @@ FOLDER = "verdicts"
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What scoring has to know of all splits of a dataset.
+    """The gold of all splits of a dataset, as scoring needs it.
 
     :param hash: data hash, as trials have it; "" if a split is missing
     :param verdict: whether the splits at hand are BLURB's (`blurb.data.loading`)

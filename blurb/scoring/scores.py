@@ -44,7 +44,7 @@ class AllClasses:
 
 @dataclass(frozen=True)
 class Score:
-    """What predictions of one dataset are worth; all figures times 100.
+    """Scores of the predictions of one dataset, all times 100.
 
     :param file: where the predictions are from
     :param split: dev or test
@@ -85,7 +85,7 @@ class Score:
 
     @property
     def remarks(self) -> list[str]:
-        """What to know before the score is compared with others."""
+        """Notes to read before the score is compared with others."""
         lost, column = " and ".join(self.missing), self.gold_column
         remarks = {
             f"the data lacks {lost}; the verdict is on the rest": bool(lost),
@@ -127,7 +127,7 @@ class MatchedAnswers:
 
     @property
     def columns(self) -> dict[str, list[Any]]:
-        """What the metrics read, and the majority answer; the columns of a trial's predictions without scores."""
+        """The input of the metrics, and the majority answer; the columns of a trial's predictions without scores."""
         known = self.facts.majority
         return {
             "split": [self.split] * len(self.units),

@@ -18,7 +18,7 @@ from blurb.statistics.welch import LEVEL, NOISE, WelchComparison
 
 @dataclass(frozen=True)
 class Squares:
-    """What the runs of one checkpoint say of their variance.
+    """The variance between runs, as estimated from the runs of one checkpoint.
 
     :param total: sum of squared deviations from their mean, in squared points
     :param degrees: number of runs less one

@@ -1,1 +1,1 @@
-"""What is on disk: trials and their hash, provenance, predictions, rows, and the index."""
+"""The store on disk: trials and their hash, provenance, predictions, rows, and the index."""

@@ -1,4 +1,4 @@
-"""What the files of a finished trial say, each read when it is asked for, and checked.
+"""The files of a finished trial, each read when it is asked for, and checked.
 
 Which figures there can be: a number outside the range of its metric is damage, wherever it is read.
 
@@ -85,7 +85,7 @@ class SplitFigures(TypedDict):
 
 
 class Figures(SplitFigures):
-    """What `metrics.json` has of a trial."""
+    """The content of `metrics.json`."""
 
     metrics_version: Annotated[int, "version of the metrics that gave them"]
     metric: Annotated[str, "the one that is the score"]

@@ -1,4 +1,4 @@
-"""What lies in a store: the trials of a row with their state and size, and those that no row has."""
+"""The contents of a store: the trials of a row with their state and size, and those that no row has."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _state(store: Store, task: str, seed: int, path: Path) -> TrialState:
 
 
 def reason(path: Path) -> str:
-    """What a file of a failure (`failure_of`) says of it."""
+    """The error in a file of a failure (`failure_of`)."""
     try:
         return str(read_json(path).get("message", ""))
     except StoreError as error:

@@ -30,7 +30,7 @@ NEW, OLD = "new", "old"
 """Endings of temporary folders: of a trial that is being written, and of one that is being replaced."""
 LEFT_OUT = "The trial is left out"
 ASIDE = (f"*.{NEW}", f"*.{OLD}")
-"""What follows `.HASH.` in names of temporary folders."""
+"""The ending after `.HASH.` in names of temporary folders."""
 FILES = ("spec.json", PROVENANCE, "metrics.json", PREDICTIONS, "history.csv", "log.txt")
 
 

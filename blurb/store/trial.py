@@ -124,7 +124,7 @@ PROVENANCE = "provenance.json"
 
 
 class PredictedCost(NamedTuple):
-    """What an estimate said of a trial before it ran (`blurb.cost`)."""
+    """The estimate of a trial before it ran (`blurb.cost`)."""
 
     learner: str
     type: str
@@ -155,7 +155,7 @@ class Provenance:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What is stored."""
+        """The fields as they are stored."""
         return {name: value for name, value in asdict(self).items() if name != "declaration" or value}
 
     @property
@@ -182,7 +182,7 @@ class Provenance:
 
     @property
     def predicted(self) -> PredictedCost | None:
-        """What was predicted of the trial, if anybody asked."""
+        """The estimate made before the trial, if there was one."""
         told = self.facts.get("predicted")
         if not isinstance(told, dict) or not isinstance(told.get("seconds"), int | float):
             return None

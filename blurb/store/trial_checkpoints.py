@@ -114,7 +114,7 @@ class TrialCheckpoints:
 
 
 def about(trial: str, environment: Mapping[str, Any]) -> dict[str, Any]:
-    """What identifies a checkpoint: its trial, and the environment that decides the bits."""
+    """The identity of a checkpoint: its trial, and the environment that decides the bits."""
     return {"schema": SCHEMA, "trial": trial, **environment}
 
 

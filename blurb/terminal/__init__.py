@@ -1,1 +1,1 @@
-"""What people see while they wait and read: printed tables, estimates, the progress of trials."""
+"""Terminal output: printed tables, estimates, the progress of trials."""

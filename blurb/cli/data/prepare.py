@@ -24,7 +24,7 @@ from blurb.terminal.output import Column, emit, show
 
 
 class Prepared(TypedDict):
-    """What was converted from an original release."""
+    """A dataset converted from its original release."""
 
     task: Annotated[str, "name of the task, as in `blurb tasks`"]
     unit: Annotated[str, "what the sizes count"]

@@ -212,7 +212,7 @@ def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: 
 
 
 def _words(entry: RankedRow, column: str) -> str:
-    """What to know of a row; many rows often share it."""
+    """Notes on a row; rows often share them."""
     why = entry.standing.unranked(column) if column in entry.values else ""
     return "; ".join(filter(None, (f"not ranked: {why}" if why else "", entry.note)))
 

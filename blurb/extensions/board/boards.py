@@ -33,7 +33,7 @@ class BoardRow(TypedDict):
 
 
 class VerifiedBoard(TypedDict):
-    """What `blurb leaderboard verify` found of a board."""
+    """The result of `blurb leaderboard verify` for a board."""
 
     rows: Annotated[list[BoardRow], "the rows by name"]
     new: Annotated[list[str], "entries that the ledger of the earlier release does not have"]
@@ -220,9 +220,9 @@ def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> tuple[in
 
 WORKFLOWS = Path(".github") / "workflows"
 TITLE = re.compile(r"[\w .,:()+-]{1,100}")
-"""What a board may be called: it stands in YAML and in shell lines."""
+"""Names of a board, which stand in YAML and in shell lines."""
 REQUIREMENT = re.compile(r"[\w.,:/@=<>~!+-]{1,300}")
-"""What pip may be asked for, with a version or an address."""
+"""Requirements that pip takes, with a version or an address."""
 
 
 def found(folder: Path, title: str, suite: str = "blurb", requirement: str = "") -> list[Path]:

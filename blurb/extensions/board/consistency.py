@@ -25,7 +25,7 @@ from blurb.tasks import SCORED
 
 
 class SignalKind(StrEnum):
-    """What is odd about a row."""
+    """The oddities of a row."""
 
     FIGURE = "figure edited"
     EXAMPLES = "examples"

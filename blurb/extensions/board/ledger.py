@@ -1,4 +1,4 @@
-"""What happened to the rows of a board: one line of JSON an event, of which none is ever changed or taken away."""
+"""The ledger of a board: one line of JSON an event, of which none is ever changed or taken away."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ BEFORE = ".before"
 """End of the name of the hidden folder that a row has while it is replaced."""
 MOST_SIGNALS, MOST_TEXT = 1000, 2000
 TEXT = re.compile(rf"[^\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]{{0,{MOST_TEXT}}}")
-"""What somebody may say in an entry: nothing that moves the cursor or turns the direction of what follows."""
+"""Texts of an entry: none moves the cursor or turns the direction of what follows."""
 DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d")
 FOLDER = re.compile(
     r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9_-])?", re.IGNORECASE | re.ASCII
 )
-"""What the folder of a row may be called, on every system: Windows has no `con`, and no name that ends with a dot."""
+"""Names of a row's folder that every system takes: Windows has no `con`, and no name that ends with a dot."""
 
 
 class Event(StrEnum):
-    """What can happen to a row."""
+    """Events of a row."""
 
     ADDED = "added"
     VERIFIED = "verified"
@@ -45,7 +45,7 @@ WANTED: Mapping[Event, Sequence[str]] = {
     Event.RESCORED: ("manifest", "old", "new"),
     Event.WITHDRAWN: ("reason",),
 }
-"""What the entry of each must say, beside date, row and who did it; that of a verification may have signals."""
+"""Required fields of each kind of entry, beside date, row and author; a verification may have signals."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def same_folders(names: Iterable[str]) -> list[list[str]]:
 
 
 def problems(board: Path, since: Path | None = None) -> Iterator[str]:
-    """What does not fit between the rows of a board and its ledger, and what was changed in the ledger.
+    """Contradictions between the rows of a board and its ledger, and changes of the ledger.
 
     :param since: the ledger of an earlier release, whose lines must all be there, first and unchanged
     :raises DataError: (file, line) if a ledger cannot be read

@@ -65,7 +65,7 @@ class BoardListing:
 
     @property
     def signals(self) -> Sequence[str]:
-        """What its verification found odd."""
+        """Oddities that its verification found."""
         return () if self.verified is None else self.verified.signals
 
     @property
@@ -150,7 +150,7 @@ def read(board: Path) -> list[BoardListing]:
 
 
 def standing(listing: BoardListing) -> str:
-    """What the ledger says of a row now, and who measured it.
+    """The state of a row by its ledger, and who measured it.
 
     `recomputed by The board (2026-11-24, 2 signals); measured by A group (first party)`
     """
@@ -165,7 +165,7 @@ def standing(listing: BoardListing) -> str:
 
 
 def sentence(entry: LedgerEntry) -> str:
-    """What happened to a row, when, and who did it."""
+    """The events of a row, with date and author."""
     what = {
         Event.ADDED: "added",
         Event.VERIFIED: "looked at, and not recomputed" if entry.level == Level.CLAIMED else entry.level,

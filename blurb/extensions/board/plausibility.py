@@ -155,7 +155,7 @@ ENOUGH = 3
 """Reference rows without which their scatter says nothing."""
 MODEL = ("weights", "tokenizer", "learner")
 RUNS = (*MODEL, "recipe", "protocol_hash", "overrides")
-"""What rows have in common whose runs are of one recipe."""
+"""Fields that rows share whose runs are of one recipe."""
 
 
 FIGURES = {

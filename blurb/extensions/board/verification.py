@@ -55,7 +55,7 @@ class CheckedFigure(TypedDict):
 
 
 class VerificationRecord(TypedDict):
-    """What `blurb leaderboard verify` found."""
+    """The result of `blurb leaderboard verify`."""
 
     model: Annotated[str, "name of the model", From(lambda found: found.row.about["model"])]
     level: Annotated[Level, "how far the figures are believed"]
@@ -134,7 +134,7 @@ def verify_row(row: RowFiles, data: Path) -> RowVerification:
 
 
 def beside_others(found: RowVerification, others: Sequence[RowVerification], data: Path) -> RowVerification:
-    """What was found of a row, and what is odd about it beside others; those that are only claimed are no measure."""
+    """The verification of a row, with its oddities beside other rows; those only claimed are no measure."""
     rows = [other.row for other in others if other.level is not Level.CLAIMED or other.unseen]
     beside = plausibility.Beside(found.row, rows, data=data, leaked=lambda each: plausibility.added(each, data))
     return replace(found, signals=list(dict.fromkeys([*found.signals, *beside.signals()])))
@@ -145,7 +145,7 @@ def _name(run: RunRecord) -> str:
 
 
 def _of_data(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]:
-    """What is odd about the data of a run."""
+    """The oddities of the data of a run."""
     known = matching.facts(tasks.get(run["task"]), data)
     if known.hash != run["data"]:
         yield Signal(SignalKind.DATA, _name(run), f"its data hash is {run['data'][:12]}, yours {known.hash[:12]}")
@@ -185,7 +185,7 @@ def _shown(figures: Mapping[str, float], name: str) -> str:
 MARGIN = 1.0
 """Points of the score: less than what separates neighbours of the published table (docs/extensions/board.md)."""
 RECIPE = ("suite", "weights", "tokenizer", "learner", "recipe", "protocol_hash", "overrides")
-"""What two runs of one recipe have in common. Precision is left out: machines differ in what they compute fast."""
+"""Fields that two runs of one recipe share. Precision is left out: machines differ in what they compute fast."""
 
 
 class RerunScore(TypedDict):
@@ -197,7 +197,7 @@ class RerunScore(TypedDict):
 
 
 class Reproduced(TypedDict):
-    """What a rerun says of a row."""
+    """The result of a rerun of a row."""
 
     margin: Annotated[float, "the margin that was asked for, in points of the score"]
     difference: Annotated[float | None, "of the means over the datasets, weighted as in the score"]
@@ -207,7 +207,7 @@ class Reproduced(TypedDict):
 
 
 class VerifiedRow(VerificationRecord):
-    """What `blurb leaderboard verify` found of a row and its rerun."""
+    """The result of `blurb leaderboard verify` for a row and its rerun."""
 
     rerun: NotRequired[Annotated[Reproduced, "what the rerun says of it"]]
 

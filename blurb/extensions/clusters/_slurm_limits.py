@@ -1,4 +1,4 @@
-"""What is asked of Slurm against what is predicted: the time and memory of a job, and the number of jobs."""
+"""Requests to Slurm beside predictions: time and memory of a job, and the number of jobs."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ SAVING = 120
 STARTS = 100
 """A part is started again as often after time limits; one that gets nowhere must not go on for ever."""
 UNFIT = re.compile(r"\\|[^ -~\w]")
-"""What no path in a script may have: backslashes, and what is neither a letter nor printable ASCII."""
+"""Characters that no path in a script may have: backslashes, and all but letters and printable ASCII."""
 
 
 class SlurmError(BlurbError):
@@ -28,7 +28,7 @@ class SlurmError(BlurbError):
 
 @dataclass(frozen=True)
 class Script:
-    """What a script says.
+    """The values of a script.
 
     :param folder: of the sweep
     :param code: hash by which its workers allow it

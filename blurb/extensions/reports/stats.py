@@ -92,7 +92,7 @@ class Statistics:
 
     @property
     def expected(self) -> Literal["bigrams", "sequence"] | None:
-        """What should win by `RULE`, "bigrams" or "sequence"; None for tags and scores, as it is about classes."""
+        """The winner that `RULE` predicts, "bigrams" or "sequence"; None for tags and scores, which have no classes."""
         if self.ratio is None or not {"label", "labels"} & {*self.task.task_type.columns}:
             return None
         return "bigrams" if self.ratio < RULE else "sequence"

@@ -132,7 +132,7 @@ def bisect(
 
 @dataclass(frozen=True)
 class _Line:
-    """What tells a good checkpoint from a bad one: a value of one measure.
+    """The limit between good and bad checkpoints: a value of one measure.
 
     :param good: the measure's values at the good end; `bad` likewise
     :param value: the line; a mean on the side of `bad` is bad

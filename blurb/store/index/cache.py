@@ -128,7 +128,7 @@ class Index:
 
 
 def _state(file: Path) -> tuple[int, ...]:
-    """What changes when the file is replaced; nothing if there is none."""
+    """Size and times of a file, which change when it is replaced; empty without one."""
     try:
         status = os.stat(file)
     except OSError:

@@ -31,7 +31,7 @@ EXACT = 2**53
 
 @dataclass(frozen=True)
 class TrialFacts:
-    """What is known of a trial but for its figures and times; trials that differ in the seed alone share it.
+    """The fields of a trial but its figures and times; trials that differ in the seed alone share them.
 
     :param metric: the main metric
     :param scores: split -> names of the metrics, in the order of the figures

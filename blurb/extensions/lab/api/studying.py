@@ -111,7 +111,7 @@ def _place(data: Path | str | None, suite: str) -> Path | None:
 
 
 def _options(wanted: Study, out: Path, data: Path | None, raw: Path | None, suite: str) -> Mapping[str, Any]:
-    """What every encoder is scored with, as keywords of `blurb.run`.
+    """The options of every encoder's scoring, as keywords of `blurb.run`.
 
     A machine without bf16 goes on in the precision of the parts, or nothing could be compared.
     """

@@ -77,7 +77,7 @@ def render(result: Attention) -> str:
 
 
 def data(result: Attention) -> dict[str, Any]:
-    """What the script reads."""
+    """The data of the page's script."""
     room = VECTORS_BYTES // len(result.models)
     return {
         "words": list(result.words),
@@ -237,7 +237,7 @@ def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple
 
 
 def _pooling(axes: Axes, model: ModelWeights) -> None:
-    """What each word weighs, as bars; special tokens below, in grey."""
+    """The weight of each word, as bars; special tokens below, in grey."""
     order = [*range(len(model.columns))[model.words], *model.special]
     shares = model.matrix[0, 0, 0, order]
     colours = [QUIET if place in model.special else OURS for place in order]

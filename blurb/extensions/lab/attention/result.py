@@ -1,4 +1,4 @@
-"""What `attention` returns: weights of layers and heads over words, of one model or two."""
+"""The result of `attention`: weights of layers and heads over words, of one model or two."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ModelWeights:
 
     @property
     def special_mass(self) -> Floats:
-        """What the words give to the special tokens, (layers, heads, words, special tokens)."""
+        """Weights of the special tokens for each word, (layers, heads, words, special tokens)."""
         return self.matrix[:, :, self.rows][..., self.special]
 
     @property

@@ -158,7 +158,7 @@ class Projections:
 
 @contextmanager
 def recording(encoder: Any) -> Iterator[tuple[list[torch.Tensor], list[torch.Tensor]]]:
-    """What the linear layers of queries and of keys return while the encoder runs, in the order of the layers."""
+    """Records the outputs of the layers of queries and keys while the encoder runs, in the order of the layers."""
     queries: list[torch.Tensor] = []
     keys: list[torch.Tensor] = []
     hooks = []
@@ -276,7 +276,7 @@ SUM = 1e-3
 
 
 def inputs(model: Opened, pieces: Subtokens, words: int) -> dict[str, Any]:
-    """What the network reads, a batch of one.
+    """The input of the network, a batch of one.
 
     :raises SettingsError: for a text that is too long
     """

@@ -65,7 +65,7 @@ class Term(TypedDict):
 
 
 class Dataset(TypedDict):
-    """What a model makes of a dataset, all splits together."""
+    """The tokenization of a dataset by a model, all splits together."""
 
     model: Annotated[str, "name", From("0")]
     task: Annotated[str, "the task", From("1")]

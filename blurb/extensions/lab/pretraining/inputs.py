@@ -26,7 +26,7 @@ Shorts = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 DOCUMENTS_AT_ONCE = 1_000
 DOCUMENTS = 3
-"""What is drawn here, beside what `inputs` draws."""
+"""Random streams of this module, beside those of `inputs`."""
 LEAST_WORDS = 300_000
 """By which frequencies of sub-tokens and pairs of them are known well enough to be compared with."""
 
@@ -147,7 +147,7 @@ def choose(
 
 
 def mask(ids: Ints, chosen: Bools, mask_id: int, ordinary: Ints, generator: np.random.Generator) -> tuple[Ints, Ints]:
-    """What the encoder sees, and the labels.
+    """The input of the encoder, and the labels.
 
     :param ordinary: ids that may stand in for a chosen sub-token: no special tokens
     """
@@ -160,7 +160,7 @@ def mask(ids: Ints, chosen: Bools, mask_id: int, ordinary: Ints, generator: np.r
 
 
 ORDER, MASK, PAIR = 0, 1, 2
-"""What is drawn; each has a generator of its own."""
+"""Random draws; each has a generator of its own."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ DROPOUTS = (
     "embedding_dropout",
     "mlp_dropout",
 )
-"""What configurations call the dropout of an encoder, by architecture."""
+"""Names of an encoder's dropout in configurations, by architecture."""
 
 
 def build(texts: Sequence[str], recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase]:

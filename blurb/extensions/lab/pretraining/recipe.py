@@ -1,4 +1,4 @@
-"""What a pretraining is asked to do; its hash names it, and a killed one goes on only under the same."""
+"""The recipe of a pretraining; its hash names it, and a killed one goes on only under the same."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def corpus(
 
 
 def source(text: Sequence[str], mix: Sequence[str] = ()) -> str:
-    """What the card calls the text."""
+    """The name of the text on the card."""
     return f"{_named(text)}, mixed with {_named(mix)}" if mix else _named(text)
 
 

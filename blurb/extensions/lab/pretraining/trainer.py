@@ -188,7 +188,7 @@ NAME = re.compile(rf"{SAVED}([1-9][0-9]{{0,14}})", re.ASCII)
 QUALITY = "quality.json"
 """Beside a checkpoint that stays; `blurb series` draws its figures."""
 MOMENTS = ("optimizer.pt", "scheduler.pt")
-"""What a Trainer needs beside the weights to go on; without them it would start its schedule anew, and say nothing."""
+"""Files that a Trainer needs beside the weights to go on; without them it starts its schedule anew, silently."""
 SPENT = "seconds.json"
 """In every checkpoint: the seconds of training until then, those before a kill included."""
 

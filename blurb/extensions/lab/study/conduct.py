@@ -234,7 +234,7 @@ class Forecast:
 
 
 def _size(variant: Variant) -> tuple[str, str, int]:
-    """What decides how long fine-tuning takes: all but the vocabulary's cuts, which change it little."""
+    """Values that decide the time of fine-tuning: all but the vocabulary's cuts, which change it little."""
     return variant.recipe.size, variant.recipe.start, variant.recipe.vocabulary
 
 

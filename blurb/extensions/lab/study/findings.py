@@ -232,7 +232,7 @@ class Findings(Tabular):
 
 
 def read(out: Path, study: Study, data: Path | None = None) -> Findings:
-    """What is there of a study.
+    """The parts of a study that are done.
 
     :raises DataError: if a part cannot be read
     """

@@ -35,7 +35,7 @@ Units = Callable[[str, str, str], tuple[float, int]]
 
 
 def unit_variances(out: Path, study: Study, data: Path) -> Units:
-    """What the choice of test examples adds to the variance of a difference, from the predictions of the parts.
+    """The variance of a difference from the choice of test examples, by the predictions of the parts.
 
     :param data: data folder with the gold answers
     :raises DataError: (when called) if the predictions are not those of the examples
@@ -148,7 +148,7 @@ def reading(reference: str, differences: Mapping[str, Sequence[VariantDifference
 
 
 def needed(difference: float, deviation: float, of_examples: float = 0.0, tests: int = 1, there: int = 1) -> str:
-    """What would separate a difference as large as the one seen, four times in five.
+    """The seeds that separate a difference as large as the one seen, four times in five.
 
     The level is divided by the number of tests, which is a little stricter than Holm's rule.
 

@@ -1,4 +1,4 @@
-"""What a study compares, from its TOML file."""
+"""The declaration of a study, from its TOML file."""
 
 from __future__ import annotations
 

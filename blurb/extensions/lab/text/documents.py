@@ -138,7 +138,7 @@ def articles(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
 
 
 class _RefusedError(Exception):
-    """What no file of PubMed has."""
+    """Features that no file of PubMed has."""
 
 
 def _refuse(*_: object) -> None:

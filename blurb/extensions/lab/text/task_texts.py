@@ -112,7 +112,7 @@ def words(text: str, version: int = VERSION) -> list[str]:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What must not be in the text of a pretraining.
+    """Texts that must not be in a pretraining.
 
     :param pmids: documents of dev and test
     :param windows: hashes of word sequences of their texts

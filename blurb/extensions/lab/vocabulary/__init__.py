@@ -67,7 +67,7 @@ def split(tokenizer: Tokenizer, terms: Sequence[str]) -> dict[str, list[str]]:
 
 @dataclass
 class Counts:
-    """What a tokenizer makes of the inputs of a dataset, as sums.
+    """Sums over the tokenized inputs of a dataset.
 
     :param inputs: number of inputs (sentences, pairs, questions)
     :param words: blank-separated words; the dataset's own in NER and PICO

@@ -1,4 +1,4 @@
-"""What is audited, read from its files, and what a check finds: ids, counts and labels, never text of a corpus."""
+"""Audited datasets, read from their files, and findings: ids, counts and labels, never text of a corpus."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TITLE = re.compile(r"^(\d+)\|t\|", re.MULTILINE)
 
 @dataclass(frozen=True)
 class AuditFinding:
-    """What the audit found.
+    """A finding of the audit.
 
     :param check: name of the check
     :param task: the task, or two that share text

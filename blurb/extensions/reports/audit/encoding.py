@@ -1,4 +1,4 @@
-"""What an encoder reads otherwise than people do: odd characters, forbidden tags, words without sub-tokens, windows."""
+"""Inputs that an encoder reads differently: odd characters, forbidden tags, words without sub-tokens, windows."""
 
 from __future__ import annotations
 

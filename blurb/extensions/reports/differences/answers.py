@@ -154,7 +154,7 @@ class Difference:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What it can be chosen by: its outcome, and the kinds of mistakes in it."""
+        """The kinds by which it can be selected: its outcome, and the kinds of mistakes in it."""
         return tuple(dict.fromkeys(name for name in (self.outcome, self.first.kind, self.other.kind) if name != RIGHT))
 
 

@@ -41,7 +41,7 @@ def write(grid: Grid, scores: Scores, datasets: Sequence[str], title: str, path:
 
 
 def figures(grid: Grid, scores: Scores, datasets: Sequence[str]) -> list[list[str]]:
-    """What is drawn, as the table of the ablation has it: cell, dataset, mean, standard deviation, number of seeds."""
+    """The figures of a picture, from the table of the ablation: cell, dataset, mean, standard deviation, seeds."""
     lines = []
     for cell, values in zip(grid.cells, scores, strict=True):
         for dataset in datasets:

@@ -183,7 +183,7 @@ def watch(
 
 
 def _judge(check: RowReference | None, output: Path | str, rules: Any, **shared: Any) -> Callable[..., Decision] | None:
-    """What compares a checkpoint with the baseline; None without one. All that it reads is read now.
+    """A function that compares a checkpoint with the baseline, which is read now; None without a baseline.
 
     :raises BlurbError: for a baseline or rules that cannot be read, and for options of a check without one
     """
