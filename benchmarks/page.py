@@ -18,7 +18,7 @@ from blurb import tasks
 from blurb.extensions.reports.html.collect import TITLE, board
 from blurb.extensions.reports.html.model import DatasetProvenance, Page, PageDataset, PageRow, RowProvenance
 from blurb.extensions.reports.html.render import render
-from blurb.leaderboard.intervals import averages, of_runs
+from blurb.leaderboard.intervals import averages, run_numbers
 from blurb.protocols import protocol
 from blurb.results import groups
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
@@ -43,7 +43,7 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     level = rng.uniform(70, 85) if level is None else level
     names = [task.name for task in tasks.all() if task.paper_order]
     scores = {task: {seed: rng.gauss(level, 0.6) for seed in seeds} for task in names}
-    known = {task: of_runs(task, list(values.values())) for task, values in scores.items()}
+    known = {task: run_numbers(task, list(values.values())) for task, values in scores.items()}
     types, score, _ = averages(known)
     datasets = {
         task: PageDataset(
@@ -91,7 +91,7 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
         Origin.RESULTS,
     )
     values = {**types, **({} if score is None else {SCORE: score})}
-    return PageRow(row, values, groups.of_row(row), "standard bf16", datasets, provenance)
+    return PageRow(row, values, groups.standing(row), "standard bf16", datasets, provenance)
 
 
 def curve(rng: random.Random, level: float) -> tuple[float, ...]:

@@ -25,7 +25,7 @@ from blurb.heads import heads, poolings
 from blurb.learners import row_name
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import from_store, leaderboard_csv, results_csv, schema, tables
-from blurb.results.references import of_file, of_table
+from blurb.results.references import file_rows, table_rows
 from blurb.results.row import Row
 from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, original
 from blurb.results.schema import write as write_lines
@@ -114,7 +114,7 @@ def table(path: Path, known: Sequence[Row]) -> str:
         aside = Path(folder) / path.name
         write_lines(aside, there, new)
         count = compared(path, aside, RUN if runs else (*KEY, "source"))
-        of_table(aside)
+        table_rows(aside)
         aside.replace(path)
     return f"{path}: schema {version}, {len(new):,} lines, {count:,} cells, all equal"
 
@@ -152,14 +152,14 @@ def _runs(path: Path, old: Sequence[Line]) -> list[Line]:
                 raise StoreError(f"{column} {name} is a plug-in, of which the table has no hash", where=path)
         added = {"learner": row_name(line["weights"]), "plan": "", "plugins": "", "eval_seed": ""}
         new.append({**added, **line, "schema": SCHEMA})
-    rows = {row.primary_key: schema.plan_of(row) for row in results_csv.of_lines(new)}
+    rows = {row.primary_key: schema.plan_of(row) for row in results_csv.rows(new)}
     return [{**line, "plan": line["plan"] or rows[tuple(line[name] for name in KEY)]} for line in new]
 
 
 def _leaderboard(path: Path, old: Sequence[Line]) -> list[Line]:
     """Lines of schemas 4 to 7; what rows lack comes from the long table beside this one."""
     beside = tables.results_beside(path)
-    rows = {row.primary_key: leaderboard_csv.line_of(row) for row in of_file(beside)} if beside.is_file() else {}
+    rows = {row.primary_key: leaderboard_csv.line_of(row) for row in file_rows(beside)} if beside.is_file() else {}
     new = []
     for line in old:
         whole = {"learner": "" if line["source"] else row_name(line["weights"]), **line, "schema": SCHEMA}

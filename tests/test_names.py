@@ -15,7 +15,7 @@ from blurb import names
 from blurb.cli import cli
 from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol
-from blurb.results.references import of_table
+from blurb.results.references import table_rows
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.cli.in_process import ran
@@ -92,5 +92,5 @@ def test_a_protocol_file_of_such_a_name_is_refused(tmp_path: Path) -> None:
 def test_every_name_that_is_taken_comes_back_from_the_tables(name: str, here: Path) -> None:
     result = ran([*SMOKE, "--name", name])
     for table in ("results.csv", "leaderboard.csv"):
-        assert [row.model for row in of_table(here / "runs" / table)] == [name]
+        assert [row.model for row in table_rows(here / "runs" / table)] == [name]
     assert name in result.output

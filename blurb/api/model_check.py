@@ -106,7 +106,7 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
         "case": "lowered" if tokenizer.lower_cases else "kept",
         "unknown_probes": len(unknown),
     }
-    surprises = [*_of_tokenizer(tokenizer, unknown), *_of_encoder(checked, tokenizer, encoder)]
+    surprises = [*_tokenizer_notes(tokenizer, unknown), *_encoder_notes(checked, tokenizer, encoder)]
     every = [task for task in tasks.all() if task.paper_order]
     if short := [task.name for task in every if (facts["longest_input"] or task.max_length) < task.max_length]:
         surprises.append(
@@ -118,7 +118,7 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
     return ModelCheck(checked.name, facts, surprises, tries)
 
 
-def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]:
+def _tokenizer_notes(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]:
     if not getattr(tokenizer.inner, "is_fast", False):
         yield "The tokenizer has no fast version: sub-tokens are found word by word, and a word is their only place."
     if tokenizer.special_tokens.cls is None:
@@ -141,7 +141,7 @@ def _of_tokenizer(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[str]
         yield f"Unknown tokens in {len(unknown)} of the probes: {', '.join(unknown)}."
 
 
-def _of_encoder(source: ModelSource, tokenizer: Tokenizer, encoder: Any) -> Iterator[str]:
+def _encoder_notes(source: ModelSource, tokenizer: Tokenizer, encoder: Any) -> Iterator[str]:
     folder = Path(source.location)
     yield from (f"{problem.what} {problem.fix}" for problem in checkpoint.silent(folder, tokenizer, encoder))
     if source.checkpoint.is_causal:

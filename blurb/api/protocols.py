@@ -62,10 +62,10 @@ def seed_counts(protocol: Protocol, chosen: Sequence[Task]) -> list[int]:
 
 def values(protocol: Protocol, chosen: Sequence[Task]) -> list[SettingValue]:
     """The seeds and all settings that concern the tasks, by task."""
-    return [line for task in chosen for line in _of_task(protocol, task)]
+    return [line for task in chosen for line in _task_settings(protocol, task)]
 
 
-def _of_task(protocol: Protocol, task: Task) -> list[SettingValue]:
+def _task_settings(protocol: Protocol, task: Task) -> list[SettingValue]:
     settings = protocol.settings(task, {}, parameters=0)
     concerned = _concerned(protocol, task)
     lines = [SettingValue(task.name, SEEDS, protocol.seeds(task), _origin_of_seeds(protocol, task))]

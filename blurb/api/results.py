@@ -10,7 +10,7 @@ from blurb import tasks
 from blurb.messages.errors import DataError, SettingsError
 from blurb.records import html_of
 from blurb.results import from_store, leaderboard_csv
-from blurb.results.references import of_file, pick, trial_of
+from blurb.results.references import file_rows, pick, trial_of
 from blurb.results.row import Row
 from blurb.store.record import PREDICTIONS, read_predictions
 from blurb.store.store import Store
@@ -135,7 +135,7 @@ def load_results(path: Path | str = "runs") -> Results:
     """
     path = Path(path)
     if path.is_file():
-        return Results(tuple(of_file(path)), path)
+        return Results(tuple(file_rows(path)), path)
     if not path.is_dir():
         raise DataError("no such file or folder.", path)
     rows = tuple(from_store.read(Store(path)))

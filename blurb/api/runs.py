@@ -16,7 +16,7 @@ from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, t
 from blurb.messages.spelling import opt
 from blurb.names import by_number
 from blurb.results import tables
-from blurb.results.references import RowName, of_file, pick, unknown
+from blurb.results.references import RowName, file_rows, pick, unknown
 from blurb.results.row import Origin, Row, RowIdentity, labelled
 from blurb.store import row_contents, row_trials
 from blurb.store.store import Store
@@ -130,7 +130,7 @@ def finish(store: Store, reference: str, leaderboard: Path, name: str | None = N
         tables.check(store, leaderboard)
         there = stored_rows(store, lambda text: None)
         known = {(row.planned.model, row.planned.configuration.text) for row in there}
-        own = [row for row in of_file(leaderboard) if not row.published and reference in (row.name, row.model)]
+        own = [row for row in file_rows(leaderboard) if not row.published and reference in (row.name, row.model)]
         rows = [row for row in own if (row.model, row.configuration.text) not in known]
     except BlurbError:
         return None

@@ -183,5 +183,5 @@ def _matched(
     if isinstance(given, Path | str):
         file = files.read(Path(given), task, *form)
     else:
-        file = columns.of_python(given, task, form[1])
+        file = columns.from_python(given, task, form[1])
     return scores.matched(task, file, folder, split, reading), file.path

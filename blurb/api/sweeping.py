@@ -169,7 +169,7 @@ def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[
 def _check_places(jobs: Sequence[Job]) -> None:
     """Raises a SettingsError if all trials would fail here, for all: this machine does not see data or checkpoints, or
     lacks a device or precision."""
-    from blurb.doctor.store import of_hardware
+    from blurb.doctor.store import hardware_faults
 
     data = {job.data.folder for job in jobs}
     models = {Path(job.source.location) for job in jobs if job.source.is_checkpoint}
@@ -178,7 +178,7 @@ def _check_places(jobs: Sequence[Job]) -> None:
             f"This machine does not see {', '.join(missing)}; nothing was run. Data that lies elsewhere is given with "
             f"{opt('data')}; checkpoints must be where the sweep has them."
         )
-    if lacking := list(of_hardware(jobs)):
+    if lacking := list(hardware_faults(jobs)):
         raise SettingsError(f"Nothing was run: {' '.join(problem.what for problem in lacking)}")
 
 

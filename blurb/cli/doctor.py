@@ -18,7 +18,7 @@ from blurb.terminal.output import json_text
 
 @click_command("doctor", prints=Diagnosis, csv=False)
 def command(what: Annotated[Path | None, Argument()] = None, *, form: str) -> None:
-    """List the problems of WHAT, and how to fix them.
+    """List problems of a store, file or checkpoint, and fixes.
 
     Nothing is run or written.
 

@@ -21,7 +21,7 @@ TITLES = ("dataset", "sd", "df", "seeds", "there", "time", "detectable")
 
 @click_command("plan", plan, prints=list[SeedLine])
 def command(*, form: str, **given: Any) -> None:
-    """Estimate the seeds that it takes to detect a difference.
+    """Estimate how many seeds detect a difference.
 
     For each dataset, and for the score of a row of all thirteen: the runs that each of two rows needs, so that a true
     difference of --detect points is found with the chance --power by a two-sided test between runs (Student's). The
@@ -39,7 +39,7 @@ def command(*, form: str, **given: Any) -> None:
     show(titles, [tuple(line[place] for place in known) for line in cells], "table", numbers=titles[1:])
     for text in grouped((line["name"], line["reason"]) for line in planned.lines):
         click.echo(text)
-    for text in _of_deviations(planned.lines, given["detect"], given["sd"]):
+    for text in _deviation_notes(planned.lines, given["detect"], given["sd"]):
         click.echo(text)
     _explain(planned.lines, given["detect"], given["power"])
 
@@ -56,7 +56,7 @@ def _cells(line: SeedLine) -> tuple[str, ...]:
     )
 
 
-def _of_deviations(lines: Sequence[SeedLine], detect: float | None, sd: float | None) -> Iterator[str]:
+def _deviation_notes(lines: Sequence[SeedLine], detect: float | None, sd: float | None) -> Iterator[str]:
     """Where runs tell the deviation and not --sd; and where they are so few that this is what the seeds pay for."""
     runs = {line["name"]: line["degrees_of_freedom"] for line in lines if line["degrees_of_freedom"] is not None}
     if sd is not None and runs:

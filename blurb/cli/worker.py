@@ -14,7 +14,7 @@ from blurb.messages.text import plural
 
 @click_command("worker", work)
 def command(**given: Any) -> None:
-    """Run trials of a store beside other workers.
+    """Run trials of a store together with other workers.
 
     They come from the sweeps of other blurb run commands.
 

@@ -198,10 +198,10 @@ def lacking_memory(expected: Estimate) -> Iterator[str]:
         if elsewhere.memory > there:
             yield f"This machine has only {size(there)} of memory; reduce {opt('jobs')} or the batch size."
     if on_gpu:
-        yield from _of_gpus(replace(expected, trials=on_gpu))
+        yield from _gpu_notes(replace(expected, trials=on_gpu))
 
 
-def _of_gpus(found: Estimate) -> Iterator[str]:
+def _gpu_notes(found: Estimate) -> Iterator[str]:
     gpus = gpus_for([one.job for one in found.waiting]) or [found.waiting[0].job.place]
     together = math.ceil(found.jobs / len(gpus))
     needed = sum(sorted((one.cost.memory for one in found.waiting), reverse=True)[:together])

@@ -314,7 +314,7 @@ def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path
     for done in sorted(root.glob("[!.]*/[!.]*/[!.]*/DONE.json")):
         with contextlib.suppress(StoreError):  # damage is told by others
             entry = known.find(index.key_of(done.parent))
-            there, predicted, taken = _of_folder(done.parent) if entry is None else _of_entry(entry)
+            there, predicted, taken = _from_folder(done.parent) if entry is None else _from_entry(entry)
             if all(there.get(name) == environment[name] for name in ("device", "threads", "cpus")):
                 yield done.parent, predicted, taken
 
@@ -323,12 +323,12 @@ Found = tuple[Mapping[str, Any], PredictedCost | None, float]
 """Environment, what was predicted, and the seconds of training and prediction."""
 
 
-def _of_folder(path: Path) -> Found:
+def _from_folder(path: Path) -> Found:
     made = read_provenance(path)
     return made.environment, made.predicted, (made.train_seconds or 0.0) + (made.predict_seconds or 0.0)
 
 
-def _of_entry(entry: index.IndexEntry) -> Found:
+def _from_entry(entry: index.IndexEntry) -> Found:
     facts = entry.facts
     learner, type_ = facts.predicted or ("", "")
     predicted = PredictedCost(learner, type_, entry.value("predicted")) if facts.predicted else None

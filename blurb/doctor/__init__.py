@@ -9,13 +9,13 @@ from blurb import tasks
 from blurb.data import manifest
 from blurb.data.loading import elsewhere, path_of
 from blurb.doctor import data
-from blurb.doctor._base import Diagnosis, Fact, Fault, Subject, few, of_error
+from blurb.doctor._base import Diagnosis, Fact, Fault, Subject, as_fault, few
 from blurb.execution.sweeps import FOLDER, JOBS
 from blurb.learners import of_protocol
 from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError
 from blurb.planning import run_file
 from blurb.regression import rules
-from blurb.results.references import of_table
+from blurb.results.references import table_rows
 from blurb.store.store import OWNERS, SCHEMA_FILE
 from blurb.system import text_files
 from blurb.system.files import NO_FILE
@@ -78,20 +78,20 @@ def _settings(kind: Subject, load: Callable[..., object], path: Path, fix: str) 
     """The faults that the reader of a file of settings finds."""
     errors = ErrorCollector()
     errors.tried(load, path)
-    return Diagnosis(kind, str(path), [of_error(error, path, fix) for error in errors.errors])
+    return Diagnosis(kind, str(path), [as_fault(error, path, fix) for error in errors.errors])
 
 
 def _table(path: Path) -> Diagnosis:
     """Every line of a `results.csv`, a `leaderboard.csv` or an `external.csv` that cannot be read."""
     errors, unread = ErrorCollector(), ErrorCollector()
     table = unread.tried(table_of, path, unread)
-    rows = errors.tried(of_table, path, errors)
+    rows = errors.tried(table_rows, path, errors)
     facts: dict[str, Fact] = {}
     if table is not None:
         facts["lines"] = len(table.rows) + len(unread.errors)
     if rows:
         facts["rows"] = len(rows)
-    return Diagnosis("table", str(path), few([of_error(error, path, MEND) for error in errors.errors], path), facts)
+    return Diagnosis("table", str(path), few([as_fault(error, path, MEND) for error in errors.errors], path), facts)
 
 
 def _folder(path: Path) -> Diagnosis:

@@ -49,7 +49,7 @@ class Diagnosis:
     facts: Mapping[Annotated[str, Rule("pattern", "^[a-z0-9_]+$")], Fact] = field(default_factory=dict)
 
 
-def of_error(error: BlurbError | OSError, where: Path | str, fix: str) -> Fault:
+def as_fault(error: BlurbError | OSError, where: Path | str, fix: str) -> Fault:
     """An error as a problem.
 
     :param where: of an error that names no place

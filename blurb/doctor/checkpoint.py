@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints import Checkpoint
-from blurb.doctor._base import Diagnosis, Fact, Fault, of_error
+from blurb.doctor._base import Diagnosis, Fact, Fault, as_fault
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ErrorCollector
 
@@ -21,7 +21,7 @@ def examine(folder: Path) -> Diagnosis:
     checkpoint.check_files(errors=errors)
     # What fits together shows only if each part is whole.
     surprises = [] if errors.errors else _together(checkpoint, errors, facts)
-    problems = [of_error(error, folder, SAVE) for error in errors.errors]
+    problems = [as_fault(error, folder, SAVE) for error in errors.errors]
     return Diagnosis("checkpoint", str(folder), problems or surprises, facts)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from blurb import tasks
 from blurb.data import loading
 from blurb.data.schema import leaks
-from blurb.doctor._base import Diagnosis, Fact, Fault, few, of_error
+from blurb.doctor._base import Diagnosis, Fact, Fault, as_fault, few
 from blurb.messages.errors import BlurbError, ErrorCollector
 from blurb.messages.text import option
 from blurb.system import text_files
@@ -35,20 +35,20 @@ def examine(folder: Path) -> Diagnosis:
         hint = loading.elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
         fix = f"Use {hint}." if hint else "blurb data download and blurb data prepare make such a folder."
         return Diagnosis("data", str(folder), [Fault(str(folder), "None of the data files is here.", fix)], facts)
-    problems = [problem for finding in findings for problem in _of_dataset(finding, folder)]
+    problems = [problem for finding in findings for problem in _dataset_faults(finding, folder)]
     fix = "blurb data prepare writes file and manifest again, if this was not meant."
-    problems += dict.fromkeys(of_error(note, folder, fix) for finding in findings for note in finding.notes)
+    problems += dict.fromkeys(as_fault(note, folder, fix) for finding in findings for note in finding.notes)
     return Diagnosis("data", str(folder), problems, facts)
 
 
-def _of_dataset(finding: loading.DatasetVerification, folder: Path) -> Iterator[Fault]:
+def _dataset_faults(finding: loading.DatasetVerification, folder: Path) -> Iterator[Fault]:
     task = finding.task
     where = task.source.page if task.source else task.homepage
     if finding.missing:
         files = ", ".join(task.files[split] for split in finding.missing)
         yield Fault(f"{folder}: {task.name}", f"Missing: {files}.", f"{PREPARE} ({where}).")
     for file, faults in groupby(finding.errors, lambda error: getattr(error, "path", folder)):
-        yield from few([of_error(error, folder, f"{PREPARE}; or correct the file.") for error in faults], file)
+        yield from few([as_fault(error, folder, f"{PREPARE}; or correct the file.") for error in faults], file)
     if finding.verdict == "differs" and not finding.errors:
         counts = ", ".join(
             f"{split} {count:,} instead of {expected:,}"
@@ -69,7 +69,7 @@ def examine_task_file(path: Path) -> Diagnosis:
     task = errors.tried(tasks.load, str(path))
     fix = "docs/extend.md has all keys; blurb tasks new writes a template."
     facts: dict[str, Fact] = {}
-    problems = [*(of_error(error, path, fix) for error in errors.errors), *_missing(path)]
+    problems = [*(as_fault(error, path, fix) for error in errors.errors), *_missing(path)]
     if task is not None:
         problems += _corpus(task, facts)
     return Diagnosis("task file", str(path), problems, facts)
@@ -100,7 +100,7 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Fault]:
         errors = ErrorCollector()
         examples[split] = loading.read_split(task, path.parent, split, errors)
         facts[f"{split}_examples"] = len(examples[split])
-        yield from few([of_error(one, path, "Correct the line.") for one in errors.errors], path)
+        yield from few([as_fault(one, path, "Correct the line.") for one in errors.errors], path)
     if leaked := sorted(leaks(examples)):
         what = f"Inputs of test that occur in train, a leak: {len(leaked):,}, such as {', '.join(leaked[:3])}."
         yield Fault(str(task.file), what, f"{AUDIT}{option('--tasks', task.file)} has all ids.")

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from blurb import DISTRIBUTION, __version__, heads, metrics, tasks
-from blurb.doctor._base import Diagnosis, Fact, Fault, of_error
+from blurb.doctor._base import Diagnosis, Fact, Fault, as_fault
 from blurb.execution.engines import engines
 from blurb.learners import kinds
 from blurb.messages.errors import SettingsError, safe_message
@@ -148,7 +148,7 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Fault]:
             )
     for registry in registries:
         for fault in registry.faults.values():
-            yield of_error(SettingsError(fault), "plug-ins", "Rename or uninstall one of them.")
+            yield as_fault(SettingsError(fault), "plug-ins", "Rename or uninstall one of them.")
     facts["plugins"] = count
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from blurb import metrics
 from blurb.checkpoints import Checkpoint
 from blurb.cost import calibration, model
-from blurb.doctor._base import Diagnosis, Fact, Fault, of_error
+from blurb.doctor._base import Diagnosis, Fact, Fault, as_fault
 from blurb.execution import sweeps
 from blurb.execution.allowed import NotAllowed
 from blurb.execution.data_sources import DataSource, data_hash
@@ -34,12 +34,12 @@ def examine(root: Path) -> Diagnosis:
     try:
         store = Store(root.resolve().parents[2] if is_trial else root)
     except StoreError as error:  # of another schema: nothing in it can be read
-        return Diagnosis("trial" if is_trial else "store", str(root), [of_error(error, root, "")])
+        return Diagnosis("trial" if is_trial else "store", str(root), [as_fault(error, root, "")])
     if is_trial:
         return Diagnosis("trial", str(root), list(_trial(store, root)))
     damage: list[BlurbError] = []
     rows.read(store, damage.append)
-    problems = [*(of_error(error, root, RUN_AGAIN) for error in damage), *_owners(store)]
+    problems = [*(as_fault(error, root, RUN_AGAIN) for error in damage), *_owners(store)]
     for path in store.trial_folders():
         problems += _trial(store, path)
     of_sweeps, open_sweeps = examine_sweeps(root)
@@ -53,7 +53,7 @@ def _owners(store: Store) -> Iterator[Fault]:
             if not isinstance(read_json(path).get("models"), list):
                 raise StoreError("no list of models.", where=path)
         except StoreError as error:
-            yield of_error(error, path, "Delete it; it is written again by the next blurb run.")
+            yield as_fault(error, path, "Delete it; it is written again by the next blurb run.")
 
 
 def _trial(store: Store, path: Path) -> Iterator[Fault]:
@@ -69,7 +69,7 @@ def _trial(store: Store, path: Path) -> Iterator[Fault]:
                     )
                     return
             if not row_contents.is_running(store, path):
-                yield of_error(left_out(path, damage), path, RUN_AGAIN)
+                yield as_fault(left_out(path, damage), path, RUN_AGAIN)
             return
         record = store.read(path)
         record.score("test")
@@ -77,9 +77,9 @@ def _trial(store: Store, path: Path) -> Iterator[Fault]:
         if record.metrics.get("metrics_version") != metrics.VERSION:
             yield Fault(str(path), "Its scores were computed by metrics of another version.", "blurb rescore")
     except UnknownName as error:
-        yield of_error(error, path, "Install the plug-in that has it, or delete the trial.")
+        yield as_fault(error, path, "Install the plug-in that has it, or delete the trial.")
     except (BlurbError, OSError) as error:
-        yield of_error(error, path, RUN_AGAIN)
+        yield as_fault(error, path, RUN_AGAIN)
     except (KeyError, TypeError, ValueError) as error:
         yield Fault(str(path), f"It cannot be understood: {type(error).__name__}: {error}.", RUN_AGAIN)
 
@@ -124,16 +124,16 @@ def examine_sweeps(store: Path) -> tuple[list[Fault], dict[str, int]]:
         try:
             waiting |= {job.path: job for job in sweeps.read(folder, allow=()) if not sweeps.is_done(job)}
         except NotAllowed as error:  # what it names is not opened
-            problems.append(of_error(error, folder, "Give blurb worker this option if you trust who planned it."))
+            problems.append(as_fault(error, folder, "Give blurb worker this option if you trust who planned it."))
         except StoreError as error:
-            problems.append(of_error(error, folder, PLAN_AGAIN))
+            problems.append(as_fault(error, folder, PLAN_AGAIN))
     jobs = list(waiting.values())
-    bad = [*_of_models(jobs), *_of_data(jobs), *_of_plugins(jobs), *of_hardware(jobs)]
-    problems += bad or _of_memory(jobs, store)  # what cannot be read has no size
+    bad = [*_model_faults(jobs), *_data_faults(jobs), *_plugin_faults(jobs), *hardware_faults(jobs)]
+    problems += bad or _memory_faults(jobs, store)  # what cannot be read has no size
     return list(dict.fromkeys(problems)), {"sweeps": len(folders), "trials_of_sweeps": len(jobs)} if folders else {}
 
 
-def _of_models(jobs: Sequence[Job]) -> Iterator[Fault]:
+def _model_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
     """Checkpoints that are not here, or are others than those that were hashed."""
     for source in dict.fromkeys(job.source for job in jobs if job.source.is_checkpoint):
         folder = Path(source.location)
@@ -146,14 +146,14 @@ def _of_models(jobs: Sequence[Job]) -> Iterator[Fault]:
             changed = "" if now.tokenizer.hash == source.tokenizer else "tokenizer files"
             changed = changed if now.weights_hash == source.weights else "weights or the configuration"
         except (ModelError, OSError) as error:
-            yield of_error(error, folder, fix)
+            yield as_fault(error, folder, fix)
             continue
         if changed:
             what = f"The {changed} of {source.name} are others than those that the trials were planned with."
             yield Fault(str(folder), what, fix)
 
 
-def _of_data(jobs: Sequence[Job]) -> Iterator[Fault]:
+def _data_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
     """Data that is not here, or is not that of the trials; a folder that is not here is told once."""
     planned: dict[DataSource, str] = {}
     for job in jobs:
@@ -169,16 +169,16 @@ def _of_data(jobs: Sequence[Job]) -> Iterator[Fault]:
                 what = f"The examples of {source.task} are not those that the trials were planned with."
                 yield Fault(f"{source.folder}: {source.task}", what, fix)
         except (BlurbError, OSError) as error:
-            yield of_error(error, source.folder, fix)
+            yield as_fault(error, source.folder, fix)
 
 
-def _of_plugins(jobs: Sequence[Job]) -> Iterator[Fault]:
+def _plugin_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
     files = {path for job in jobs for named in job.plugins.values() for path in named.values() if path}
     for path in sorted(path for path in files if not path.is_file()):
         yield Fault(str(path), "The file of a plug-in is not visible here.", f"{PLACE}.")
 
 
-def of_hardware(jobs: Sequence[Job]) -> Iterator[Fault]:
+def hardware_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
     """Devices and precisions that this machine lacks."""
     encoders = [job for job in jobs if job.source.is_checkpoint]
     for device, precision in dict.fromkeys((job.device, job.trial.precision) for job in encoders):
@@ -190,12 +190,12 @@ def of_hardware(jobs: Sequence[Job]) -> Iterator[Fault]:
             yield Fault(where, str(error), "Run blurb worker elsewhere, or with --device and one that is here.")
 
 
-def _of_memory(jobs: Sequence[Job], store: Path) -> list[Fault]:
+def _memory_faults(jobs: Sequence[Job], store: Path) -> list[Fault]:
     """Memory that this machine lacks for what the trials need at least."""
     if not jobs:
         return []
     try:
         needed = model.least(jobs)
     except BlurbError as error:
-        return [of_error(error, store, PLAN_AGAIN)]
+        return [as_fault(error, store, PLAN_AGAIN)]
     return [Fault("memory", one, "Run blurb worker on a larger machine.") for one in calibration.lacking_memory(needed)]

@@ -97,7 +97,7 @@ def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) ->
             f"units() of {made.__module__}.{made.__qualname__} returned nothing for {content.task.name}, {split} "
             f"({len(rows)} rows); it must return at least one example."
         )
-    key, code = f"{content.hash} {split} {sorted(formulation.options.items())}", plugins.of_formulation(content.task)
+    key, code = f"{content.hash} {split} {sorted(formulation.options.items())}", plugins.formulation_hash(content.task)
     return units, f"{key} {code}" if code else key
 
 

@@ -96,7 +96,7 @@ def rename(store: Store, row: RowTrials, name: str) -> RowTrials:
                 fix="Repair the row with its blurb run command first.",
             )
         store.claim(name)
-        for path in (*row_contents.paths(store, row), *_of_searches(store, row)):
+        for path in (*row_contents.paths(store, row), *_search_trials(store, row)):
             _copy(store, path, store.path(name, path.parent.name, path.name), name)
         rows.write(store, renamed)
         _remove(store, row)
@@ -145,7 +145,7 @@ def _check_free(store: Store, model: str) -> None:
             )
 
 
-def _of_searches(store: Store, row: RowTrials) -> Iterator[Path]:
+def _search_trials(store: Store, row: RowTrials) -> Iterator[Path]:
     """The trials that ran for a row and are not in it: points of a search, seeds that newer ones replaced."""
     listed = set(row_contents.paths(store, row))
     for spec in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):

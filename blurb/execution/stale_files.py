@@ -50,7 +50,7 @@ class Leftover:
 
 def find(store: Store) -> list[Leftover]:
     """Files that can be removed now: none of a trial that a living process has."""
-    found = [*_of_trials(store), *_of_sweeps(store), *_of_files(store)]
+    found = [*_store_leftovers(store), *_sweep_leftovers(store), *_stray_files(store)]
     return [Leftover(one.kind, one.path, one.trial, size_of(one.path)) for one in found]
 
 
@@ -85,14 +85,14 @@ def waits(found: Sequence[Leftover]) -> bool:
     return any(holder is not None and not holder.is_here for holder in holders)
 
 
-def _of_trials(store: Store) -> Iterator[Leftover]:
+def _store_leftovers(store: Store) -> Iterator[Leftover]:
     for folder in sorted(path for path in store.root.glob("*/*") if path.is_dir() and path.name != rows.FOLDER):
         hidden = {match[1] for path in folder.glob(".*") if (match := HIDDEN.match(path.name))}
         for name in sorted(hidden | {path.name.partition(".")[0] for path in folder.glob("*.failed.json")}):
-            yield from _of_trial(store, folder / name)
+            yield from _trial_leftovers(store, folder / name)
 
 
-def _of_trial(store: Store, path: Path) -> Iterator[Leftover]:
+def _trial_leftovers(store: Store, path: Path) -> Iterator[Leftover]:
     lease = store.lease(path)
     if leases.seems_held(lease) is not False:
         return
@@ -108,7 +108,7 @@ def _of_trial(store: Store, path: Path) -> Iterator[Leftover]:
         yield Leftover("reason of a failure", row_contents.failure_of(path), path)
 
 
-def _of_sweeps(store: Store) -> Iterator[Leftover]:
+def _sweep_leftovers(store: Store) -> Iterator[Leftover]:
     for folder in sorted((store.root / sweeps.FOLDER).glob("*")):
         over = not (folder / sweeps.JOBS).exists()
         with contextlib.suppress(BlurbError):
@@ -117,7 +117,7 @@ def _of_sweeps(store: Store) -> Iterator[Leftover]:
             yield Leftover("finished sweep", folder)
 
 
-def _of_files(store: Store) -> Iterator[Leftover]:
+def _stray_files(store: Store) -> Iterator[Leftover]:
     for path in sorted(store.root.glob(f"*/{rows.FOLDER}/*.damaged")):
         yield Leftover("damaged row file", path)
     if (lease := store.root / ROWS_LEASE).exists() and leases.seems_held(lease) is False:

@@ -92,7 +92,7 @@ def read(store: Store, tell: Tell = tell_damage) -> list[TrialStanding]:
 
     predicted: dict[Key, float] = {}
     with gc_disabled():
-        asked = dict(_of_rows(store, tell))
+        asked = dict(_row_states(store, tell))
     for job in sweeps.jobs_of(store.root, tell_of_sweep):
         key = store.folder(job.source.name), job.trial.task, job.path.name
         predicted[key] = job.predicted
@@ -105,7 +105,7 @@ def read(store: Store, tell: Tell = tell_damage) -> list[TrialStanding]:
         ]
 
 
-def _of_rows(store: Store, tell: Tell) -> Iterator[tuple[Key, _Trial]]:
+def _row_states(store: Store, tell: Tell) -> Iterator[tuple[Key, _Trial]]:
     for row in rows.read(store, tell):
         key, configuration, folder = row.key, row.configuration.text, store.folder(row.model)
         for task, seeds in row.trials.items():

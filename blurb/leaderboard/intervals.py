@@ -57,7 +57,7 @@ class Known:
     spread: bootstrap.BootstrapMean | None = None
 
 
-def of_row(
+def numbers(
     row: Row, resamples: int = RESAMPLES, without: Mapping[str, Collection[str]] | None = None
 ) -> dict[str, Value]:
     """The numbers of a row on test by name: its datasets, complete task types, `score` and `blurb-12`.
@@ -105,13 +105,13 @@ def _datasets(row: Row, resamples: int, without: Mapping[str, Collection[str]]) 
             spread = bootstrap.spread(columns, task, resamples)
             known[task] = Known(Value(mean, *spread.interval, "both" if len(values) > 1 else "units"), spread)
         elif resamples:  # no predictions, or every seed was scored on other units
-            known[task] = of_runs(task, values, resamples)
+            known[task] = run_numbers(task, values, resamples)
         else:
             known[task] = Known(Value(mean))
     return known
 
 
-def of_runs(task: str, values: list[float], resamples: int = RESAMPLES) -> Known:
+def run_numbers(task: str, values: list[float], resamples: int = RESAMPLES) -> Known:
     """A dataset for which only the scores of the runs are known."""
     mean, half = statistics.fmean(values), half_width(values)
     if half is None:
@@ -168,8 +168,8 @@ Ends = dict[str, tuple[float, float, str]]
 """Name of a number -> both ends of its interval, and `Value.basis`."""
 
 
-def of_rows(rows: Sequence[Row], store: Path) -> list[dict[str, Value]]:
-    """The numbers of rows with their intervals, as `intervals.of_row` has them; with a bar if that takes long.
+def all_numbers(rows: Sequence[Row], store: Path) -> list[dict[str, Value]]:
+    """The numbers of rows with their intervals, as `intervals.numbers` has them; with a bar if that takes long.
 
     :param store: whose rows they are, or most of them
     """
@@ -181,10 +181,10 @@ def of_rows(rows: Sequence[Row], store: Path) -> list[dict[str, Value]]:
         if ends is None:
             missing.append(place)
         else:
-            means = of_row(row, resamples=0)
+            means = numbers(row, resamples=0)
             by_row[place] = {name: Value(one.mean, *ends.get(name, ())) for name, one in means.items()}
     for place in _shown(missing):
-        by_row[place] = of_row(rows[place], RESAMPLES)
+        by_row[place] = numbers(rows[place], RESAMPLES)
         kept.add(rows[place], by_row[place])
     kept.save()
     return [by_row[place] for place in range(len(rows))]

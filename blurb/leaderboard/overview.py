@@ -87,7 +87,7 @@ def datasets(rows: Sequence[RankedRow], width: int) -> list[Table]:
     there = {name for row in rows for name in row.values}
     names = [name for name in (*DATASETS, *sorted(there - {*DATASETS, *MEANS})) if name in there]
     room = max(1, (width - ROOM) // ROOM)
-    return [_of_datasets(names, rows[start : start + room]) for start in range(0, len(rows), room)]
+    return [_dataset_table(names, rows[start : start + room]) for start in range(0, len(rows), room)]
 
 
 def without_means(row: RankedRow) -> bool:
@@ -106,7 +106,7 @@ def _types() -> dict[str, str]:
     return {task.name: task.type for task in tasks.all() if task.paper_order}
 
 
-def _of_datasets(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
+def _dataset_table(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
     table = _table()
     table.add_column("dataset", no_wrap=True)
     for row in rows:
@@ -197,7 +197,7 @@ def with_neighbours(rows: Sequence[Row], others: Iterable[Row] = (), width: int 
     :param others: rows of the same store; those that were made otherwise are left out, as they are ranked apart
     :param width: of the terminal
     """
-    mine = [ranking.of_row(row, resampled=False) for row in rows]
+    mine = [ranking.entry(row, resampled=False) for row in rows]
     columns = _columns(mine, width)
     whole = (name for name in columns if all(name in row.values for row in mine))
     by = next(whole, columns[0] if columns else SCORE)
@@ -205,7 +205,7 @@ def with_neighbours(rows: Sequence[Row], others: Iterable[Row] = (), width: int 
     beside = [row for row in others if row.suite in suites]
     if any(not (row.row.suite == DEMO or row.standing.mark) for row in mine):
         beside += published.shipped()
-    theirs = [ranking.of_row(row, resampled=False) for row in beside]
+    theirs = [ranking.entry(row, resampled=False) for row in beside]
     keys = {row.standing.key for row in mine}
     entries = [*mine, *(row for row in theirs if row.standing.key in keys)]
     return overview(_near(ranking.in_parts(entries, by), mine), by, columns, bold=mine)

@@ -21,7 +21,7 @@ from blurb.store.store import Store
 class RankedRow:
     """A row with its figures, and the rows among which it is ranked.
 
-    :param values: dataset, task type, `score` and `blurb-12` -> figure on test (`intervals.of_row`)
+    :param values: dataset, task type, `score` and `blurb-12` -> figure on test (`intervals.numbers`)
     """
 
     row: Row
@@ -46,13 +46,15 @@ class RankRange(NamedTuple):
     worst: int
 
 
-def of_row(row: Row, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> RankedRow:
+def entry(row: Row, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> RankedRow:
     """The entry of a row, with intervals over runs and test examples, or over runs alone without predictions.
 
     :param resampled: whether to compute these intervals
     :param without: dataset -> ids of test examples to leave out of the scores
     """
-    return RankedRow(row, intervals.of_row(row, intervals.RESAMPLES if resampled else 0, without), groups.of_row(row))
+    return RankedRow(
+        row, intervals.numbers(row, intervals.RESAMPLES if resampled else 0, without), groups.standing(row)
+    )
 
 
 def select(rows: Sequence[Row], model: str = "*", protocol: str = "*", head: str = "*") -> list[Row]:
@@ -172,4 +174,6 @@ def standing(row: Row, board: Board | None = None, together: bool = False) -> gr
 
     :param together: whether rows whose kind allows it are ranked with published ones
     """
-    return groups.of_row(row, board is not None and (row.origin is not Origin.BOARD or board.is_claimed(row)), together)
+    return groups.standing(
+        row, board is not None and (row.origin is not Origin.BOARD or board.is_claimed(row)), together
+    )

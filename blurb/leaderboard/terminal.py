@@ -40,19 +40,19 @@ def render(rows: Sequence[Row], width: int = 120) -> RenderableType:
 def card(row: Row) -> RenderableType:
     """The datasets of one row, its score or what is missing, and notes."""
     notes = [Text(text, style="yellow") for text in _notes(row)]
-    if _of_blurb(row):
+    if _is_of_blurb(row):
         notes.insert(0, _score(row))
     return Group(_datasets(row), *notes)
 
 
-def _of_blurb(row: Row) -> bool:
+def _is_of_blurb(row: Row) -> bool:
     """Tasks of one's own have no score, and no release to be verified against."""
     return any(name not in row.own_tasks for name in row.datasets)
 
 
 def _notes(row: Row) -> list[str]:
     notes = [f"Note: {row.note}."] if row.note else []
-    if _of_blurb(row) and row.data not in ("synthetic", "verified"):
+    if _is_of_blurb(row) and row.data not in ("synthetic", "verified"):
         notes.append(f"The data is not verified as BLURB's: {row.data}.")
     if alike := [name for name, _ in in_order(row.datasets) if predictions.equals_a_constant(row, name)]:
         notes.append(f"{', '.join(alike)}: the score of a constant answer.")
@@ -69,7 +69,7 @@ def _compact(rows: Sequence[Row], width: int) -> RenderableType:
             _lines(rows, names[start : start + room], lambda values: f"{statistics.fmean(values):.2f}")
             for start in range(0, len(names), room)
         ]
-    lost = {row.name: [_score(row).plain] for row in rows if _of_blurb(row) and row.score is None}
+    lost = {row.name: [_score(row).plain] for row in rows if _is_of_blurb(row) and row.score is None}
     said = [(row.name, text) for row in rows for text in (*lost.get(row.name, ()), *_notes(row))]
     return Group(*tables, *(Text(text, style="yellow") for text in once(said, len(rows))))
 

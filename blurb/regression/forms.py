@@ -51,7 +51,7 @@ def write(decision: Decision) -> bytes:
     suite = ElementTree.SubElement(root, "testsuite", {"name": "blurb check", **counts})
     if decision.checked_at is not None:
         suite.set("timestamp", decision.checked_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S"))
-    _properties(suite, _of_suite(decision))
+    _properties(suite, _suite_properties(decision))
     for finding in decision.findings:
         _case(suite, decision, finding)
     if not decision.findings:  # an empty suite would be green
@@ -64,7 +64,7 @@ def write(decision: Decision) -> bytes:
     return content
 
 
-def _of_suite(decision: Decision) -> dict[str, Any]:
+def _suite_properties(decision: Decision) -> dict[str, Any]:
     """The properties of the whole suite."""
     rules, turn = decision.rules, decision.turn
     known = {

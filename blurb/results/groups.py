@@ -103,7 +103,7 @@ def datasets_of(column: str) -> tuple[str, ...]:
     return tuple({str(kind): shares for kind, shares in type_weights().items()}.get(column, (column,)))
 
 
-def of_row(row: Row, claimed: bool = False, together: bool = False) -> Standing:
+def standing(row: Row, claimed: bool = False, together: bool = False) -> Standing:
     """The standing of a row.
 
     :param claimed: whether somebody says so, and it was not recomputed
@@ -171,10 +171,10 @@ def parts(standings: Sequence[Standing], column: str) -> list[RankingPart]:
     ordered = sorted(groups.values(), key=lambda places: (standings[places[0]].place, standings[places[0]].title))
     firsts = [standings[places[0]] for places in ordered]
     titles = distinct([one.title for one in firsts], [(*one.key, "", "", "", "")[2:4] for one in firsts])
-    return [part for each in zip(ordered, titles, strict=True) for part in _of_group(standings, column, *each)]
+    return [part for each in zip(ordered, titles, strict=True) for part in _group_parts(standings, column, *each)]
 
 
-def _of_group(standings: Sequence[Standing], column: str, places: Sequence[int], title: str) -> list[RankingPart]:
+def _group_parts(standings: Sequence[Standing], column: str, places: Sequence[int], title: str) -> list[RankingPart]:
     states: dict[tuple[State, ...], list[int]] = {}
     theirs, unranked = [], []
     for place in places:

@@ -33,7 +33,7 @@ def read_lines(path: Path, errors: ErrorCollector = FIRST) -> list[Numbered]:
     return schema.read_lines(path, COLUMNS, errors)
 
 
-def of_lines(lines: Iterable[Numbered], errors: ErrorCollector = FIRST) -> list[Row]:
+def rows(lines: Iterable[Numbered], errors: ErrorCollector = FIRST) -> list[Row]:
     """Rows with their means on test, without runs.
 
     :param errors: gets the lines (file, line) of a row that occurs twice or has an invalid number
@@ -67,9 +67,9 @@ def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Row
 
 def _dataset(name: str, mean: float, line: Line) -> DatasetScores:
     """A dataset with what the line says of all of them."""
-    seeds, planned = schema.of_dataset(line["seeds"], name), schema.planned_seeds(line["plan"]).get(name, 0)
+    seeds, planned = schema.value_of(line["seeds"], name), schema.planned_seeds(line["plan"]).get(name, 0)
     facts = {"verdict": _verdict(line["data"], name), "plugins": line["plugins"]}
-    facts |= {column: schema.of_dataset(line[column], name) for column in FACTS}
+    facts |= {column: schema.value_of(line[column], name) for column in FACTS}
     count = int(seeds) if re.fullmatch(r"[0-9]{1,9}", seeds) else 0
     return DatasetScores(name, means={"test": mean}, count=count, planned=planned, facts=facts)
 

@@ -39,7 +39,7 @@ def clusters_of(runs: Sequence[tuple[formulations.Formulation, Mapping[str, Sequ
 
     :param runs: formulation of each, with `id`, `doc_id`, `gold` and `prediction`
     """
-    scored = [_of_run(*run) for run in runs]
+    scored = [_run_sums(*run) for run in runs]
     counts, names, named = scored[-1]
     if any(each[1] != names or each[0].shape != counts.shape for each in scored):
         return None
@@ -93,7 +93,7 @@ def _scored(
     return counts, [name or f"without document {number}" for number, name in enumerate(documents, 1)], documents
 
 
-def _of_run(
+def _run_sums(
     formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
 ) -> tuple[metrics.Counts, list[str], bool]:
     """Sums of each cluster, their names, and whether they are documents."""
@@ -123,7 +123,7 @@ def best_constant(row: Row, task: str, split: Split = "test") -> float | None:
         return None
     if not row.limits("max_eval").get(task):  # else every seed may have examples of its own
         records = records[:1]
-    found = [_of_trial(record, split) for record in records]
+    found = [_trial_score(record, split) for record in records]
     known = [value for value in found if value is not None]
     return 100 * statistics.fmean(known) if known and len(known) == len(found) else None
 
@@ -136,7 +136,7 @@ def equals_a_constant(row: Row | None, task: str, split: Split = "test") -> bool
     return floor is not None and mean is not None and abs(mean - floor) < SAME
 
 
-def _of_trial(record: Record, split: Split) -> float | None:
+def _trial_score(record: Record, split: Split) -> float | None:
     try:
         declared, trial = record.task, record.trial
         columns = record.predictions(split)

@@ -91,8 +91,8 @@ class RowName:
             return [*published.shipped(), *published.ablations()]
         place = self.place or store
         if place.is_file():
-            return of_file(place)
-        return _of_store(place, self.row, tell) or from_store.read(Store(place), tell)
+            return file_rows(place)
+        return _store_rows(place, self.row, tell) or from_store.read(Store(place), tell)
 
 
 def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> Row:
@@ -102,7 +102,7 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> Row:
     :raises SettingsError: or UnknownName with the closest name, if there is no such row, or several
     :raises DataError: (file, line) if a file is invalid
     """
-    if mine := _of_store(store, reference, tell):  # whatever folders have its name
+    if mine := _store_rows(store, reference, tell):  # whatever folders have its name
         return pick(mine, reference, str(store))
     name = RowName.parse(reference)
     return pick(name.rows(store, tell), name.row, name.where(store))
@@ -118,7 +118,7 @@ def resolve_all(reference: str, store: Path) -> list[Row]:
     return fits
 
 
-def _of_store(store: Path, wanted: str, tell: Tell) -> list[Row]:
+def _store_rows(store: Path, wanted: str, tell: Tell) -> list[Row]:
     """The rows of a store with this name or of this model, as among all, without reading the trials of others."""
     told: list[BlurbError] = []
     near = from_store.read(Store(store), told.append, near=wanted) if wanted else []
@@ -250,7 +250,7 @@ def _typed(task: str) -> str:
     return tasks.load(task).name if task.endswith(tasks.SUFFIX) else task
 
 
-def of_table(path: Path, errors: ErrorCollector = FIRST) -> list[Row]:
+def table_rows(path: Path, errors: ErrorCollector = FIRST) -> list[Row]:
     """All rows of one table, whether it is a `results.csv`, a `leaderboard.csv` or an `external.csv`.
 
     :param errors: gets all that is wrong with it (file, line); by default the first fault is raised
@@ -259,11 +259,11 @@ def of_table(path: Path, errors: ErrorCollector = FIRST) -> list[Row]:
     if columns[: len(published.COLUMNS)] == published.COLUMNS:
         return [*published.read(path, errors)]
     if "metric" in columns:
-        return results_csv.of_lines(line for _, line in results_csv.read_lines(path, errors, results_csv.ALIKE))
-    return leaderboard_csv.of_lines(leaderboard_csv.read_lines(path, errors), errors)
+        return results_csv.rows(line for _, line in results_csv.read_lines(path, errors, results_csv.ALIKE))
+    return leaderboard_csv.rows(leaderboard_csv.read_lines(path, errors), errors)
 
 
-def of_file(path: Path) -> list[Row]:
+def file_rows(path: Path) -> list[Row]:
     """All rows of a `results.csv` or `leaderboard.csv`; the runs of the latter are those of the table beside it.
 
     :raises DataError: (file, line) if it is neither
@@ -273,8 +273,8 @@ def of_file(path: Path) -> list[Row]:
     lines = leaderboard_csv.read_lines(path)
     runs = _runs_of(path, lines)
     if runs is None:
-        return leaderboard_csv.of_lines(lines)
-    return labelled([*runs, *leaderboard_csv.of_lines([numbered for numbered in lines if numbered[1]["source"]])])
+        return leaderboard_csv.rows(lines)
+    return labelled([*runs, *leaderboard_csv.rows([numbered for numbered in lines if numbered[1]["source"]])])
 
 
 def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[Row] | None:
@@ -286,7 +286,7 @@ def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[Row] | None:
     runs = results_csv.read_lines(beside)
     if not mine <= {tuple(line[column] for column in KEY) for _, line in runs}:
         return None
-    return results_csv.of_lines(line for _, line in runs)
+    return results_csv.rows(line for _, line in runs)
 
 
 def rows_of(rows: Sequence[RowReference], output: Path | str) -> list[Row]:

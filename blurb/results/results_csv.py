@@ -49,7 +49,7 @@ def read_lines(path: Path, errors: ErrorCollector = FIRST, columns: Sequence[str
 
 def read(path: Path) -> list[Row]:
     """The rows of a table; DataError (file, line) if something is invalid."""
-    return of_lines(line for _, line in read_lines(path))
+    return rows(line for _, line in read_lines(path))
 
 
 def check_alike(lines: Iterable[Numbered], columns: Sequence[str], errors: ErrorCollector = FIRST) -> None:
@@ -84,7 +84,7 @@ def _checked(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) ->
     return line
 
 
-def of_lines(lines: Iterable[Line]) -> list[Row]:
+def rows(lines: Iterable[Line]) -> list[Row]:
     """Groups lines into rows, in the order of the lines."""
     rows: dict[tuple[str, ...], dict[str, list[Line]]] = {}
     for line in lines:

@@ -180,7 +180,7 @@ def per_dataset(row: Row, value: Callable[[DatasetScores], str | None]) -> str:
     return cell_of(values)
 
 
-def of_dataset(cell: str, task: str) -> str:
+def value_of(cell: str, task: str) -> str:
     """The value of a dataset in a cell of `per_dataset`; "" if it has none."""
     return cell if ":" not in cell else parts(cell).get(task, "")
 

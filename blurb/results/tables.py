@@ -214,7 +214,7 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
         _check_nothing_lost(results, merged)
         numbers = external(leaderboard)
         # Of all places: a machine may have been asked for fewer seeds than another.
-        rows = results_csv.of_lines(line for _, line in _asked_most(places, merged))
+        rows = results_csv.rows(line for _, line in _asked_most(places, merged))
         forget_owner(leaderboard)  # first: the store that wrote them before must not write over the merged ones
         results_csv.write(results, rows)
         leaderboard_csv.write(leaderboard, [*rows, *numbers])

@@ -230,20 +230,20 @@ def _is_answer(value: Any) -> bool:
     return isinstance(value, str) or (type(value) in (int, float) and math.isfinite(value))
 
 
-def of_run(row: RowFiles, run: RunRecord, split: str) -> list[tuple[str, Any]]:
+def run_predictions(row: RowFiles, run: RunRecord, split: str) -> list[tuple[str, Any]]:
     """Ids and predictions of a run on a split, in stored order."""
-    return list(zip(*(_of_run(row, run, split, name) for name in ("id", "prediction")), strict=True))
+    return list(zip(*(_run_column(row, run, split, name) for name in ("id", "prediction")), strict=True))
 
 
-def losses_of_run(row: RowFiles, run: RunRecord, split: str) -> list[float] | None:
+def run_losses(row: RowFiles, run: RunRecord, split: str) -> list[float] | None:
     """The losses of a run on a split, in stored order; None if they are not known."""
     if LOSS not in row.predictions[run["task"]]:
         return None
-    losses = _of_run(row, run, split, LOSS)
+    losses = _run_column(row, run, split, LOSS)
     return None if None in losses else losses
 
 
-def _of_run(row: RowFiles, run: RunRecord, split: str, name: str) -> list[Any]:
+def _run_column(row: RowFiles, run: RunRecord, split: str, name: str) -> list[Any]:
     columns = row.predictions[run["task"]]
     every = zip(columns["seed"], columns["split"], columns[name], strict=True)
     return [cell for seed, part, cell in every if (seed, part) == (run["seed"], split)]

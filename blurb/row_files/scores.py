@@ -16,7 +16,7 @@ from blurb.protocols.settings import limits
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
 from blurb.results.row import Origin, Row, RowIdentity
 from blurb.results.schema import MODEL
-from blurb.row_files.reading import RowFiles, losses_of_run, of_run
+from blurb.row_files.reading import RowFiles, run_losses, run_predictions
 from blurb.row_files.writing import ENDING, RunRecord
 from blurb.scoring import matching, values
 from blurb.scoring.columns import Answer, AnswerFile
@@ -78,7 +78,7 @@ def figures_of(
     :raises DataError: if its predictions are not those of the examples, or are no answers
     """
     formulation, kept, given = _answered(row, run, split, data)
-    losses = losses_of_run(row, run, split)
+    losses = run_losses(row, run, split)
     left = [place for place, (unit, _) in enumerate(kept) if unit["id"] not in without]
     known = [losses[kept[place][1]] for place in left] if losses else None
     return _figures(formulation, [kept[place][0] for place in left], [given[place] for place in left], known)
@@ -103,7 +103,7 @@ def _answered(
     """The formulation, the scored units with the place of the answer of each, and these answers."""
     formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
     units = matching.units_of(formulation, data, split)
-    answers = [Answer(place, key, value) for place, (key, value) in enumerate(of_run(row, run, split), 1)]
+    answers = [Answer(place, key, value) for place, (key, value) in enumerate(run_predictions(row, run, split), 1)]
     file = values.shaped(formulation.task, AnswerFile(row.folder / f"{run['task']}{ENDING}", answers))
     # A row on a part of the examples is on the part that its settings draw, never on the best one.
     units = list(Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used)

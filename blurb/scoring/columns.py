@@ -138,7 +138,7 @@ class Records:
     rows: Callable[[Sequence[str]], Iterable[tuple[int, Mapping[str, Any]]]]
 
 
-def of_records(records: Records, task: Task, path: Path, column: str) -> AnswerFile:
+def from_records(records: Records, task: Task, path: Path, column: str) -> AnswerFile:
     """The answers of a table, with the ids, words and texts that it has beside."""
     answer = answer_column(records.names, path, column, task.task_type.columns.keys() - {*GOLD})
     others = [name for name in records.names if name != answer]
@@ -169,7 +169,7 @@ PATH = Path("predictions")
 """Their names in messages."""
 
 
-def of_python(given: Any, task: Task, column: str = "") -> AnswerFile:
+def from_python(given: Any, task: Task, column: str = "") -> AnswerFile:
     """The answers in a mapping from id to prediction, a sequence in the order of the examples, or a table.
 
     :param given: of tables: a frame of pandas, a dataset, records, or columns by name
@@ -183,7 +183,7 @@ def of_python(given: Any, task: Task, column: str = "") -> AnswerFile:
         given = given if isinstance(given, Mapping) or hasattr(given, "itertuples") else list(given)
         table = _named_columns(given, task)
         if table is not None:
-            return of_records(table, task, PATH, column)
+            return from_records(table, task, PATH, column)
         pairs = given.items() if isinstance(given, Mapping) else (("", value) for value in given)
         answers = [Answer(place, str(key), _plain(value, place)) for place, (key, value) in enumerate(pairs, 1)]
     if column or not answers:

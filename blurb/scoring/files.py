@@ -13,7 +13,7 @@ from typing import Any
 from blurb.messages.errors import DataError, UnknownName
 from blurb.messages.spelling import opt
 from blurb.messages.text import plural
-from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, is_header, of_records
+from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, from_records, is_header
 from blurb.system import parquet
 from blurb.system.text_files import refuse_separators
 from blurb.table_files import FileLine, cells_of, conll, json_lines, json_object, lines_of, numbered, text_of
@@ -44,7 +44,7 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
         return _json(path, column)
     if name == "conll":
         return AnswerFile(path, list(_conll(path, column)))
-    return of_records(FORMATS[name](path, task, column), task, path, column)
+    return from_records(FORMATS[name](path, task, column), task, path, column)
 
 
 def _jsonl(path: Path, task: Task, column: str) -> Records:

@@ -188,7 +188,7 @@ def _cache_key(task: Task, paths: Mapping[Split, Path]) -> str:
             status = path.stat()
             stamps.append([str(path.absolute()), status.st_size, status.st_mtime_ns, status.st_ino])
     declared = repr(sorted(dataclasses.asdict(task).items()))
-    content = json.dumps([__version__, plugins.of_formulation(task), declared, stamps])
+    content = json.dumps([__version__, plugins.formulation_hash(task), declared, stamps])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 

@@ -180,13 +180,13 @@ def compare(
         parts = [(run_error, len(known[0]) - 1)]
     else:
         parts = [(statistics.variance(sample) / len(sample), len(sample) - 1) for sample in samples]
-    of_runs = _of_errors(difference, parts)
+    of_runs = _comparison_of_parts(difference, parts)
     if unit_variance > 0 and units > 1:
-        return replace(_of_errors(difference, [*parts, (unit_variance, units - 1)]), of_runs=of_runs)
+        return replace(_comparison_of_parts(difference, [*parts, (unit_variance, units - 1)]), of_runs=of_runs)
     return of_runs
 
 
-def _of_errors(difference: float, parts: Sequence[tuple[float, int]]) -> WelchComparison:
+def _comparison_of_parts(difference: float, parts: Sequence[tuple[float, int]]) -> WelchComparison:
     """The comparison whose variance is a sum of parts, each with its degrees of freedom (Satterthwaite)."""
     variance = sum(part for part, _ in parts)
     if not variance:

@@ -36,13 +36,13 @@ def identity(task: Task, settings: Mapping[str, Any], kind: LearnerKind) -> dict
         name = text.split(",")[0].strip()
         if text and registry.is_plugin(name):
             hashes[setting] = _hash(registry.get(name), resolved(registry, text))
-    hashes[f"formulation {task.type}"] = of_formulation(task)
+    hashes[f"formulation {task.type}"] = formulation_hash(task)
     if kinds.is_plugin(kind.name):
         hashes["learner"] = _hash(kind.load("learner"), {})
     return {setting: digest for setting, digest in hashes.items() if digest}
 
 
-def of_formulation(task: Task) -> str:
+def formulation_hash(task: Task) -> str:
     """Hash of the formulation of a task; "" if it is built in."""
     return _hash(formulations.of(task), {})
 

@@ -214,7 +214,7 @@ def read_spec(path: Path) -> Trial:
         raise StoreError(f"cannot be read by this version of blurb ({error}).", where=file) from error
 
 
-def of_another(path: Path) -> list[str]:
+def foreign(path: Path) -> list[str]:
     """The file by which a trial is another than that which its folder is named after, if somebody put it there."""
     try:
         spec = read_spec(path)

@@ -108,7 +108,7 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[RowTria
     rows: list[RowTrials] = []
     for model in _folders(store):
         if not near or names.related(model, near):
-            rows += _of_folder(store.root / model / FOLDER, tell)
+            rows += _folder_rows(store.root / model / FOLDER, tell)
     return rows
 
 
@@ -167,7 +167,7 @@ def _recovered(store: Store, row: RowTrials) -> RowTrials:
     return recovered
 
 
-def _of_folder(folder: Path, tell: Tell) -> list[RowTrials]:
+def _folder_rows(folder: Path, tell: Tell) -> list[RowTrials]:
     """The rows of a folder, by key."""
     planned: list[RowTrials] = []
     try:
@@ -186,14 +186,14 @@ def _of_folder(folder: Path, tell: Tell) -> list[RowTrials]:
 def _parsed(path: Path) -> RowTrials:
     """The row in a file; StoreError, or SettingsError of a name, if it cannot be read."""
     try:
-        return _of_content(read_json(path), path)
+        return _row_from_content(read_json(path), path)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, BlurbError):
             raise
         raise StoreError(f"not a valid row file: {_said(error)}", where=path) from error
 
 
-def _of_content(content: dict[str, Any], path: Path) -> RowTrials:
+def _row_from_content(content: dict[str, Any], path: Path) -> RowTrials:
     configuration = Configuration(**content.pop("configuration"))
     trials = {
         str(task): {int(seed): str(hash_) for seed, hash_ in seeds.items()}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from blurb import names
 from blurb.messages.errors import StoreError
-from blurb.store.record import PREDICTIONS, Record, of_another, read_spec
+from blurb.store.record import PREDICTIONS, Record, foreign, read_spec
 from blurb.store.trial import PROVENANCE, Trial
 from blurb.system import leases
 from blurb.system.files import beside, file_hash, read_json, write_json
@@ -101,7 +101,7 @@ class Store:
         if not isinstance(done.get("sha256"), dict):
             return ["DONE.json"]
         # `or ""`: a file that is missing in both is missing.
-        return [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")] or of_another(path)
+        return [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")] or foreign(path)
 
     @contextmanager
     def writing(self, path: Path, lease: leases.Lease | None = None) -> Iterator[Path]:

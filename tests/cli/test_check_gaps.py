@@ -21,7 +21,7 @@ from blurb.messages.errors import BlurbError, SettingsError
 from blurb.regression import Rules
 from blurb.regression.rules import Limit
 from blurb.results import from_store, results_csv, tables
-from blurb.results.references import of_file
+from blurb.results.references import file_rows
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import play
@@ -126,7 +126,7 @@ def test_a_correlation_may_be_negative(store: Store, tmp_path: Path) -> None:
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     text = (tmp_path / "results.csv").read_text()
     (tmp_path / "odd.csv").write_text(re.sub(r",pearson,[0-9.]+,", ",pearson,-12.5000,", text))
-    assert {row.means()["biosses"] for row in of_file(tmp_path / "odd.csv")} == {-12.5}
+    assert {row.means()["biosses"] for row in file_rows(tmp_path / "odd.csv")} == {-12.5}
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "1e999", "x"])

@@ -88,7 +88,7 @@ def anonymous() -> None:
 def figures(folder: Path) -> dict[str, Any]:
     """Row -> dataset -> seed -> split -> metric -> figure, of the store and of its tables."""
     from blurb.results import from_store
-    from blurb.results.references import of_file, of_table
+    from blurb.results.references import file_rows, table_rows
     from blurb.store.store import Store
 
     def of(rows: Any) -> dict[str, Any]:
@@ -109,8 +109,8 @@ def figures(folder: Path) -> dict[str, Any]:
 
     return {
         "store": of(from_store.read(Store(folder))),
-        "results.csv": of(of_file(folder / "results.csv")),
-        "leaderboard.csv": of(of_table(folder / "leaderboard.csv")),
+        "results.csv": of(file_rows(folder / "results.csv")),
+        "leaderboard.csv": of(table_rows(folder / "leaderboard.csv")),
     }
 
 

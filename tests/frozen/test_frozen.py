@@ -12,9 +12,9 @@ import pytest
 
 from blurb.leaderboard import ranking
 from blurb.results import tables
-from blurb.results.references import of_table
+from blurb.results.references import table_rows
 from blurb.results.schema import SCHEMA
-from blurb.store import rescore, row_trials, schema
+from blurb.store import rescore, row_trials, store
 from blurb.store.store import Store
 from tests.frozen.make import FIGURES, ZIP, figures
 
@@ -66,15 +66,15 @@ def test_every_trial_is_done_under_its_hash(runs: Path) -> None:
 
 
 def test_the_tables_are_made_and_merged_from_it(runs: Path, tmp_path: Path) -> None:
-    before = {name: of_table(runs / name) for name in ("results.csv", "leaderboard.csv")}
+    before = {name: table_rows(runs / name) for name in ("results.csv", "leaderboard.csv")}
     rescore.rescore(Store(runs), pytest.fail)
     tables.rebuild(Store(runs), runs / "leaderboard.csv", pytest.fail)
     for name, rows in before.items():
-        assert [(row.name, row.means()) for row in of_table(runs / name)] == [(row.name, row.means()) for row in rows]
+        assert [(row.name, row.means()) for row in table_rows(runs / name)] == [(row.name, row.means()) for row in rows]
     assert tables.merge([runs / "results.csv"], tmp_path / "merged") > 0
     assert len(ranking.read_rows(runs, [tmp_path / "merged" / "results.csv"])) == 4
 
 
 def test_a_new_schema_keeps_this_one_or_brings_a_script() -> None:
     """Whoever raises a number decides what becomes of this corpus."""
-    assert (schema.SCHEMA, SCHEMA) == (1, "1")
+    assert (store.SCHEMA, SCHEMA) == (1, "1")

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from blurb.cli import cli
 from blurb.results.leaderboard_csv import read_lines
-from blurb.results.references import of_table
+from blurb.results.references import table_rows
 from blurb.store import row_trials as rows
 from blurb.store.record import Figures
 from blurb.store.store import Store
@@ -64,7 +64,7 @@ def test_nothing_is_trained_and_there_is_one_row(folder: Path) -> None:
     assert len(lines) == 26 + 13 + 2
     assert all(line.endswith("already done") for line in lines)
     assert {path: path.stat().st_mtime_ns for path in folder.glob("store/*/*/*/DONE.json")} == done
-    names = [row.name for row in of_table(folder / "leaderboard.csv")]
+    names = [row.name for row in table_rows(folder / "leaderboard.csv")]
     assert len(names) == 7  # six of the store, one of external.csv
     (note,) = {line["note"] for _, line in read_lines(folder / "leaderboard.csv") if "worded" in line["protocol"]}
     assert note == "other words"  # as the file says it now

@@ -1,4 +1,4 @@
-"""Intervals that were computed before are those that would be computed now. Oracle: `intervals.of_row`."""
+"""Intervals that were computed before are those that would be computed now. Oracle: `intervals.numbers`."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def store(tmp_path: Path) -> Store:
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The models whose intervals were computed."""
     models: list[str] = []
-    whole = intervals.of_row
+    whole = intervals.numbers
 
     def of_row(row: Row, resamples: int = intervals.RESAMPLES) -> dict[str, Value]:
         models.extend([row.model] if resamples else [])
         return whole(row, resamples)
 
-    monkeypatch.setattr(intervals, "of_row", of_row)
+    monkeypatch.setattr(intervals, "numbers", of_row)
     return models
 
 
 def of_rows(store: Store) -> tuple[Sequence[Row], list[dict[str, Value]]]:
     rows = from_store.read(store)
-    return rows, intervals.of_rows(rows, store.root)
+    return rows, intervals.all_numbers(rows, store.root)
 
 
 def test_they_are_computed_once_and_are_the_same(store: Store, computed: list[str]) -> None:
@@ -58,7 +58,7 @@ def test_they_are_computed_once_and_are_the_same(store: Store, computed: list[st
     assert computed == ["good", "poor"]
     assert of_rows(store)[1] == first
     assert computed == ["good", "poor"]
-    assert first == [intervals.of_row(row) for row in rows]
+    assert first == [intervals.numbers(row) for row in rows]
     assert all(values["gad"].basis == "both" for values in first)
 
 
@@ -80,7 +80,7 @@ def test_a_row_is_computed_again_when_a_trial_comes_or_changes(store: Store, com
     _, now = of_rows(store)
     assert computed == ["good", "poor", "poor"]
     rows, again = of_rows(store)
-    assert again == now == [intervals.of_row(row) for row in rows]
+    assert again == now == [intervals.numbers(row) for row in rows]
     del computed[:]
     (trial,) = [record.path for row in rows if row.model == "good" for record in [row.records_of("gad")[2]]]
     (Path(trial) / "history.csv").touch()  # as somebody has who copied it there
@@ -146,7 +146,7 @@ def test_those_of_another_number_of_resamples_are_not_used(
 
 def test_rows_whose_trials_are_not_known_are_not_kept(tmp_path: Path, home: Path) -> None:
     row = invented.row("read", {"gad": [70.0, 72.0]})
-    assert intervals.of_rows([row], tmp_path) == [intervals.of_row(row)]
+    assert intervals.all_numbers([row], tmp_path) == [intervals.numbers(row)]
     assert not (home / "intervals").exists()
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from blurb.cli import cli
 from blurb.leaderboard.overview import beside_means, datasets, has_skill, overview, without_means
-from blurb.leaderboard.ranking import in_parts, of_row
+from blurb.leaderboard.ranking import entry, in_parts
 from blurb.results import published
 from blurb.results.dataset_scores import DatasetScores
 from blurb.store.store import Store
@@ -45,7 +45,7 @@ def printed(*tables: object, width: int) -> str:
 
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_numbers_are_whole_at_every_width(width: int) -> None:
-    entries = [MINE, *(of_row(row) for row in published.shipped())]
+    entries = [MINE, *(entry(row) for row in published.shipped())]
     text = printed(overview(in_parts(entries, "score")), width=width)
     assert max(map(len, text.splitlines())) <= width
     assert "78.12 ±1.0" in text

@@ -18,7 +18,7 @@ from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results import from_store, published, results_csv, tables
 from blurb.results import schema as cells
-from blurb.results.references import of_file
+from blurb.results.references import file_rows
 from blurb.results.schema import KEY
 from blurb.statistics.welch import half_width
 from blurb.store.store import Store
@@ -64,19 +64,19 @@ def test_ranks_are_as_wide_as_the_intervals_leave_them() -> None:
 
 def test_rows_of_a_table_have_intervals_over_their_runs(folder: Path) -> None:
     (row,) = (each for each in results_csv.read(folder / "results.csv") if each.model == "good")
-    shown = ranking.of_row(row)
+    shown = ranking.entry(row)
     low, high = shown.values["gad"].interval or ()
     half = half_width(row.values("gad"))
     mean = shown.values["gad"].mean
     assert (low, high) == (pytest.approx(mean - half), pytest.approx(mean + half))
     score = shown.values["score"]
     assert (score.low or 100) < score.mean < (score.high or 0)
-    assert {value.interval for value in ranking.of_row(row, resampled=False).values.values()} == {None}
+    assert {value.interval for value in ranking.entry(row, resampled=False).values.values()} == {None}
 
 
 def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
-    kept = ranking.of_row(good, resampled=False, without={"gad": {f"test.{i}" for i in range(100)}})
+    kept = ranking.entry(good, resampled=False, without={"gad": {f"test.{i}" for i in range(100)}})
     assert kept.values["gad"].mean != good.means()["gad"]
     assert kept.values["ddi"].mean == pytest.approx(good.means()["ddi"])
     assert kept.values["relation"].mean != good.type_means()["relation"]
@@ -85,7 +85,7 @@ def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:
 def test_without_all_units_there_is_no_score(folder: Path) -> None:
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     every = {f"test.{i}" for i in range(200)}
-    left = ranking.of_row(good, without={"gad": every, "biosses": every, "a task of ours": {"test.1"}})
+    left = ranking.entry(good, without={"gad": every, "biosses": every, "a task of ours": {"test.1"}})
     assert {"gad", "relation", "biosses", "similarity", "score"}.isdisjoint(left.values)
     assert left.values["ddi"].mean == pytest.approx(good.means()["ddi"])
 
@@ -102,7 +102,7 @@ def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..
     found = leaks({split: data.read_split(task, real_data, split) for split in ("train", "test")})
     assert len(found) == 8
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
-    assert ranking.of_row(good, False, {"gad": found}).values["gad"].mean != good.means()["gad"]
+    assert ranking.entry(good, False, {"gad": found}).values["gad"].mean != good.means()["gad"]
 
 
 def test_rows_without_predictions_are_not_said_to_be_without_leaks(folder: Path, blurb: Callable[..., Result]) -> None:
@@ -207,8 +207,8 @@ def test_the_order_of_lines_changes_nothing(folder: Path) -> None:
     path.parent.mkdir()
     head, *lines = (folder / "results.csv").read_text().splitlines(keepends=True)
     path.write_text("".join([head, *sorted(lines, key=lambda line: line.split(",")[17])]))
-    assert {row.model: row.means() for row in of_file(path)} == {
-        row.model: row.means() for row in of_file(folder / "results.csv")
+    assert {row.model: row.means() for row in file_rows(path)} == {
+        row.model: row.means() for row in file_rows(folder / "results.csv")
     }
 
 
@@ -232,7 +232,7 @@ def test_predictions_from_elsewhere_are_ranked_with_published_rows_where_somebod
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     row = invented.named(good, learner="external")
     for together in (False, True):
-        entries = [ranking.of_row(one, resampled=False) for one in (row, *published.shipped())]
+        entries = [ranking.entry(one, resampled=False) for one in (row, *published.shipped())]
         entries[0] = replace(entries[0], standing=ranking.standing(row, together=together))
         mine = next(one for one in ranking.in_parts(entries, "score") if one.entry is entries[0])
         best = max(entries[1:], key=lambda one: one.values["score"].mean if "score" in one.values else 0)

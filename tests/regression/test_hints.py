@@ -93,7 +93,7 @@ def test_a_table_says_that_it_has_no_examples(folder: Path) -> None:
 
 def test_intervals_end_where_the_metric_ends() -> None:
     wide = invented.row("m", {"gad": [5.0, 99.0], "biosses": [-90.0, 95.0], "hoc": [1.0, 100.0]})
-    values = intervals.of_row(wide)
+    values = intervals.numbers(wide)
     assert values["gad"].interval == (0.0, 100.0)
     assert values["biosses"].interval == (-100.0, 100.0)
     assert values["hoc"].interval == (0.0, 100.0)
@@ -105,13 +105,13 @@ def test_intervals_end_where_the_metric_ends() -> None:
 def test_the_mean_of_one_dataset_has_the_interval_of_the_dataset(folder: Path) -> None:
     """On the page BIOSSES had 76.6 to 90.1, and the mean of its type, the same number, 76.6 to 90.2."""
     several = invented.row("m", {"biosses": [80.0, 83.0, 90.0], "hoc": [70.0, 71.0, 75.0], "ebm-pico": [60.0, 65.0]})
-    values = intervals.of_row(several)
+    values = intervals.numbers(several)
     for kind, task in (("similarity", "biosses"), ("document", "hoc"), ("pico", "ebm-pico")):
         assert values[kind] == values[task]
     from blurb.results import from_store
 
     for one in from_store.read(Store(folder / "my runs")):
-        stored = intervals.of_row(one)
+        stored = intervals.numbers(one)
         assert stored["similarity"] == stored["biosses"]
 
 

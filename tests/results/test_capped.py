@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.leaderboard import ranking
 from blurb.results import comparison, from_store
-from blurb.results.references import of_file
+from blurb.results.references import file_rows
 from blurb.results.tables import rebuild
 from blurb.store.store import Store
 from tests.cli.in_process import ran
@@ -33,7 +33,7 @@ def folder(here: Path) -> Path:
 
 
 def test_it_is_never_ranked(folder: Path) -> None:
-    entries = [ranking.of_row(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
+    entries = [ranking.entry(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
     ranks = {one.entry.name.split()[0]: one.rank for one in ranking.in_parts(entries, "gad")}
     assert ranks == {"whole": "1", "tiny": ""}
     result = CliRunner().invoke(cli, ["leaderboard", "show", "--no-intervals", "--sort", "gad"])
@@ -61,7 +61,7 @@ def test_a_card_carries_the_note(form: str, folder: Path) -> None:
 
 def test_it_is_compared_with_no_whole_row(folder: Path) -> None:
     sides = {each.model: each for each in from_store.read(Store(folder / "runs"))}
-    files = {each.model: each for each in of_file(folder / "results.csv")}
+    files = {each.model: each for each in file_rows(folder / "results.csv")}
     for tiny, whole in ((sides["tiny"], sides["whole"]), (files["tiny"], sides["whole"])):
         line = next(one for one in comparison.compare_rows(whole, tiny, "test", with_units=False) if one.name == "gad")
         assert line.reason == "different examples were scored: all in one row, at most 64 in the other"

@@ -41,7 +41,7 @@ def in_text(text: str) -> list[str]:
 def test_rows_of_a_store_and_ties_of_a_ranking(store: Path) -> None:
     found = from_store.read(Store(store))
     assert [one.model for one in found] == CHECKPOINTS
-    entries = [ranking.of_row(one, resampled=False) for one in reversed(found)]
+    entries = [ranking.entry(one, resampled=False) for one in reversed(found)]
     assert [one.entry.name.split()[0] for one in ranking.in_parts(entries, "gad")] == CHECKPOINTS
 
 

@@ -16,7 +16,7 @@ from blurb.regression import Outcome, Rules, decide
 from blurb.regression.rules import Limit
 from blurb.results import comparability, leaderboard_csv, published, results_csv
 from blurb.results.comparability import Reason, Use
-from blurb.results.references import of_table
+from blurb.results.references import table_rows
 from blurb.results.row import Row
 from blurb.store.trial import Configuration
 from tests.conftest import ROOT
@@ -142,7 +142,7 @@ def test_a_line_of_means_says_all_that_it_has(tmp_path: Path) -> None:
         rows = results_csv.read(RESULTS / "minilm" / name / "results.csv")
         first, again = tmp_path / "first.csv", tmp_path / "again.csv"
         leaderboard_csv.write(first, rows)
-        read = of_table(first)
+        read = table_rows(first)
         assert [(one.note, one.data, one.run_counts) for one in read] == [
             (one.note, one.data, one.run_counts) for one in rows
         ]

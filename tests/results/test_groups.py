@@ -43,7 +43,7 @@ HIDDEN = {
 
 def ranks(*rows: Row, column: str = "gad") -> dict[str, tuple[str, str]]:
     """Name -> rank and the rows that it is ranked among."""
-    on_test = [ranking.of_row(one, resampled=False) for one in rows]
+    on_test = [ranking.entry(one, resampled=False) for one in rows]
     return {one.entry.name: (one.rank, one.part) for one in ranking.in_parts(on_test, column)}
 
 
@@ -178,7 +178,7 @@ def test_a_row_on_two_states_of_the_data_has_no_means_of_both() -> None:
     assert (turned.score, turned.blurb_12) == (None, None)
     assert set(turned.type_means()) == {"ner", "pico", "similarity", "document", "qa"}
     assert "two states of the data" in turned.doubts
-    assert not {"score", "blurb-12", "relation"} & set(ranking.of_row(turned, resampled=False).values)
+    assert not {"score", "blurb-12", "relation"} & set(ranking.entry(turned, resampled=False).values)
     other = whole(**{name.replace("-", "_"): "differs" for name in whole().datasets})  # one state, another
     assert other.score == pytest.approx(80.5)
     for name in ("ebm_pico", "bioasq"):  # nobody knows hashes of all their splits
@@ -195,7 +195,7 @@ def test_a_row_with_fewer_seeds_than_planned_has_no_rank() -> None:
     short = replace(one, datasets={"gad": replace(one.datasets["gad"], planned=5)}, label="short")
     found = ranks(one, short)
     assert (found["one"][0], found["short"][0]) == ("1", "")
-    assert groups.of_row(short).unranked("gad") == "3 of 5 seeds of gad"
+    assert groups.standing(short).unranked("gad") == "3 of 5 seeds of gad"
 
 
 @pytest.mark.extensions

@@ -14,7 +14,7 @@ from scipy import stats
 from blurb import tasks
 from blurb.messages.errors import DataError
 from blurb.results import from_store, leaderboard_csv, published
-from blurb.results.references import of_table, resolve
+from blurb.results.references import resolve, table_rows
 from blurb.results.row import Origin, Row
 from blurb.results.schema import SCHEMA
 from blurb.store.store import Store
@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
 
 def told(path: Path) -> str:
     with pytest.raises(DataError) as caught:
-        of_table(path)
+        table_rows(path)
     assert str(caught.value).startswith(str(path))
     return str(caught.value)
 
@@ -74,7 +74,7 @@ def test_a_line_has_the_means_the_score_and_its_spread(path: Path) -> None:
 
 
 def test_what_was_written_is_read_back_without_its_runs(path: Path) -> None:
-    whole, part, other = of_table(path)
+    whole, part, other = table_rows(path)
     assert [row.origin for row in (whole, part, other)] == [Origin.LEADERBOARD] * 2 + [Origin.PUBLISHED]
     assert whole.means() == pytest.approx({name: statistics.fmean(values) for name, values in WHOLE.items()}, abs=0.005)
     assert (whole.means("dev"), whole.run_counts, whole.spread) == ({}, [3], None)
@@ -93,7 +93,7 @@ def test_numbers_of_two_papers_on_one_model_are_two_rows(tmp_path: Path) -> None
     ]
     path = tmp_path / "leaderboard.csv"
     leaderboard_csv.write(path, papers)
-    names = [row.name for row in of_table(path)]
+    names = [row.name for row in table_rows(path)]
     assert len(set(names)) == 4
     assert names[0] == "Theirs (us2026) v1"
     assert resolve(f"{path}:{names[3]}", tmp_path / "runs").source == "you2024"
@@ -165,7 +165,7 @@ def test_rows_of_one_model_are_two_where_anything_that_makes_a_row_differs(tmp_p
     ]
     path = tmp_path / "leaderboard.csv"
     written(path, one, *others)
-    names = [row.name for row in of_table(path)]
+    names = [row.name for row in table_rows(path)]
     assert len(names) == len(others) + 1
     written(path, one, *others, one)
     assert told(path).startswith(f"{path}:{len(others) + 3}: ")
@@ -189,7 +189,7 @@ def test_what_was_overridden_comes_back_as_it_was_typed(overrides: dict[str, str
     row = invented.named(invented.row("m", {"gad": [80.0]}), configuration=configuration)
     path = tmp_path / "leaderboard.csv"
     written(path, row)
-    (read,) = of_table(path)
+    (read,) = table_rows(path)
     assert read.configuration.overrides == overrides
     assert read.primary_key == row.primary_key
 
@@ -200,7 +200,7 @@ def test_whatever_comes_back_is_read_or_told(path: Path) -> None:
     for text in tampered.tables(path.read_text(), 300):
         path.write_text(text, encoding="utf-8")
         try:
-            assert all(row.score is None or math.isfinite(row.score) for row in of_table(path))
+            assert all(row.score is None or math.isfinite(row.score) for row in table_rows(path))
         except DataError as error:
             refused.append(str(error))
     assert {text.startswith(str(path)) for text in refused} == {True}
@@ -218,8 +218,8 @@ def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(tmp_path: Path) ->
     leaderboard_csv.write(path, [wide])
     header = path.read_text().split("\n")[0].split(",")
     assert header == [*leaderboard_csv.COLUMNS, "my-task"]  # a task of the name of a column has no other
-    (back,) = leaderboard_csv.of_lines(leaderboard_csv.read_lines(path))
+    (back,) = leaderboard_csv.rows(leaderboard_csv.read_lines(path))
     assert back.means() == {"gad": 50.0, "my-task": 50.0}
     path.write_text(path.read_text().replace(",50.00\n", ",fifty\n"))
     with pytest.raises(DataError, match=r":2: my-task must be a number"):
-        leaderboard_csv.of_lines(leaderboard_csv.read_lines(path))
+        leaderboard_csv.rows(leaderboard_csv.read_lines(path))

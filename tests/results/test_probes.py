@@ -18,7 +18,7 @@ from blurb.regression import Outcome, Rules, decide
 from blurb.regression.rules import Limit
 from blurb.results import comparison, from_store
 from blurb.results.comparability import Reason
-from blurb.results.references import of_file, of_table
+from blurb.results.references import file_rows, table_rows
 from blurb.results.row import Row
 from blurb.results.tables import rebuild
 from blurb.statistics.bootstrap import Clusters, swapped
@@ -135,9 +135,9 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
             assert line.p is None
         for rules in (Rules(), Rules(default=Limit(max_drop=90.0))):
             assert decide(rows[one], rows[two], rules).outcome == Outcome.CANNOT_JUDGE
-    table = next(row for row in of_file(folder / "results.csv") if row.model == "good")
+    table = next(row for row in file_rows(folder / "results.csv") if row.model == "good")
     assert table.learner == "probe"
-    wide = next(row for row in of_table(folder / "leaderboard.csv") if row.model == "good")
+    wide = next(row for row in table_rows(folder / "leaderboard.csv") if row.model == "good")
     assert wide.learner == "probe"
     for side in (table, wide):
         assert {
@@ -153,7 +153,7 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
 
 @pytest.mark.extensions
 def test_ranks_and_best_cells_are_among_their_like(folder: Path) -> None:
-    entries = [ranking.of_row(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
+    entries = [ranking.entry(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
     ranks = {one.entry.name.split()[0]: one.rank for one in ranking.in_parts(entries, "gad")}
     assert ranks["tuned"] == "1"
     assert ranks["bad"] == "probe 3"

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DataError, SettingsError, UnknownName
 from blurb.results import from_store, published, references, tables
-from blurb.results.references import of_file, of_table, pick, resolve, resolve_all
+from blurb.results.references import file_rows, pick, resolve, resolve_all, table_rows
 from blurb.results.row import Origin, Row
 from blurb.store import row_trials as rows
 from blurb.store.index import Index
@@ -95,21 +95,21 @@ def test_a_row_of_a_table_has_its_runs(name: str) -> None:
 def test_a_leaderboard_alone_has_means_and_no_runs() -> None:
     row = named("alone/leaderboard.csv:a")
     assert (row.origin, row.run_counts, row.means()) == (Origin.LEADERBOARD, [2], {"gad": 50.0})
-    assert [one.run_counts for one in of_table(Path("leaderboard.csv"))] == [[2], [2], [2], []]
+    assert [one.run_counts for one in table_rows(Path("leaderboard.csv"))] == [[2], [2], [2], []]
 
 
 def test_numbers_of_others_in_a_leaderboard_are_rows_without_runs() -> None:
     for reference in ("leaderboard.csv:Theirs", "alone/leaderboard.csv:Theirs"):
         row = named(reference)
         assert (row.source, row.version, row.means(), row.run_counts) == ("us2026", "v1", {"gad": 81.5}, [])
-    assert [row.model for row in of_file(Path("leaderboard.csv"))] == ["a", "org/b", "org/b", "Theirs"]
+    assert [row.model for row in file_rows(Path("leaderboard.csv"))] == ["a", "org/b", "org/b", "Theirs"]
 
 
 def test_a_leaderboard_of_numbers_of_others_alone_needs_no_runs(tmp_path: Path) -> None:
     """The table of an empty store: its results.csv has a heading and no line."""
     published.add(tmp_path / "external.csv", published.Printed("us2026", "v1", "Theirs", {"gad": 81.5}))
     tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
-    (row,) = of_file(tmp_path / "leaderboard.csv")
+    (row,) = file_rows(tmp_path / "leaderboard.csv")
     assert (row.model, row.means()) == ("Theirs", {"gad": 81.5})
 
 
@@ -117,7 +117,7 @@ def test_runs_beside_a_leaderboard_that_are_not_all_of_it_are_not_its_own(tmp_pa
     shutil.copy("leaderboard.csv", tmp_path / "leaderboard.csv")
     head, *lines = Path("results.csv").read_text().splitlines(keepends=True)
     (tmp_path / "results.csv").write_text("".join([head, *(line for line in lines if ",a," not in line)]))
-    assert [row.run_counts for row in of_file(tmp_path / "leaderboard.csv")] == [[2], [2], [2], []]
+    assert [row.run_counts for row in file_rows(tmp_path / "leaderboard.csv")] == [[2], [2], [2], []]
 
 
 def test_a_published_row_by_its_model_and_source() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from blurb import regression
 from blurb.results import from_store, results_csv, tables
-from blurb.results.references import of_table
+from blurb.results.references import table_rows
 from blurb.results.row import Row, labelled
 from blurb.store.store import Store
 from tests.results import invented
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_store_and_tables_give_one_row(folder: Path) -> None:
     (stored,) = from_store.read(Store(folder / "runs"))
     (long,) = results_csv.read(folder / "results.csv")
-    (wide,) = of_table(folder / "leaderboard.csv")
+    (wide,) = table_rows(folder / "leaderboard.csv")
     assert stored.primary_key == long.primary_key == wide.primary_key
     assert stored.name == long.name == wide.name
     assert stored.complete

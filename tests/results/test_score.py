@@ -123,7 +123,7 @@ def test_a_row_has_one_score_everywhere() -> None:
 
     for row in published.shipped():
         expected = "" if row.score is None else f"{row.score:.2f}"
-        shown = ranking.of_row(row).values.get("score")
+        shown = ranking.entry(row).values.get("score")
         on_page = entry_of(row).score
         assert ("" if shown is None else f"{shown.mean:.2f}") == expected
         assert ("" if on_page is None else f"{on_page.mean:.2f}") == expected

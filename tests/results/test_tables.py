@@ -19,7 +19,7 @@ from blurb.leaderboard.overview import with_neighbours
 from blurb.leaderboard.terminal import card
 from blurb.messages.errors import DataError, StoreError
 from blurb.results import leaderboard_csv, published, results_csv, tables
-from blurb.results.references import of_file
+from blurb.results.references import file_rows
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Trial
@@ -361,7 +361,7 @@ def test_rows_of_two_tokenizers_stay_two(tmp_path: Path) -> None:
     first = table(tmp_path / "a", trial(seed=1))
     second = table(tmp_path / "b", trial(seed=2, tokenizer="u" * 64), tokenizer="u" * 64)
     tables.merge([first, second], tmp_path / "out")
-    found = [one.name for one in of_file(tmp_path / "out" / "results.csv")]
+    found = [one.name for one in file_rows(tmp_path / "out" / "results.csv")]
     assert len(found) == len(set(found)) == 2
     assert all("tokenizer" in name for name in found)
 
@@ -381,7 +381,7 @@ def test_a_long_table_has_the_name_of_the_wide_one(tmp_path: Path) -> None:
         store = stored(tmp_path / f"runs-{model}", model)
         tables.rebuild(store, tmp_path / f"{model}.csv")
     for model in ("a", "b"):
-        assert [one.model for one in of_file(tmp_path / f"{model}-results.csv")] == [model]
+        assert [one.model for one in file_rows(tmp_path / f"{model}-results.csv")] == [model]
     assert tables.results_beside(tmp_path / "leaderboard.csv").name == "results.csv"
 
 
@@ -421,7 +421,7 @@ def test_a_protocol_that_changed_under_its_name_makes_another_row(tmp_path: Path
     for digit in "01":
         rows.write(store, row("m", trial(), configuration=replace(CONFIGURATION, protocol_hash=digit * 64)))
     found = tables.rebuild(store, tmp_path / "leaderboard.csv")
-    names = [one.name for one in of_file(tmp_path / "results.csv")]
+    names = [one.name for one in file_rows(tmp_path / "results.csv")]
     assert len(found) == len(set(names)) == 2
     assert len({one.name for one in found}) == 2
 
@@ -430,9 +430,9 @@ def test_the_runs_of_a_named_table_are_its_own(tmp_path: Path) -> None:
     for model, name in (("m", "leaderboard.csv"), ("n", "mine.csv")):
         store = stored(tmp_path / f"runs-{model}", model)
         tables.rebuild(store, tmp_path / name)
-    assert [one.model for one in of_file(tmp_path / "mine.csv")] == ["n"]
+    assert [one.model for one in file_rows(tmp_path / "mine.csv")] == ["n"]
     (tmp_path / "mine-results.csv").unlink()
-    (one,) = of_file(tmp_path / "mine.csv")  # and not those of results.csv
+    (one,) = file_rows(tmp_path / "mine.csv")  # and not those of results.csv
     assert (one.model, one.run_counts) == ("n", [1])
 
 

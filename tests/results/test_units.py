@@ -59,7 +59,7 @@ def test_the_interval_is_around_the_metric(
     found = predictions.load(row.records[name])
     assert found.scores.tolist() == pytest.approx(row.values(name), abs=1e-6)
     assert bootstrap.spread(found, name, 50).mean == pytest.approx(row.means()[name], abs=1e-6)
-    assert ranking.of_row(row).values[name].mean == pytest.approx(row.means()[name], abs=1e-6)
+    assert ranking.entry(row).values[name].mean == pytest.approx(row.means()[name], abs=1e-6)
 
 
 def test_every_metric_is_that_of_a_task_or_a_task_file_may_choose_it() -> None:

@@ -18,7 +18,7 @@ from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.results import published, tables
 from blurb.results.dataset_scores import DATASETS
-from blurb.results.references import of_table
+from blurb.results.references import table_rows
 
 
 @click_command("leaderboard", cls=Group)
@@ -108,7 +108,7 @@ def validate(file: Annotated[Path, Argument()]) -> None:
 
     If it cannot, the message names the line and the exit code is 2.
     """
-    rows = of_table(file)
+    rows = table_rows(file)
     for row in rows:
         click.echo(f"{row.name}: {plural(len(row.means()), 'dataset')}")
     click.echo(f"{file}: {plural(len(rows), 'row')}, valid.")

@@ -153,16 +153,16 @@ def command(
         return
     left_out = _leaks(rows, without, data)
     if no_intervals or left_out is not None:
-        values = [intervals.of_row(row, 0 if no_intervals else intervals.RESAMPLES, left_out) for row in rows]
+        values = [intervals.numbers(row, 0 if no_intervals else intervals.RESAMPLES, left_out) for row in rows]
     else:
-        values = intervals.of_rows(rows, output)
+        values = intervals.all_numbers(rows, output)
     entries = [
         RankedRow(row, each, ranking.standing(row, board, together)) for row, each in zip(rows, values, strict=True)
     ]
     if column is None:
         column = SCORE if any(SCORE in entry.values for entry in entries) else tasks.TWELVE
     if not no_published and left_out is None and suite == "blurb":
-        entries += [ranking.of_row(row) for row in published.shipped()]
+        entries += [ranking.entry(row) for row in published.shipped()]
     if form == "table":
         _print(ranking.in_parts(entries, column), column, datasets, left_out)
         return

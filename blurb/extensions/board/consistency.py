@@ -17,7 +17,7 @@ from blurb.messages.errors import BlurbError
 from blurb.messages.text import plural
 from blurb.protocols import protocol
 from blurb.protocols.protocol import Protocol
-from blurb.row_files.reading import RowFiles, of_run
+from blurb.row_files.reading import RowFiles, run_predictions
 from blurb.row_files.writing import RowRecord, RunRecord
 from blurb.scoring.scores import fingerprint
 from blurb.store.trial import Configuration, Trial
@@ -77,18 +77,18 @@ WHOLE = "the row"
 def signals(row: RowFiles) -> Iterator[Signal]:
     """Everything in the description of a row that does not fit."""
     about = row.about
-    yield from _of_trials(row)
-    yield from _of_protocol(about)
+    yield from _trial_signals(row)
+    yield from _protocol_signals(about)
     for run in about["runs"]:  # no learner answers everything right on test and not on dev by itself
         metric = run["metric"]
         if run["dev"] and run["test"] and run["test"][metric] >= 1 > run["dev"][metric]:
-            count = len(list(of_run(row, run, "test")))
+            count = len(list(run_predictions(row, run, "test")))
             if count >= MANY:
                 dev = f"{100 * run['dev'][metric]:.2f}"
                 what = f"all {count} answers on test are right, and dev has {dev}"
                 yield Signal(SignalKind.GAP, f"{run['task']}, seed {run['seed']}", what)
     for task in dict.fromkeys([*about["planned"], *(run["task"] for run in about["runs"])]):
-        yield from _of_dataset(about, task, [run for run in about["runs"] if run["task"] == task])
+        yield from _dataset_signals(about, task, [run for run in about["runs"] if run["task"] == task])
 
 
 def kinds_of(about: RowRecord) -> list[learners.LearnerKind]:
@@ -100,7 +100,7 @@ def kinds_of(about: RowRecord) -> list[learners.LearnerKind]:
     return [kind for kind in learners.kinds.usable().values() if kind.rows.name == about["learner"]]
 
 
-def _of_trials(row: RowFiles) -> Iterator[Signal]:
+def _trial_signals(row: RowFiles) -> Iterator[Signal]:
     """The hashes of trials that do not follow from the rest of the row."""
     about, kinds = row.about, kinds_of(row.about)
     runs = about["runs"]
@@ -151,12 +151,12 @@ def _hashes(row: RowFiles, run: RunRecord, kinds: Sequence[learners.LearnerKind]
 
 def _predictions(row: RowFiles, run: RunRecord) -> str:
     """The hash of the predictions of another tool."""
-    cells = [(split, *pair) for split in SCORED for pair in of_run(row, run, split)]
+    cells = [(split, *pair) for split in SCORED for pair in run_predictions(row, run, split)]
     names = ("split", "id", "prediction")
     return fingerprint({name: [cell[place] for cell in cells] for place, name in enumerate(names)})
 
 
-def _of_protocol(about: RowRecord) -> Iterator[Signal]:
+def _protocol_signals(about: RowRecord) -> Iterator[Signal]:
     """A protocol whose hash is not that of its name, and settings that it does not have."""
     if about["learner"] == learners.EXTERNAL.rows.name:
         return
@@ -170,7 +170,7 @@ def _of_protocol(about: RowRecord) -> Iterator[Signal]:
         yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
     elif shipped is not None:
         for run in about["runs"]:
-            yield from _of_settings(about, run, shipped)
+            yield from _settings_signals(about, run, shipped)
     elif named.from_file and not named.protocol_hash.startswith(named.protocol.rpartition("@")[2]):
         differing = f"its hash is {named.protocol_hash[:12]}, which is not that in its name"
         yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
@@ -179,7 +179,7 @@ def _of_protocol(about: RowRecord) -> Iterator[Signal]:
         yield Signal(SignalKind.UNCHECKED, WHOLE, what)
 
 
-def _of_settings(about: RowRecord, run: RunRecord, shipped: Protocol) -> Iterator[Signal]:
+def _settings_signals(about: RowRecord, run: RunRecord, shipped: Protocol) -> Iterator[Signal]:
     """Settings of a run that its protocol and its overrides do not give."""
     try:
         expected = _expected(about, run, shipped)
@@ -214,7 +214,7 @@ def _equal(name: str, value: Any, given: Any) -> bool:
     return bool(value == given)
 
 
-def _of_dataset(about: RowRecord, task: str, runs: Sequence[RunRecord]) -> Iterator[Signal]:
+def _dataset_signals(about: RowRecord, task: str, runs: Sequence[RunRecord]) -> Iterator[Signal]:
     """Seeds that are missing or were not planned, runs that were not made alike, and missing answers on dev."""
     planned, seeds = set(about["planned"].get(task, ())), {run["seed"] for run in runs}
     if planned - seeds:

@@ -24,7 +24,7 @@ from blurb import formulations, learners, tasks
 from blurb.data.schema import leaks
 from blurb.extensions.board.consistency import Signal, SignalKind
 from blurb.messages.errors import DataError
-from blurb.row_files.reading import RowFiles, of_run
+from blurb.row_files.reading import RowFiles, run_predictions
 from blurb.row_files.scores import examples_of, figures_of
 from blurb.row_files.writing import RunRecord
 from blurb.scoring import matching
@@ -85,7 +85,7 @@ def _answers(row: RowFiles, task: str, seed: int, data: Path | None) -> RunAnswe
             _, columns = examples_of(row, run, "test", data)
             cells = zip(columns["id"], columns["gold"], columns["prediction"], strict=True)
             right = {key for key, gold, prediction in cells if gold == prediction}
-    pairs = of_run(row, run, "test")
+    pairs = run_predictions(row, run, "test")
     texts = [plain(answer) for _, answer in pairs]
     most = Counter(texts).most_common(1)[0][0] if texts else ""
     ids = np.array([hash(key) for key, _ in pairs], dtype=np.int64)
@@ -115,7 +115,7 @@ def alike(first: RunAnswers, other: RunAnswers) -> float:
     return float(same.mean()) if near and same[telling].mean() > SHARED else 0.0
 
 
-def of_seeds(row: RowFiles, runs: Sequence[RunRecord], data: Path | None) -> list[tuple[int, int, float]]:
+def equal_seed_pairs(row: RowFiles, runs: Sequence[RunRecord], data: Path | None) -> list[tuple[int, int, float]]:
     """The pairs of seeds of a dataset that are hardly two runs, with the share of equal answers."""
     answers = [_answers(row, run["task"], run["seed"], data) for run in runs]
     return [
@@ -126,7 +126,7 @@ def of_seeds(row: RowFiles, runs: Sequence[RunRecord], data: Path | None) -> lis
     ]
 
 
-def of_rows(row: RowFiles, other: RowFiles, task: str, data: Path | None = None) -> float:
+def equal_share(row: RowFiles, other: RowFiles, task: str, data: Path | None = None) -> float:
     """The largest share of equal answers of a run of each row, if they are hardly two runs; else 0.
 
     :param data: a data folder, by which runs are told from copies that agree on what is right
@@ -186,7 +186,7 @@ class Beside:
         measures = {SignalKind.GAP: self._beside(_gap), SignalKind.LEAKED: self._beside(self.leaked)}
         share = self.rate / max(1, sum(map(len, measures.values())) + len(self._pooled()))
         excessive = (signal for kind, pairs in measures.items() for signal in _excessive(kind, pairs, share))
-        return [*excessive, *self._of_pooled(share), *self._of_answers()]
+        return [*excessive, *self._pooled_signals(share), *self._answer_signals()]
 
     def _beside(self, measure: Callable[[RowFiles], Measured]) -> Mapping[str, tuple[float, list[float]]]:
         """Dataset -> a figure of the row, and of each other row on the same data; with enough of these."""
@@ -204,7 +204,7 @@ class Beside:
         pools = {key: (value, [score for each in others for score in each.get(key, ())]) for key, value in mine.items()}
         return {task: pair for (task, _), pair in pools.items() if len(pair[1]) >= ENOUGH}
 
-    def _of_pooled(self, share: float) -> Iterator[Signal]:
+    def _pooled_signals(self, share: float) -> Iterator[Signal]:
         """Student's test, as honest runs of one recipe have one variance: Welch's is too free with three runs of ours.
 
         Where the variance of three runs is small by chance, it takes the difference for sure.
@@ -219,7 +219,7 @@ class Beside:
                 usual = f"{difference:+.2f} beside {len(pool)} runs of these weights under this recipe"
                 yield Signal(SignalKind.BETTER, task, f"{fmean(mine):.2f}, {usual}")
 
-    def _of_answers(self) -> Iterator[Signal]:
+    def _answer_signals(self) -> Iterator[Signal]:
         """Predictions of a row of another model, or of this one."""
         if learners.is_named(self.row.about["weights"]):
             return
@@ -229,7 +229,7 @@ class Beside:
                 again = all(dict(self.row.about)[name] == dict(other.about)[name] for name in MODEL)
                 if again and not self.row.varies:
                     continue
-                if share := of_rows(self.row, other, task, self.data):
+                if share := equal_share(self.row, other, task, self.data):
                     yield Signal(SignalKind.COPIED, task, f"{shown(share)} as {other.about['model']}")
 
 

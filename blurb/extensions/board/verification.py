@@ -112,10 +112,10 @@ def verify_row(row: RowFiles, data: Path) -> RowVerification:
         if lacking := " and ".join(split for split in SPLITS if not path_of(task, data, split).exists()):
             signals.append(Signal(SignalKind.UNSEEN, run["task"], f"your data folder lacks its {lacking}"))
             continue
-        signals += _of_data(row, run, data)
+        signals += _data_signals(row, run, data)
         for split in SCORED:
             if run[split]:
-                checked, found = _of_split(row, run, split, data)
+                checked, found = _checked_split(row, run, split, data)
                 figures.append(checked)
                 signals += found
     caps: dict[object, list[str]] = {}
@@ -127,7 +127,7 @@ def verify_row(row: RowFiles, data: Path) -> RowVerification:
     signals += consistency.signals(row)
     for task_name in dict.fromkeys(run["task"] for run in row.about["runs"]) if row.varies else ():
         runs = [run for run in row.about["runs"] if run["task"] == task_name]
-        for first, second, share in plausibility.of_seeds(row, runs, data):
+        for first, second, share in plausibility.equal_seed_pairs(row, runs, data):
             what = f"seeds {first} and {second} have {plausibility.shown(share)}"
             signals.append(Signal(SignalKind.SAME_RUNS, task_name, what))
     return RowVerification(row, figures, list(dict.fromkeys(signals)))
@@ -144,7 +144,7 @@ def _name(run: RunRecord) -> str:
     return f"{run['task']}, seed {run['seed']}"
 
 
-def _of_data(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]:
+def _data_signals(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]:
     """The oddities of the data of a run."""
     known = matching.facts(tasks.get(run["task"]), data)
     if known.hash != run["data"]:
@@ -159,7 +159,7 @@ def _of_data(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]:
         yield Signal(SignalKind.METRICS, _name(run), version)
 
 
-def _of_split(row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path) -> tuple[CheckedFigure, list[Signal]]:
+def _checked_split(row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path) -> tuple[CheckedFigure, list[Signal]]:
     """The score of a run on a split, and every figure of it that is not what the predictions give."""
     claimed = run[split]
     checked = CheckedFigure(
@@ -246,7 +246,7 @@ class Reproduction:
             difference=mean.difference,
             within=within(mean),
             datasets=scores,
-            objections=[*self._of_recipe(), *self._of_scores(parts, mean)],
+            objections=[*self._recipe_doubts(), *self._score_doubts(parts, mean)],
         )
 
     def _scores(self) -> dict[str, tuple[list[float], list[float]]]:
@@ -254,7 +254,7 @@ class Reproduction:
         mine, others = (_by_dataset(side) for side in (self.row, self.rerun))
         return {task: (mine[task], others[task]) for task in mine if task in others}
 
-    def _of_recipe(self) -> Iterator[str]:
+    def _recipe_doubts(self) -> Iterator[str]:
         about, other = self.row.row.about, self.rerun.row.about
         for side, name in ((self.row, "row"), (self.rerun, "rerun")):
             if side.level is Level.CLAIMED:
@@ -271,12 +271,12 @@ class Reproduction:
         if missing := _by_dataset(self.row).keys() - _by_dataset(self.rerun).keys():
             yield f"not run again: {', '.join(sorted(missing))}"
 
-    def _of_scores(self, parts: Mapping[str, WelchComparison], mean: WelchComparison) -> Iterator[str]:
+    def _score_doubts(self, parts: Mapping[str, WelchComparison], mean: WelchComparison) -> Iterator[str]:
         """Of kinds whose runs vary too few of them, and runs that are copies; and what is not equivalent."""
         there = self._scores() if self.row.row.varies else {}
         if single := [task for task, sides in there.items() if min(map(len, sides)) < 2]:
             yield f"fewer than two runs a side, so that their variance is unknown: {', '.join(single)}"
-        shares = {task: plausibility.of_rows(self.row.row, self.rerun.row, task, self.data) for task in there}
+        shares = {task: plausibility.equal_share(self.row.row, self.rerun.row, task, self.data) for task in there}
         if copied := [task for task, share in shares.items() if share]:
             yield (
                 f"{plausibility.shown(min(shares[task] for task in copied))} as in the row: {', '.join(copied)}; "

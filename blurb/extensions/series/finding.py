@@ -73,7 +73,7 @@ def _joined(runs: Sequence[FoundCheckpoints]) -> FoundCheckpoints:
 
 
 def _of(place: str | Path, run: str, pattern: str | None, with_tokenizer: bool) -> FoundCheckpoints:
-    return _of_hub(str(place), run) if _is_remote(place) else _of_folder(Path(place), run, pattern, with_tokenizer)
+    return _on_hub(str(place), run) if _is_remote(place) else _in_folder(Path(place), run, pattern, with_tokenizer)
 
 
 def check_places(places: Sequence[str | Path]) -> None:
@@ -104,7 +104,7 @@ def _names(places: Sequence[str | Path]) -> list[str]:
     return last
 
 
-def _of_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool) -> FoundCheckpoints:
+def _in_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool) -> FoundCheckpoints:
     if not folder.is_dir():
         raise DataError("there is no such folder.", folder)
     if (folder / INSIDE).is_dir() and not (pattern and _matching(folder, pattern)):
@@ -130,7 +130,7 @@ def _of_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool
             )
             del whole[step]
     states = {step: curves.state_of(paths[0]) for step, paths in whole.items()}
-    left_out += _of_another_attempt(whole, states)
+    left_out += _drop_other_attempts(whole, states)
     for step, paths in whole.items():
         if lost := [at for at, loss in curves.logged_losses(states[step]).items() if not curves.is_number(loss)]:
             what = f"its training loss is no number from step {lost[0]} on; it is scored all the same."
@@ -159,7 +159,7 @@ def incomplete(folder: Path, with_tokenizer: bool = False) -> str:
     return ""
 
 
-def _of_another_attempt(whole: dict[int, list[Path]], states: Mapping[int, Mapping[str, Any]]) -> list[str]:
+def _drop_other_attempts(whole: dict[int, list[Path]], states: Mapping[int, Mapping[str, Any]]) -> list[str]:
     """Takes out checkpoints of an attempt that was given up, if the run began again from an earlier step.
 
     A Trainer that goes on takes the log of its checkpoint with it, so all checkpoints of one attempt agree on the
@@ -186,7 +186,7 @@ def _of_another_attempt(whole: dict[int, list[Path]], states: Mapping[int, Mappi
     return left_out
 
 
-def _of_hub(place: str, run: str) -> FoundCheckpoints:
+def _on_hub(place: str, run: str) -> FoundCheckpoints:
     repository, _, pattern = place.partition("@")
     names = [name for name in hub.revisions(repository) if fnmatch.fnmatchcase(name, pattern)]
     numbered = {name: curves.number(name) for name in names}

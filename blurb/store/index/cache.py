@@ -12,7 +12,17 @@ from typing import Any
 
 from blurb.grouping import by_key
 from blurb.messages.errors import StoreError, Tell, followed
-from blurb.store.index.entry import IndexEntry, Segment, batch_of, of_record, packed, stamp, time_of, together, unpacked
+from blurb.store.index.entry import (
+    IndexEntry,
+    Segment,
+    batch_of,
+    entry_content,
+    packed,
+    stamp,
+    time_of,
+    together,
+    unpacked,
+)
 from blurb.store.record import Record
 from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.system.files import read_bytes, replacing
@@ -67,7 +77,7 @@ class Index:
             entry = self.find(key, every_file)
             if entry is not None:
                 entries[key] = entry
-            elif (row := self._of_folder(store, key, tell)) is not None:
+            elif (row := self._folder_content(store, key, tell)) is not None:
                 missing.append(row)
                 if len(missing) == AT_ONCE:
                     entries |= self._learn(missing)
@@ -91,7 +101,7 @@ class Index:
     def _take(self, segment: Segment) -> None:
         self._entries |= zip(segment.keys, zip(repeat(segment), range(len(segment.keys))), strict=False)
 
-    def _of_folder(self, store: Store, key: str, tell: Tell) -> Mapping[str, Any] | None:
+    def _folder_content(self, store: Store, key: str, tell: Tell) -> Mapping[str, Any] | None:
         """The content of an entry, of a trial that is finished and undamaged."""
         path = store.root / key
         if not path.exists():  # planned, and not run yet
@@ -102,7 +112,7 @@ class Index:
             if damage := store.damage(path):
                 tell(left_out(path, damage))
                 return None
-            return {**now, **of_record(Record(str(path)))}
+            return {**now, **entry_content(Record(str(path)))}
         except StoreError as error:
             tell(followed(error, LEFT_OUT))
             return None

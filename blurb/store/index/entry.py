@@ -139,7 +139,7 @@ def _sizes(folder: str) -> Iterator[bytes]:
             yield bytes(16)
 
 
-def of_record(record: Record) -> dict[str, Any]:
+def entry_content(record: Record) -> dict[str, Any]:
     """The content of an entry but for the state of the folder, read from the files of a trial.
 
     :raises StoreError: if they cannot be understood

@@ -74,7 +74,7 @@ QUICK = ROOT / "docs" / "results" / "minilm" / "quick" / "row"
 def test_seeds_of_a_real_row_are_no_copies_of_each_other() -> None:
     row = read(QUICK)
     for task in row.predictions:
-        assert plausibility.of_seeds(row, [run for run in row.about["runs"] if run["task"] == task], None) == []
+        assert plausibility.equal_seed_pairs(row, [run for run in row.about["runs"] if run["task"] == task], None) == []
 
 
 def with_answers(row: RowFiles, share: float, **about: Any) -> RowFiles:

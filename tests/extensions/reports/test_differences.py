@@ -16,11 +16,11 @@ from blurb.extensions.reports.differences.answers import (
     Difference,
     Side,
     bracketed,
+    character_pieces,
     compared,
     grouped,
     in_order,
-    of_characters,
-    of_example,
+    pieces_of,
     shortened,
 )
 from blurb.inputs.tagging import Span, spans
@@ -179,15 +179,15 @@ def test_no_text_without_data_and_marks_with_it(store: Store) -> None:
 def test_texts_of_other_types() -> None:
     entities = {"head": {"start": 0, "end": 6, "type": "GENE"}, "tail": {"start": 11, "end": 17, "type": "DRUG"}}
     row = {"id": "1", "doc_id": "d", "text": "@GENE$ and @DRUG$", "label": "no", **entities}
-    texts = of_example(row, tasks.get("chemprot").task_type)
+    texts = pieces_of(row, tasks.get("chemprot").task_type)
     assert {name: bracketed(text) for name, text in texts.items()} == {"text": "[@GENE$] and [@DRUG$]"}
     pair = {"id": "1", "text_a": "x", "text_b": "y", "score": 1.0}
-    assert list(of_example(pair, tasks.get("biosses").task_type)) == ["text_a", "text_b"]
+    assert list(pieces_of(pair, tasks.get("biosses").task_type)) == ["text_a", "text_b"]
     question = {"id": "1", "question": "is it", "context": "a " * 50, "label": "yes"}
-    found = of_example(question, tasks.get("pubmedqa").task_type)
+    found = pieces_of(question, tasks.get("pubmedqa").task_type)
     assert list(found) == ["question", "context"]
     assert bracketed(shortened(found["context"])) == "a " * 40 + "..."
-    assert bracketed(of_characters("abc", [(0, 2), (1, 3)])) == "[abc]"
+    assert bracketed(character_pieces("abc", [(0, 2), (1, 3)])) == "[abc]"
 
 
 def test_the_largest_first_and_groups_in_turns() -> None:

@@ -84,9 +84,9 @@ def _weights(model: Opened, pieces: Subtokens, text: str, words: Sequence[Span])
     notes: list[str] = []
     is_pooling = not hasattr(model.encoder, "set_attn_implementation")
     if is_pooling:
-        matrix = weights.join_keys(weights.of_pooling(model, batch), columns, size)
+        matrix = weights.join_keys(weights.pooling_weights(model, batch), columns, size)
     else:
-        pairs, projections, notes = weights.of_encoder(model, batch)
+        pairs, projections, notes = weights.encoder_weights(model, batch)
         matrix = weights.join(pairs, columns, size)
     names = model.tokenizer.inner.convert_ids_to_tokens(special.single(pieces.ids))
     inner = names[before : len(names) - after]

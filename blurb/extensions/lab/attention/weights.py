@@ -299,7 +299,7 @@ def inputs(model: Opened, pieces: Subtokens, words: int) -> dict[str, Any]:
     return batch
 
 
-def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, Projections | str, list[str]]:
+def encoder_weights(model: Opened, batch: dict[str, Any]) -> tuple[Floats, Projections | str, list[str]]:
     """Weights, queries and keys, and notes.
 
     :returns: (layers, heads, pieces, pieces); projections, or why there are none; sentences for people
@@ -337,7 +337,7 @@ def of_encoder(model: Opened, batch: dict[str, Any]) -> tuple[Floats, Projection
     return weights, projections(queries, keys, weights), notes
 
 
-def of_pooling(model: Opened, batch: dict[str, Any]) -> Floats:
+def pooling_weights(model: Opened, batch: dict[str, Any]) -> Floats:
     """The weights with which a pooling sums the sub-tokens, (1, 1, 1, pieces).
 
     :raises ModelError: if it does not weight them

@@ -99,7 +99,7 @@ def train_vocabulary(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenize
     :raises SettingsError: if the texts do not support as many entries: rare pieces would be noise
     """
     if recipe.vocabulary_of:
-        tokenizer = _of_checkpoint(texts, recipe)
+        tokenizer = _checkpoint_tokenizer(texts, recipe)
     elif recipe.kind == "wordpiece":
         entries = scratch.vocabulary(texts, recipe.vocabulary, lowercase=not recipe.cased, inner_letters=False)
         tokenizer = _bert(entries, recipe)
@@ -113,7 +113,7 @@ def train_vocabulary(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenize
     return tokenizer
 
 
-def _of_checkpoint(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenizerBase:
+def _checkpoint_tokenizer(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenizerBase:
     """The letters of the text, as a learnt vocabulary has them, then the entries that the checkpoint numbers first.
 
     Trainers of WordPiece number frequent pieces first, so a part of BERT's vocabulary is a smaller one of its text.

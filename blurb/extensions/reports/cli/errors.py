@@ -55,7 +55,7 @@ def command(
     with_text: Annotated[bool, Option(help="Show text even if the output is csv, json, a file or a pipe.")] = False,
     form: str,
 ) -> None:
-    """Count the mistakes of a trial by kind, and show the worst ones.
+    """Count the mistakes of a trial by kind; show the worst.
 
     ROW is a row (MODEL, FOLDER[:ROW]) with --task, or a trial folder. The output has ids, counts and labels. Corpus
     text needs --data (or --raw, for a trial on the originals), and is shown only in a table on a terminal or with

@@ -8,7 +8,7 @@ from typing import Any
 
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.differences import answers
-from blurb.extensions.reports.differences.answers import Differences, in_order, of_example
+from blurb.extensions.reports.differences.answers import Differences, in_order, pieces_of
 from blurb.messages.errors import SettingsError
 from blurb.messages.spelling import opt
 from blurb.results.comparability import Reason
@@ -45,7 +45,7 @@ def differences(
     else:
         analyse = answers.numbers if "number" in task_type.columns.values() else answers.classes
         mistakes = [errors.analyse(record, split).examples for record in (first, other)]
-        result = analyse(columns, given, mistakes, {unit: of_example(row, task_type) for unit, row in units.items()})
+        result = analyse(columns, given, mistakes, {unit: pieces_of(row, task_type) for unit, row in units.items()})
     return replace(result, examples=in_order(result.examples))
 
 

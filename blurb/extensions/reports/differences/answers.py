@@ -32,10 +32,10 @@ class Piece(NamedTuple):
 Text = tuple[Piece, ...]
 
 
-def of_words(tokens: Sequence[str], span: Span) -> Text:
+def word_pieces(tokens: Sequence[str], span: Span) -> Text:
     """A sentence with an entity marked.
 
-    >>> [piece.text for piece in of_words(["a", "rare", "disease"], Span(1, 3, ""))]
+    >>> [piece.text for piece in word_pieces(["a", "rare", "disease"], Span(1, 3, ""))]
     ['a ', 'rare disease']
     """
     pieces = (
@@ -46,10 +46,10 @@ def of_words(tokens: Sequence[str], span: Span) -> Text:
     return tuple(piece for piece in pieces if piece.text)
 
 
-def of_characters(text: str, spans: Iterable[tuple[int, int]]) -> Text:
+def character_pieces(text: str, spans: Iterable[tuple[int, int]]) -> Text:
     """A text with spans of characters marked; those that overlap are marked as one.
 
-    >>> of_characters("@GENE$ and more", [(0, 6), (3, 6)])
+    >>> character_pieces("@GENE$ and more", [(0, 6), (3, 6)])
     (Piece(text='@GENE$', marked=True), Piece(text=' and more', marked=False))
     """
     merged: list[tuple[int, int]] = []
@@ -65,18 +65,18 @@ def of_characters(text: str, spans: Iterable[tuple[int, int]]) -> Text:
     return tuple(piece for piece in (*pieces, Piece(text[done:])) if piece.text)
 
 
-def of_example(example: Mapping[str, Any], task_type: TaskType) -> dict[str, Text]:
+def pieces_of(example: Mapping[str, Any], task_type: TaskType) -> dict[str, Text]:
     """The texts of an example by column; in `text` the entities of a relation are marked."""
     filled = {name: column for name, column in task_type.columns.items() if example.get(name)}
     spans = [(example[name]["start"], example[name]["end"]) for name, column in filled.items() if column == "span"]
     names = [name for name, column in filled.items() if column == "text" and name not in ANSWERS]
-    return {name: of_characters(str(example[name]), spans if name == "text" else ()) for name in names}
+    return {name: character_pieces(str(example[name]), spans if name == "text" else ()) for name in names}
 
 
 def shortened(text: Text, context: int = CONTEXT, most: int = MOST_LETTERS) -> Text:
     """The marks with some words around them; of a text without marks the first words.
 
-    >>> shortened(of_words(list("abcdef"), Span(3, 4, "")), context=1)
+    >>> shortened(word_pieces(list("abcdef"), Span(3, 4, "")), context=1)
     (Piece(text='... c ', marked=False), Piece(text='d', marked=True), Piece(text=' e ...', marked=False))
     """
     if not any(piece.marked for piece in text):
@@ -93,7 +93,7 @@ def shortened(text: Text, context: int = CONTEXT, most: int = MOST_LETTERS) -> T
 def bracketed(text: Text) -> str:
     """A text with its marks as brackets.
 
-    >>> bracketed(of_words(["a", "rare", "disease"], Span(1, 3, "")))
+    >>> bracketed(word_pieces(["a", "rare", "disease"], Span(1, 3, "")))
     'a [rare disease]'
     """
     return "".join(f"[{piece.text}]" if piece.marked else piece.text for piece in text)
@@ -291,7 +291,7 @@ class ComparedEntity(NamedTuple):
     def texts(self, tokens: Sequence[str]) -> dict[str, Text]:
         """The sentence with the gold entity marked, and with that of each trial that is wrong."""
         wrong = [(name, span) for name, kind, span in zip("AB", self.kinds, self.given, strict=True) if kind != RIGHT]
-        return {name: of_words(tokens, span) for name, span in [("gold", self.gold), *wrong] if span is not None}
+        return {name: word_pieces(tokens, span) for name, span in [("gold", self.gold), *wrong] if span is not None}
 
 
 def entities(

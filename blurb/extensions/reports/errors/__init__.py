@@ -108,7 +108,7 @@ def may_show(with_text: bool, data: Path | None, raw: Path | None, form: str) ->
     :raises SettingsError: if it is asked for and there is no folder to read it from
     """
     if with_text and data is None and raw is None:
-        raise SettingsError("--with-text reads the text from the data", fix="add --data.")
+        raise SettingsError(f"{opt('with-text')} reads the text from the data", fix=f"add {opt('data')}.")
     return with_text or (form == "table" and sys.stdout.isatty())
 
 

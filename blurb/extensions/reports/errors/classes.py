@@ -31,7 +31,7 @@ def analyse(
         [(gold, *(counts[gold, predicted] for predicted in task.labels)) for gold in task.labels],
     )
     gold_counts, given_counts = Counter(columns["gold"]), Counter(columns["prediction"])
-    single = [_of_class(label, gold_counts[label], given_counts[label], counts[label, label]) for label in task.labels]
+    single = [_scored(label, gold_counts[label], given_counts[label], counts[label, label]) for label in task.labels]
     tables = [confusion, ReportTable("classes", ("class", *BY_CLASS), single)]
     if questions := {unit: row["question"] for unit, row in rows.items() if "question" in row}:
         tables.append(_by_kind(answers, questions))
@@ -59,7 +59,7 @@ def _by_kind(answers: Sequence[tuple[str, str, str]], questions: Mapping[str, st
     return ReportTable("questions by their first word", ("first word", "questions", "right", "accuracy"), rows)
 
 
-def _of_class(label: str, gold: int, predicted: int, right: int) -> tuple[object, ...]:
+def _scored(label: str, gold: int, predicted: int, right: int) -> tuple[object, ...]:
     return label, gold, predicted, right, share(right, predicted), share(right, gold)
 
 
@@ -91,7 +91,7 @@ def documents(
         ReportTable(
             "labels of documents",
             ("label", *BY_CLASS),
-            [_of_class(label, counts[0][label], counts[1][label], right[label]) for label in task.labels],
+            [_scored(label, counts[0][label], counts[1][label], right[label]) for label in task.labels],
         ),
         ReportTable("documents by wrong labels", ("wrong labels", "documents"), sorted(wrong.items())),
     ]

@@ -26,7 +26,7 @@ from blurb.extensions.reports.html.model import (
     PairwiseComparison,
     PairwiseComparisons,
 )
-from blurb.extensions.reports.html.provenance import of_row, public
+from blurb.extensions.reports.html.provenance import public, row_provenance
 from blurb.leaderboard import intervals, ranking
 from blurb.leaderboard.intervals import Value
 from blurb.messages.errors import DataError
@@ -164,7 +164,7 @@ def collect(
     named = labelled(list(rows.values()))
     entries = [
         entry_of(row, values, of_board.get(row.primary_key), ranking.standing(row, listed, together))
-        for row, values in zip(named, intervals.of_rows(named, store), strict=True)
+        for row, values in zip(named, intervals.all_numbers(named, store), strict=True)
     ]
     boards = [
         board(suite, [entry for entry in entries if (entry.row.suite, entry.standing.mark) == (suite, mark)])
@@ -221,17 +221,17 @@ def entry_of(
 ) -> PageRow:
     """The entry of a row on the page.
 
-    :param values: its numbers, if they are known (`intervals.of_row`)
+    :param values: its numbers, if they are known (`intervals.numbers`)
     :param listed: its files and history, if it is of a board
     """
-    values = intervals.of_row(row) if values is None else values
+    values = intervals.numbers(row) if values is None else values
     return PageRow(
         row,
         values,
-        standing or groups.of_row(row),
+        standing or groups.standing(row),
         detail=public(row.detail),
         datasets={task: _dataset(row, one, values[task]) for task, one in row.datasets.items() if task in values},
-        provenance=of_row(row) if row.origin is Origin.STORE else None,
+        provenance=row_provenance(row) if row.origin is Origin.STORE else None,
         listing=listed,
     )
 

@@ -23,7 +23,7 @@ FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-
 COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
 
 
-def of_row(row: Row) -> RowProvenance:
+def row_provenance(row: Row) -> RowProvenance:
     """The command, hashes, versions, hardware and time of a row of the store.
 
     Of each trial one file is read: what else is needed the row and its runs know.

@@ -57,7 +57,7 @@ class Scoring:
             for outcome in results.failed
         )
         asked = self._seeds(protocol, given.get("seeds"))
-        return {row.model: _of_seeds(row, asked) for row in results.rows}
+        return {row.model: _with_seeds(row, asked) for row in results.rows}
 
     def of_step(self, step: Step) -> Row | None:
         """The row of one checkpoint; None if its trials failed, or if it is none that can be scored: both are told."""
@@ -87,7 +87,7 @@ class Scoring:
                 )
             kinds |= dict.fromkeys(f"{row.configuration.text} {row.configuration.precision}" for row in own)
             if own:
-                own_rows[step.name] = _of_seeds(own[0], asked)
+                own_rows[step.name] = _with_seeds(own[0], asked)
         if len(kinds) > 1:
             self.notes.append(
                 f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first "
@@ -124,7 +124,7 @@ class Scoring:
         for name, rows in self._by_name(self.protocol).items():
             run, number = names.run_and_step(name) or ("", 0)
             if name not in there and len(rows) == 1 and run in last and number < last[run].step:
-                gone.append(Scored(last[run].earlier(number), _of_seeds(rows[0], asked)))
+                gone.append(Scored(last[run].earlier(number), _with_seeds(rows[0], asked)))
         return gone
 
     def stored(self, steps: Sequence[Step]) -> Mapping[str, Row]:
@@ -179,7 +179,7 @@ def names_of(tasks: str | Sequence[str], most: int | None = None) -> list[str]:
     return names
 
 
-def _of_seeds(row: Row, asked: Mapping[str, frozenset[int]]) -> Row:
+def _with_seeds(row: Row, asked: Mapping[str, frozenset[int]]) -> Row:
     """A row with the seeds that were asked for: others, as of a search, would be a mean beside single runs."""
     kept = {name: one.of_seeds(asked[name]) for name, one in row.datasets.items() if name in asked}
     return replace(row, datasets={**row.datasets, **kept})

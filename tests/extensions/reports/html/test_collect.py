@@ -17,7 +17,7 @@ from blurb.execution.engines import here
 from blurb.extensions.reports.html import collect as pairwise
 from blurb.extensions.reports.html.collect import collect, read_ablations, title_of
 from blurb.extensions.reports.html.model import Page
-from blurb.extensions.reports.html.provenance import of_row, public
+from blurb.extensions.reports.html.provenance import public, row_provenance
 from blurb.extensions.reports.html.render import render
 from blurb.leaderboard import intervals
 from blurb.learners import building
@@ -209,7 +209,7 @@ def test_the_command_asks_for_originals_where_they_are_needed(
     configuration = Configuration("mine@12345678", "0" * 64, {}, "fp32", suite)
     play(Store(tmp_path), "m", {task: 0.8}, seeds=[1], configuration=configuration, settings=settings)
     (row,) = from_store.read(Store(tmp_path))
-    words = shlex.split(of_row(row).command)
+    words = shlex.split(row_provenance(row).command)
     assert ("--raw" in words and words[words.index("--raw") + 1] == "RAW") == needed
     assert words[words.index("--protocol") + 1] == "PROTOCOL.toml"
 
@@ -223,7 +223,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Builder, tmp_path:
     (outcome,) = trials.run([trials.prepare(asked)], here(), lambda outcome: None, lambda job, news: None)
     assert outcome.message == ""
     (row,) = from_store.read(Store(tmp_path))
-    (part,) = of_row(row).datasets
+    (part,) = row_provenance(row).datasets
     assert part.units == 4
     assert part.cut > 0  # no pair of sentences fits 16 sub-tokens
     assert part.seconds is not None
@@ -255,7 +255,7 @@ def test_rows_that_differ_in_their_weights_alone_are_told_apart(tmp_path: Path) 
 
 def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
     row = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
-    found = of_row(row)
+    found = row_provenance(row)
     words = shlex.split(found.command)
     assert words[:2] == ["blurb", "run"]
     run = cli.get_command(click.Context(cli), "run")
@@ -290,10 +290,10 @@ def test_no_folder_of_anybody_gets_onto_the_page(text: str, shown: str) -> None:
 
 
 def test_a_weak_part_names_the_whole() -> None:
-    known = {name: intervals.of_runs(name, [80.0, 81.0]) for name in NAMES}
+    known = {name: intervals.run_numbers(name, [80.0, 81.0]) for name in NAMES}
     types, score, _ = intervals.averages(known)
     assert {value.basis for value in types.values()} == {"seeds"}
-    known["gad"] = intervals.of_runs("gad", [80.0])
+    known["gad"] = intervals.run_numbers("gad", [80.0])
     types, score, _ = intervals.averages(known)
     assert (types["relation"].low, types["relation"].basis) == (None, "")
     assert score.low is None

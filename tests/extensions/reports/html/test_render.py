@@ -156,7 +156,7 @@ def protocols(one: PageRow, protocol: str) -> PageRow:
     """The row as another protocol would have made it."""
     made = replace(one.row.configuration, protocol=protocol, protocol_hash=protocol[:1] * 64)
     row = invented.named(one.row, configuration=made)
-    return replace(one, row=row, standing=groups.of_row(row), detail=protocol)
+    return replace(one, row=row, standing=groups.standing(row), detail=protocol)
 
 
 def test_compare_never_opens_with_one_encoder_under_two_protocols_if_there_is_a_baseline() -> None:

@@ -132,7 +132,9 @@ def _column(row: Row, own: Sequence[Row], datasets: Sequence[Task]) -> ExportCol
         if row.spread is not None:
             deviations[TITLE_OF_SCORE] = row.spread[0]
     if isinstance(row, Published):
-        return ExportColumn(row.name, figures, note="; ".join([row.version, *row.remarks]), standing=groups.of_row(row))
+        return ExportColumn(
+            row.name, figures, note="; ".join([row.version, *row.remarks]), standing=groups.standing(row)
+        )
     made = row.configuration
     alike = [other.model for other in own].count(row.model) > 1
     setting = " ".join(dict.fromkeys([*made.text.split(), *made.precision.split(), *row.detail.split()]))
@@ -145,7 +147,7 @@ def _column(row: Row, own: Sequence[Row], datasets: Sequence[Task]) -> ExportCol
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
     facts += [part for part in row.note.split("; ") if part and part != ONE_SEED]  # the seeds are there already
-    return ExportColumn(name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.of_row(row))
+    return ExportColumn(name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.standing(row))
 
 
 class ExportFigure(NamedTuple):
