@@ -67,19 +67,20 @@ def fetch(download: Download, folder: Path, progress: Progress = lambda done, to
                 transfer.run()
                 break
             except (_Broken, OSError, http.client.HTTPException) as error:
-                if _unknown_host(error):  # retrying after seconds does not help
-                    raise DataError(
-                        f"cannot download {transfer.address}: no network, or no such server ({_reason(error)}).",
-                        target,
-                        fix="Check the connection, or set BLURB_MIRROR or https_proxy.",
-                    ) from error
-                if number == TRIES:
-                    raise DataError(
-                        f"cannot download {transfer.address}: {TRIES} tries failed ({_reason(error)}).",
-                        target,
-                        fix="Run the same command again to resume, or set BLURB_MIRROR or https_proxy.",
-                    ) from error
-                time.sleep(PAUSE * 2 ** (number - 1))
+                inner = error.reason if isinstance(error, urllib.error.URLError) else error
+                if isinstance(inner, socket.gaierror):  # retrying after seconds does not help
+                    problem, first = "no network, or no such server", "Check the connection"
+                elif number == TRIES:
+                    problem, first = f"{TRIES} tries failed", "Run the same command again to resume"
+                else:
+                    time.sleep(PAUSE * 2 ** (number - 1))
+                    continue
+                text = inner.strerror if isinstance(inner, OSError) else ""
+                raise DataError(
+                    f"cannot download {transfer.address}: {problem} ({text or str(inner) or type(inner).__name__}).",
+                    target,
+                    fix=f"{first}, or set BLURB_MIRROR or https_proxy.",
+                ) from error
         if not _is_right(transfer.part, download):
             digest = file_hash(transfer.part)
             transfer.part.unlink()
@@ -97,17 +98,6 @@ def _is_right(path: Path, download: Download) -> bool:
     if download.size is not None and path.stat().st_size != download.size:
         return False
     return not download.sha256 or file_hash(path) == download.sha256
-
-
-def _unknown_host(error: Exception) -> bool:
-    inner = error.reason if isinstance(error, urllib.error.URLError) else error
-    return isinstance(inner, socket.gaierror)
-
-
-def _reason(error: Exception) -> str:
-    inner = error.reason if isinstance(error, urllib.error.URLError) else error
-    text = inner.strerror if isinstance(inner, OSError) else ""
-    return text or str(inner) or type(inner).__name__
 
 
 def _without_login(address: str) -> tuple[str, str]:

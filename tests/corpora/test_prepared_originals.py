@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from blurb import tasks
+from blurb.corpora import originals as prepared
 from blurb.corpora.originals import load_original
-from blurb.corpora.originals import rows as prepared
 from blurb.data.schema import Example, hash_rows, to_dataset
 from blurb.inputs.relations import STRATEGIES, mark
 from blurb.messages.errors import DataError

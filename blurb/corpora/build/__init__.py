@@ -57,7 +57,7 @@ def prepare(task: Task, raw: Path, out: Path) -> tuple[DatasetVerification, list
                 f"the files built from the originals of {task.title} do not follow BLURB's layout: {where}", raw
             )
         entry = manifest.entry(aside, verification, release.read)
-    return verification, [*release.notes, *manifest.update(out, task.name, entry)]
+    return verification, manifest.update(out, task.name, entry)
 
 
 @contextmanager

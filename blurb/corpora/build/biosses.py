@@ -9,10 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import ParseError, fromstring
-
-from blurb.corpora.releases import Release, SourceFile, listed
+from blurb.corpora.releases import Release, SourceFile, listed, xml
 from blurb.corpora.releases.archives import content_of
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS, Split, Task
@@ -58,7 +55,8 @@ def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
     :param header: pattern of the first row, with cells joined by ` | `
     :raises DataError: if it is not a Word document, not safe XML, or not the expected table
     """
-    tables = list(_body(file).iter(f"{W}tbl"))
+    body = xml(content_of(file.content, BODY, file.path), file.path / BODY)
+    tables = list(body.iter(f"{W}tbl"))
     if len(tables) != 1:
         raise DataError(f"expected one table, found {len(tables)}.", file.path)
     rows = [[_text(cell) for cell in row.findall(f"{W}tc")] for row in tables[0].iter(f"{W}tr")]
@@ -69,14 +67,6 @@ def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
         if len(row) != columns:
             raise DataError(f"expected {columns} cells in row {number} of the table, found {len(row)}.", file.path)
     return rows[1:]
-
-
-def _body(file: SourceFile) -> Any:
-    path = file.path / BODY
-    try:
-        return fromstring(content_of(file.content, BODY, file.path))
-    except (ParseError, DefusedXmlException, LookupError, ValueError) as error:  # LookupError: an unknown encoding
-        raise DataError(f"not well-formed or not safe XML: {error}.", path) from None
 
 
 def _text(cell: Any) -> str:

@@ -7,15 +7,13 @@ import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from blurb.corpora.releases import MissingRelease, Release, SourceFile, listed
+from blurb.corpora.releases import BLANKS, MissingRelease, Release, SourceFile, listed
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 TRAINING = ("trainining7b.json", "training7b.json", "BioASQ-trainingDataset7b.json")  # the first is the official name
 BATCHES = tuple(f"7B{number}_golden.json" for number in range(1, 6))
-MERGED = "7B_golden.json"
 ARCHIVES = ("BioASQ-training*7b*", "Task7BGolden*", "BioASQ*")
-BLANKS = str.maketrans("\r\n\t", "   ")
 
 
 def build_bioasq(release: Release, task: Task) -> dict[Split, str]:
@@ -40,7 +38,7 @@ def _golden(release: Release) -> Iterable[SourceFile]:
         return release.files(BATCHES, ARCHIVES).values()
     except MissingRelease as missing:
         try:
-            return [release.file(MERGED, archives=ARCHIVES)]
+            return [release.file("7B_golden.json", archives=ARCHIVES)]
         except MissingRelease:
             raise missing from None
 

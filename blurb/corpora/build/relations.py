@@ -45,9 +45,8 @@ def build_gad(release: Release, task: Task) -> dict[Split, str]:
     if tested[:1] != [GAD_HEADER]:
         raise DataError(f"expected the header {' | '.join(GAD_HEADER)}.", test.path, 1)
     parts = {"train": rows[:GAD_CUT], "dev": rows[GAD_CUT:], "test": [cells[1:] for cells in tested[1:]]}
-    return {split: _indexed(parts[split]) for split in SPLITS}
-
-
-def _indexed(rows: list[list[str]]) -> str:
-    lines = (f"{index}\t{sentence}\t{label}\n" for index, (sentence, label) in enumerate(rows))
-    return "\t".join(GAD_HEADER) + "\n" + "".join(lines)
+    header = "\t".join(GAD_HEADER) + "\n"
+    return {
+        split: header + "".join(f"{index}\t{text}\t{label}\n" for index, (text, label) in enumerate(parts[split]))
+        for split in SPLITS
+    }

@@ -13,14 +13,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from blurb.corpora.releases import Release
+from blurb.corpora.releases import BLANKS, Release
 from blurb.data.schema import Example
 from blurb.table_files import FileLine
 from blurb.tasks import Split, Task
 
 FILES = {"train": ("training", ""), "dev": ("development", ""), "test": ("test", "_gs")}
 ARCHIVES = ("chemprot_*",)
-BLANKS = str.maketrans("\r\n\t", "   ")
 
 
 class Entity(NamedTuple):

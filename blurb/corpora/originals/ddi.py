@@ -6,17 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import ParseError, fromstring
-
-from blurb.corpora.releases import Release, SourceFile, listed
+from blurb.corpora.releases import BLANKS, Release, SourceFile, listed, xml
 from blurb.data.schema import Example
 from blurb.messages.errors import DataError
 from blurb.tasks import Split, Task
 
 TOP = "DDIextraction_2013"
 ARCHIVES = ("DDIextraction_2013*", "hierarchical-RNNs-model-for-DDI-extraction*")
-BLANKS = str.maketrans("\r\n\t", "   ")
 
 
 def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
@@ -31,10 +27,7 @@ def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
 
 
 def _document(file: SourceFile, task: Task) -> Iterator[Example]:
-    try:
-        document = fromstring(file.content)
-    except (ParseError, DefusedXmlException, LookupError, ValueError) as error:  # LookupError: an unknown encoding
-        raise DataError(f"not well-formed or not safe XML: {error}.", file.path) from None
+    document = xml(file.content, file.path)
     for sentence in document.iter("sentence"):
         yield from _pairs(sentence, document.get("id"), task, file.path)
 

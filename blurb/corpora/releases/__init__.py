@@ -10,6 +10,10 @@ from fnmatch import fnmatch
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
+from typing import Any
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import ParseError, fromstring
 
 from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
 from blurb.messages.errors import DataError
@@ -17,6 +21,9 @@ from blurb.messages.spelling import opt
 from blurb.system.files import file_hash
 from blurb.system.text_files import decode
 from blurb.table_files import FileLine, Record, cells_of, json_object, numbered
+
+BLANKS = str.maketrans("\r\n\t", "   ")
+"""What would end a line or a cell of BLURB's files, as blanks."""
 
 
 @cache
@@ -31,6 +38,14 @@ def listed(name: str) -> Mapping[str, list[str]]:
         split, each = line.split("\t")
         ids.setdefault(split, []).append(each)
     return ids
+
+
+def xml(content: bytes, path: Path) -> Any:
+    """The root of an XML document; DataError if it is not well-formed, or not safe."""
+    try:
+        return fromstring(content)
+    except (ParseError, DefusedXmlException, LookupError, ValueError) as error:  # LookupError: an unknown encoding
+        raise DataError(f"not well-formed or not safe XML: {error}.", path) from None
 
 
 class MissingRelease(DataError):
@@ -86,8 +101,6 @@ class Release:
         """SHA-256 of every file read (an archive as a whole), by its path under the folder."""
         self.outside: list[str] = []
         """Links to folders elsewhere, which are not followed: one to `/` would be the whole disk."""
-        self.notes: list[str] = []
-        """Messages of a builder for the user."""
 
     def file(self, *names: str, archives: Sequence[str] = ()) -> SourceFile:
         """Returns the first of these files that exists; MissingRelease if none does."""
