@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 
+def edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Changes the content of a file."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
 def rewrite(path: Path, **values: Any) -> None:
     """Keeps what a file has beside these values."""
-    content = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**content, **values}), encoding="utf-8")
+    edit(path, lambda content: content.update(values))
 
 
 def csv_lines(path: Path) -> list[dict[str, str]]:

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from blurb import formulations, tasks
 from blurb.checkpoints import ModelSource
-from blurb.checkpoints.loaded_encoder import encoder_of
-from blurb.checkpoints.terms import published
+from blurb.checkpoints.references import published_terms
+from blurb.checkpoints.source import encoder_of
 from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.doctor import checkpoint
@@ -95,7 +95,7 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
     if not checked.is_checkpoint:
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
     tokenizer, (encoder, _) = checked.checkpoint.tokenizer, encoder_of(checked)
-    probes, index = [*published(), *SYMBOLS], tokenizer.inner.unk_token_id
+    probes, index = [*published_terms(), *SYMBOLS], tokenizer.inner.unk_token_id
     unknown = [probe for probe, cut in zip(probes, tokenizer.subtokens(probes), strict=True) if index in cut.ids]
     facts: Facts = {
         "architecture": type(encoder).__name__,

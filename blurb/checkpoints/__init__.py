@@ -1,7 +1,5 @@
 """Model references that have been read: configuration, tokenizer and weights of an encoder, each file once."""
 
-from __future__ import annotations
-
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.source import ModelSource, of_folder, resolve
 

@@ -117,7 +117,7 @@ def check_type(folder: Path, config: Mapping[str, Any]) -> None:
             where=folder,
             fix=f'add "model_type": "{_type_of(config.get("architectures"))}" to it.',
         )
-    if isinstance(kind, str) and kind in _known_types() - _text_types():
+    if isinstance(kind, str) and kind in _other_types():
         raise ModelError(
             f"config.json: '{kind}' is not a text-only model: it reads pictures or sound instead of sub-tokens",
             where=folder,
@@ -139,20 +139,14 @@ def _type_of(architectures: Any) -> str:
 
 
 @cache
-def _known_types() -> frozenset[str]:
+def _other_types() -> frozenset[str]:
+    """Types without a class for a task of text in transformers, but for the text parts of others."""
+    from transformers.models.auto import modeling_auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
-    return frozenset(CONFIG_MAPPING_NAMES)
-
-
-@cache
-def _text_types() -> frozenset[str]:
-    """Types with a class for a task of text in transformers, and the text parts of others."""
-    from transformers.models.auto import modeling_auto
-
     of_tasks = {kind for task in TEXT_TASKS for kind in getattr(modeling_auto, f"MODEL_FOR_{task}_MAPPING_NAMES", {})}
-    parts = {kind for kind in _known_types() if kind.endswith(("_text", "_text_model"))}
-    return frozenset(of_tasks | parts | {"dpr", "t5gemma2_encoder"})
+    parts = {kind for kind in CONFIG_MAPPING_NAMES if kind.endswith(("_text", "_text_model"))}
+    return frozenset(CONFIG_MAPPING_NAMES) - of_tasks - parts - {"dpr", "t5gemma2_encoder"}
 
 
 def check_embeddings(folder: Path, model: Any) -> None:

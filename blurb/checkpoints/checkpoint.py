@@ -17,6 +17,7 @@ from blurb.checkpoints.weights import PATTERNS, Stamp, Weights, check_header, fi
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import FIRST, ErrorCollector, ModelError
 from blurb.messages.spelling import opt
+from blurb.messages.text import first_of
 from blurb.names import by_number
 
 CONFIG, ADAPTER = "config.json", "adapter_config.json"
@@ -142,7 +143,7 @@ class Checkpoint:
         for path in files or ():
             errors.tried(check_header, self.folder, path)
         fix = f"Save it to this folder with tokenizer.save_pretrained, or name another with {opt('tokenizer')}."
-        if with_tokenizer and self.has_tokenizer():
+        if with_tokenizer and any((self.folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")):
             try:
                 _ = self.tokenizer_config
             except ModelError as error:
@@ -173,9 +174,8 @@ class Checkpoint:
             return
         inner = sorted((path.parent.name for path in self.folder.glob(f"*/{CONFIG}")), key=by_number)
         if inner:
-            names = f"{', '.join(inner[:10])}{', ...' if len(inner) > 10 else ''}"
             raise ModelError(
-                f"no config.json here, but checkpoints in subfolders: {names}.",
+                f"no config.json here, but checkpoints in subfolders: {first_of(inner, 10)}.",
                 where=self.folder,
                 fix="Choose one of them.",
             )
@@ -195,9 +195,6 @@ class Checkpoint:
         if self.remote_code:
             config = {CONFIG: self.config_json} if (self.folder / CONFIG).is_file() else {}
             check_code(self.folder, {**config, TOKENIZER_CONFIG: self.tokenizer_config})
-
-    def has_tokenizer(self) -> bool:
-        return any((self.folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes"))
 
     def check_fit(self) -> None:
         """Raises a ModelError if configuration, tokenizer and weights do not belong together, or suit no text."""

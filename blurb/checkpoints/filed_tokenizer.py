@@ -38,7 +38,6 @@ SWITCHES = {
     "ByteLevel": {"add_prefix_space": "add_prefix_space"},
 }
 """Fields of steps in tokenizer.json that tokenizer_config.json overrides, by its own name for them."""
-FRAME_SWITCHES = ("add_bos_token", "add_eos_token")
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
@@ -132,7 +131,7 @@ def _state(step: Any) -> Any:
 
 def _framed_alike(inner: Any, file: Any, config: Mapping[str, Any]) -> bool:
     """Whether both put the same special tokens around a text and a pair, unless a switch adds some."""
-    if file.post_processor is None or any(config.get(name) is not None for name in FRAME_SWITCHES):
+    if file.post_processor is None or any(config.get(name) is not None for name in ("add_bos_token", "add_eos_token")):
         return True
     texts = (("the",), ("the", "of"))
     return all(file.encode(*each).ids == inner(*each, truncation=False, padding=False)["input_ids"] for each in texts)

@@ -41,7 +41,7 @@ def fetch(repository: str, revision: str | None, remote_code: bool) -> Path:
     _limit_silence()
 
     def get(pickled: bool) -> Path:
-        patterns = _patterns(remote_code, pickled)
+        patterns = [*FILES, *([CODE] if remote_code else []), *([PICKLED] if pickled else [])]
         return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
 
     tried = f"{repository} is neither a local folder nor in the local Hub cache, and downloading it failed"
@@ -72,10 +72,6 @@ def _limited(request: Any) -> None:
     request.extensions["timeout"] = {
         part: constants.HF_HUB_ETAG_TIMEOUT if seconds is None else seconds for part, seconds in limits.items()
     }
-
-
-def _patterns(remote_code: bool, pickled: bool) -> list[str]:
-    return [*FILES, *([CODE] if remote_code else []), *([PICKLED] if pickled else [])]
 
 
 @contextmanager

@@ -18,12 +18,11 @@ from blurb.checkpoints.reading import blamed, errors_alone, hide_progress
 from blurb.checkpoints.tokenizer_files import with_casing
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
+from blurb.messages.text import first_of
 
 NO_ENCODER = "its config.json does not describe a text encoder"
 STRANGE = "ꙮ"
 """A letter that is missing in most vocabularies."""
-DERIVED = ("use_return_dict",)
-"""Values that older releases wrote into config.json and newer ones derive."""
 BUFFERS = re.compile(r"(^|\.)(position_ids|token_type_ids|inv_freq|masked_bias|(attn|attention|self_attn)\.bias)$")
 """Names that older releases of transformers saved beside the weights, and that are none."""
 WRAPPERS = {"module.": "DataParallel", "_orig_mod.": "torch.compile", "model.": "Lightning"}
@@ -47,7 +46,8 @@ def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> 
         if "auto_map" in content or kind not in CONFIG_MAPPING or (kind == "mistral" and "layer_types" in content):
             config = AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
         else:
-            kept = {name: value for name, value in content.items() if name not in DERIVED}
+            # Older releases wrote this into config.json, and newer ones derive it.
+            kept = {name: value for name, value in content.items() if name != "use_return_dict"}
             fields = PreTrainedConfig._decode_special_floats(copy.deepcopy(kept))
             config = CONFIG_MAPPING[kind].from_dict(fields, name_or_path=str(folder))
         for name in RESET.keys() & content.keys():
@@ -127,9 +127,7 @@ def _loader(config: Any) -> Any:
     return AutoModelForTextEncoding if type(config) in encoders else AutoModel
 
 
-def _from_files(
-    folder: Path, config: Any, remote_code: bool, device: str | None = None
-) -> tuple[Any, set[str], set[str]]:
+def _from_files(folder: Path, config: Any, remote_code: bool, device: str = "") -> tuple[Any, set[str], set[str]]:
     """The model of the weight files, the names of its weights that they lack or have in another size, and those left.
 
     :param device: "meta" reads the headers of the files alone
@@ -166,20 +164,16 @@ def _check_names(folder: Path, config: Any, model: Any, missing: set[str], unuse
     if lost:
         raise ModelError(
             f"{len(lost)} weights of the encoder are missing in the checkpoint or have another size "
-            f"({_listed(lost)}); config.json and the weights do not match{_wrapped(lost[0], unused)}.",
+            f"({first_of(lost, 3)}); config.json and the weights do not match{_wrapped(lost[0], unused)}.",
             where=folder,
         )
     if left := sorted(name for name in unused if _is_inside(model, name)):
         raise ModelError(
-            f"{len(left)} of the weights inside the encoder's own modules are not used ({_listed(left)}); the encoder "
-            "that was trained is not the one that config.json and this version of transformers describe",
+            f"{len(left)} of the weights inside the encoder's own modules are not used ({first_of(left, 3)}); the "
+            "encoder that was trained is not the one that config.json and this version of transformers describe",
             where=folder,
             fix="correct config.json (number of layers, kind of positions), or save the encoder without these weights.",
         )
-
-
-def _listed(names: list[str]) -> str:
-    return f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
 
 
 def _wrapped(name: str, unused: Iterable[str]) -> str:

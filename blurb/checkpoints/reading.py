@@ -6,11 +6,10 @@ check foresees become a ModelError in `blamed`.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ MOST_BYTES = 256 * 2**20
 """Of a file but weights; those with the largest vocabularies have 40 MB."""
 
 
-@contextlib.contextmanager
+@contextmanager
 def blamed(folder: Path | str, what: str) -> Iterator[None]:
     """Turns any error of a library into a ModelError that says which folder failed, where and why."""
     try:
@@ -52,7 +51,7 @@ def reason(error: BaseException) -> str:
 
 def check_size(folder: Path, name: str) -> None:
     """Raises a ModelError if a file is far larger than any real one."""
-    with contextlib.suppress(OSError):  # whoever reads it tells
+    with suppress(OSError):  # whoever reads it tells
         if (size := (folder / name).stat().st_size) > MOST_BYTES:
             raise ModelError(f"{name} has {size:,} bytes; at most {MOST_BYTES:,} are read.", where=folder)
 

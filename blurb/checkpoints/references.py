@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import glob
 import os
 import re
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from blurb.checkpoints import hub
 from blurb.checkpoints.reading import reason
 from blurb.messages.errors import ModelError
+from blurb.messages.text import first_of
 from blurb.names import by_number, known_as
 from blurb.system.files import of_system
 
@@ -37,6 +39,13 @@ def presets() -> dict[str, str]:
 def preset_facts() -> Mapping[str, Mapping[str, str]]:
     """The entries of `presets.toml`, by short name."""
     return _table("presets.toml")
+
+
+@cache
+def published_terms() -> Mapping[str, Mapping[str, str]]:
+    """The terms of Table 1 of Gu et al.: term -> vocabulary -> its pieces in the paper, joined by hyphens."""
+    text = (files("blurb.checkpoints") / "terms.csv").read_text(encoding="utf-8")
+    return {line.pop("term"): line for line in csv.DictReader(text.splitlines())}
 
 
 def default_name(reference: str) -> str:
@@ -120,8 +129,8 @@ def _refuse_what_is_no_name(reference: str, path: Path) -> None:
         raise ModelError(f"{reference} is a file", fix=f"use the folder of the checkpoint, {path.parent}.")
     if glob.has_magic(reference):
         fitting = sorted((match for match in glob.glob(str(path)) if Path(match).is_dir()), key=by_number)
-        listed = f"{', '.join(fitting[:10])}{', ...' if len(fitting) > 10 else ''}"
-        hint = f"as a pattern it matches {listed}: remove the quotes" if fitting else "as a pattern it matches none"
+        many = f"as a pattern it matches {first_of(fitting, 10)}: remove the quotes"
+        hint = many if fitting else "as a pattern it matches none"
         raise ModelError(f"There is no model folder '{reference}'; {hint}.")
 
 

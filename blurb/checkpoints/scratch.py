@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,10 @@ from blurb import tasks
 from blurb.checkpoints.reading import hide_progress
 from blurb.data import read_split
 from blurb.data.raw import columns
-from blurb.data.schema import Example
 from blurb.messages.errors import DataError, SettingsError, UnknownName
 from blurb.messages.spelling import opt
 from blurb.system.cache import home
 from blurb.system.files import new_folder
-from blurb.tasks import Task
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -35,7 +33,6 @@ PREFIX = "scratch:"
 SIZES = {"tiny": {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}}
 VOCABULARY = 4_000
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-SD = 0.02
 CONFIG = {"architectures": ["BertModel"], "model_type": "bert", "max_position_embeddings": 512, "type_vocab_size": 2}
 """Written by hand, as the output of save_pretrained differs between versions of transformers."""
 VERSION = 2
@@ -78,15 +75,10 @@ def training_text(folder: Path) -> Iterator[str]:
             rows = read_split(task, folder, "train")
         except DataError:
             continue
-        yield from _texts(task, rows)
-
-
-def _texts(task: Task, rows: Iterable[Example]) -> Iterator[str]:
-    """By the columns of the task's type, which may be one's own."""
-    kinds = task.task_type.columns
-    names = [name for name in columns(task) if kinds[name] == "text"]
-    for row in rows:
-        yield from [" ".join(row["tokens"])] if "tokens" in row else (row[name] for name in names)
+        kinds = task.task_type.columns  # which may be those of one's own type
+        names = [name for name in columns(task) if kinds[name] == "text"]
+        for row in rows:
+            yield from [" ".join(row["tokens"])] if "tokens" in row else (row[name] for name in names)
 
 
 def _save(size: str, texts: list[str], folder: Path) -> None:
@@ -151,7 +143,7 @@ def weights(config: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float32]]:
     with torch.device("meta"):
         model = BertModel(BertConfig(**config), add_pooling_layer=False)
     source = np.random.PCG64(0)
-    scale = SD / math.sqrt(4 * (2**32 - 1) / 12)
+    scale = 0.02 / math.sqrt(4 * (2**32 - 1) / 12)
     tensors: dict[str, npt.NDArray[np.float32]] = {}
     for name, shape in sorted((name, tuple(parameter.shape)) for name, parameter in model.named_parameters()):
         if len(shape) == 1:  # biases, and LayerNorm's factors

@@ -9,9 +9,9 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.reading import blamed
@@ -20,9 +20,6 @@ from blurb.checkpoints.weights import INDEX, PATTERNS
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
 from blurb.system.cache import home
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 IN_MEMORY = "in memory"
 """The revision of a loaded model."""

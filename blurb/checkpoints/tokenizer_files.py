@@ -40,7 +40,7 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
     config: dict[str, Any] = {}
     for name in FILES:
         if (folder / name).is_file():
-            with _blame_tokenizer(folder):
+            try:
                 check_size(folder, name)
                 if name not in JSON_FILES:
                     continue
@@ -52,15 +52,9 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
                     config = content
                     if not isinstance(content.get("tokenizer_class", ""), str | None):
                         raise ModelError(f"{name}: tokenizer_class must be the name of a class.", where=folder)
+            except ModelError as error:
+                raise ModelError(f"cannot load the tokenizer: {error.what}", where=folder, fix=error.fix) from None
     return config
-
-
-@contextlib.contextmanager
-def _blame_tokenizer(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except ModelError as error:
-        raise ModelError(f"cannot load the tokenizer: {error.what}", where=folder, fix=error.fix) from None
 
 
 def _check_ids(folder: Path, name: str, content: Mapping[str, Any]) -> None:

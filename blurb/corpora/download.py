@@ -129,13 +129,12 @@ class _Transfer:
         mirror = os.environ.get("BLURB_MIRROR", "").rstrip("/")
         address = f"{mirror}/{urllib.parse.quote(download.path)}" if mirror else download.url
         self.address, self.login = _without_login(address)
+        self.download = download
         self.part = part
-        self.size = download.size
         self.progress = progress
         self.version = ""
         if not download.sha256:
             part.unlink(missing_ok=True)
-        self.pinned = bool(download.sha256)
 
     def run(self) -> None:
         """One try: downloads the missing bytes.
@@ -144,7 +143,7 @@ class _Transfer:
         :raises DataError: if no retry will help
         """
         have = self._continued()
-        if have == self.size:
+        if have == self.download.size:
             return
         request = urllib.request.Request(self.address, headers={"User-Agent": f"blurb/{__version__}"})
         request.add_header("Accept-Encoding", "identity")
@@ -167,7 +166,7 @@ class _Transfer:
     def _continued(self) -> int:
         """Number of bytes that can be resumed."""
         have = self.part.stat().st_size if self.part.is_file() else 0
-        if (self.size is not None and have > self.size) or not (self.pinned or self.version):
+        if (self.download.size is not None and have > self.download.size) or not (self.download.sha256 or self.version):
             self.part.unlink(missing_ok=True)
             return 0
         return have
@@ -186,9 +185,9 @@ class _Transfer:
     def _total(self, response: Any, have: int) -> int | None:
         length = response.headers.get("Content-Length", "")
         total = have + int(length) if length.isdigit() else None
-        if self.size is not None and total not in (None, self.size):
-            raise DataError(f"{self.address} has {total:,} bytes instead of the expected {self.size:,}.")
-        return self.size or total
+        if self.download.size is not None and total not in (None, self.download.size):
+            raise DataError(f"{self.address} has {total:,} bytes instead of the expected {self.download.size:,}.")
+        return self.download.size or total
 
     def _store(self, response: Any, have: int, total: int | None) -> None:
         try:

@@ -9,7 +9,7 @@ import math
 import os
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from blurb.inputs.features import Features, Ragged
 from blurb.inputs.texts import encode_texts
 from blurb.messages.spelling import opt
 from blurb.messages.text import size
-from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings
 from blurb.system.process import trim_heap
 from blurb.training.batches import collate
 from blurb.training.hardware import Precision, choose_device, seed_everything
@@ -43,7 +43,7 @@ SUBTOKENS = 1_024
 """Sub-tokens of the largest measured batch."""
 MEASURED = 3
 """Number of measured steps, of which the median counts, after one warm-up step."""
-SETTINGS = {"lr": 1e-6, "epochs": 1, "select": "last", "max_length": 512}
+SETTINGS: Mapping[str, Any] = {"lr": 1e-6, "epochs": 1, "select": "last", "max_length": 512}
 
 
 def rates_of(source: ModelSource, device: str, precision: str, threads: int | None, lengths: Sequence[int]) -> Rates:
@@ -118,7 +118,7 @@ class Calibrator:
     def train(self, inputs: int, length: int) -> float:
         """Seconds of an optimizer step."""
         self.times.clear()
-        settings = complete({**SETTINGS, "batch_size": inputs})
+        settings = Settings(**{**SETTINGS, "batch_size": inputs})
         count = inputs * (1 + MEASURED)
         self.trainer.fit(self.features(count, length), np.zeros(count, dtype=np.int64), settings, 0, lambda: 0.0)
         return statistics.median(np.diff(self.times).tolist())

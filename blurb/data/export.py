@@ -14,12 +14,12 @@ from blurb.table_files import ID_LINE, sentences
 from blurb.tasks import SPLITS, Task
 
 
-def jsonl(rows: Sequence[Example], task: Task, path: Path) -> None:
+def jsonl(rows: Sequence[Example], path: Path) -> None:
     """One example a line; the columns are those of `blurb.data.schema`."""
     write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
 
 
-def parquet(rows: Sequence[Example], task: Task, path: Path) -> None:
+def parquet(rows: Sequence[Example], path: Path) -> None:
     """The same columns; positions of entities are structures."""
     import pyarrow
     import pyarrow.parquet
@@ -28,7 +28,7 @@ def parquet(rows: Sequence[Example], task: Task, path: Path) -> None:
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), aside, compression="zstd")
 
 
-def conll(rows: Sequence[Example], task: Task, path: Path) -> None:
+def conll(rows: Sequence[Example], path: Path) -> None:
     """A word and its tag a line, a blank line between sentences, the id of each in a line before it."""
     write_whole(path, "\n".join(_block(row, path) for row in rows).encode())
 
@@ -47,11 +47,7 @@ def _block(row: Example, path: Path) -> str:
     return block
 
 
-FORMATS: Mapping[str, Callable[[Sequence[Example], Task, Path], None]] = {
-    "jsonl": jsonl,
-    "parquet": parquet,
-    "conll": conll,
-}
+FORMATS: Mapping[str, Callable[[Sequence[Example], Path], None]] = {"jsonl": jsonl, "parquet": parquet, "conll": conll}
 
 
 def export(chosen: Sequence[Task], folder: Path, out: Path, form: str) -> list[Path]:
@@ -72,6 +68,6 @@ def export(chosen: Sequence[Task], folder: Path, out: Path, form: str) -> list[P
                 continue
             rows, path = read_split(task, folder, split), out / task.name / f"{split}.{form}"
             path.parent.mkdir(parents=True, exist_ok=True)
-            FORMATS[form](rows, task, path)
+            FORMATS[form](rows, path)
             written.append(path)
     return written

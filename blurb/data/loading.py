@@ -149,7 +149,13 @@ def examine(task: Task, folder: Path, trust: bool = True) -> DatasetVerification
     hashes: dict[Split, str] = {}
     missing: list[Split] = []
     errors: list[BlurbError] = []
-    known, notes = _manifest(task, folder) if trust else ({}, [])
+    known: Mapping[Split, manifest.ManifestSplit] = {}
+    notes: list[BlurbError] = []
+    if trust:
+        try:
+            known = manifest.read(folder, task) or {}
+        except DataError as error:
+            notes.append(followed(error, "It is ignored; the files are read in full"))
     for split in SPLITS:
         path = path_of(task, folder, split)
         if not path.exists():
@@ -163,20 +169,12 @@ def examine(task: Task, folder: Path, trust: bool = True) -> DatasetVerification
         faults = ErrorCollector()
         rows = read_split(task, folder, split, faults)
         errors += faults.errors
-        if faults.errors:
-            continue
-        counts[split], hashes[split] = task.task_type.size(rows), hash_rows(rows)
+        if not faults.errors:
+            counts[split], hashes[split] = task.task_type.size(rows), hash_rows(rows)
     judged = verdict(task, counts, hashes) if counts else None
     return DatasetVerification(
         task, counts, "differs" if errors else judged, tuple(missing), tuple(errors), hashes, tuple(notes)
     )
-
-
-def _manifest(task: Task, folder: Path) -> tuple[Mapping[Split, manifest.ManifestSplit], list[BlurbError]]:
-    try:
-        return manifest.read(folder, task) or {}, []
-    except DataError as error:
-        return {}, [followed(error, "It is ignored; the files are read in full")]
 
 
 def verdict(task: Task, counts: Mapping[Split, int], hashes: Mapping[Split, str]) -> Verdict:

@@ -107,20 +107,14 @@ def _needs(wanted: Sequence[str]) -> str:
 
 def _checked(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any:
     """A value of its column's type; DataError if it is of another."""
-    if kind == "text":
-        if not isinstance(value, str) or not value.strip():
-            raise DataError(f"'{name}' must be text that is not empty.")
-        _check_characters(name, value)
-        return value
-    if kind == "texts":
-        if not isinstance(value, list) or not value or not all(isinstance(word, str) and word for word in value):
-            raise DataError(f"'{name}' must be a list of words that are not empty.")
-        _check_characters(name, "".join(value))
-        return value
-    text = record.get("text")
-    return span_of(value, f"'{name}'", text if isinstance(text, str) else "")
-
-
-def _check_characters(name: str, text: str) -> None:
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if kind not in ("text", "texts"):
+        text = record.get("text")
+        return span_of(value, f"'{name}'", text if isinstance(text, str) else "")
+    if kind == "text" and (not isinstance(value, str) or not value.strip()):
+        raise DataError(f"'{name}' must be text that is not empty.")
+    words = value if isinstance(value, list) else []
+    if kind == "texts" and not (words and all(isinstance(word, str) and word for word in words)):
+        raise DataError(f"'{name}' must be a list of words that are not empty.")
+    if any("\ud800" <= character <= "\udfff" for character in "".join(value)):
         raise DataError(f"'{name}' has half of a surrogate pair, which is not a character.")
+    return value

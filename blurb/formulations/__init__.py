@@ -10,7 +10,6 @@ from typing import Any
 from blurb import metrics
 from blurb.formulations._base import Classification, Formulation
 from blurb.messages.errors import UnknownName
-from blurb.protocols.protocol import complete
 from blurb.protocols.settings import FIELDS, Settings, typed
 from blurb.registry import load_object
 from blurb.tasks import TYPES, Task, types
@@ -31,7 +30,7 @@ def bind(task: Task, settings: Settings | Mapping[str, Any] | None = None) -> Fo
     """
     if not isinstance(settings, Settings):
         known = {name: typed(name, value, "settings") for name, value in (settings or {}).items() if name in FIELDS}
-        settings = complete({"max_length": task.max_length, **known})
+        settings = Settings(**{"max_length": task.max_length, **known})
     formulation = of(task)
     check_metric(task)
     return formulation(task, settings)

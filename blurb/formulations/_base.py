@@ -25,6 +25,9 @@ from blurb.protocols.settings import Settings, Where, shown
 from blurb.tasks import Task
 
 Array = npt.NDArray[Any]
+Arrays = Sequence[Array]
+Documents = Sequence[str | None]
+"""The document of each unit, for tasks scored by document."""
 Output = tuple[Sequence[Any], Sequence[list[float]] | None]
 """One prediction per unit, as label names, and the scores behind them."""
 RAREST = float(np.finfo(np.float32).eps)
@@ -119,7 +122,7 @@ class Formulation(ABC):
         """Encodes all units for a frozen encoder, as one input per unit or as several that are read separately."""
         return [self.features(units, tokenizer, max_length)]
 
-    def joined(self, vectors: Sequence[Array]) -> Array:
+    def joined(self, vectors: Arrays) -> Array:
         """Combines the vectors of the `frozen_features`, each (inputs, size), to one row per input."""
         return vectors[0]
 
@@ -132,12 +135,10 @@ class Formulation(ABC):
         """The gold answer of a unit, as label names."""
 
     @abstractmethod
-    def output(
-        self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
-    ) -> Output:
+    def output(self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays) -> Output:
         """Converts the head's output, one item per row of `features`, to label names."""
 
-    def losses(self, units: Sequence[Example], features: Features, scores: Sequence[Array]) -> Sequence[float] | None:
+    def losses(self, units: Sequence[Example], features: Features, scores: Arrays) -> Sequence[float] | None:
         """How far the head's scores are from the gold answers: a sum over the terms of each unit, (units,).
 
         :param scores: one item per row of `features`, as `output` gets them
@@ -165,7 +166,7 @@ class Formulation(ABC):
         """A unit of which only the gold answer is known, as `constants` and `constant` need; None if they need more."""
         return None
 
-    def best_constant(self, gold: Sequence[Any], documents: Sequence[str | None]) -> float | None:
+    def best_constant(self, gold: Sequence[Any], documents: Documents) -> float | None:
         """The best score, as a fraction, of one answer for all units with these gold answers; None if unknown.
 
         :param documents: document of each unit, for tasks scored by document
@@ -177,16 +178,14 @@ class Formulation(ABC):
         answers = ([self.constant(answer, unit) for unit in units] for answer in self.constants(units))
         return max(self.main_metric(self.score(gold, predicted, documents)) for predicted in answers)
 
-    def score(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]) -> dict[str, float]:
+    def score(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents) -> dict[str, float]:
         """All metrics of the task as fractions; the first is the score.
 
         :param documents: document of each unit, for tasks scored by document
         """
         return metrics.get(self.task.metric)(gold, predicted, **self.task.metric_options)
 
-    def counts(
-        self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]
-    ) -> tuple[Counts, list[str | None]]:
+    def counts(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents) -> tuple[Counts, Documents]:
         """The counts whose sums determine the score, (scored units, summands), and the document of each scored unit.
 
         A document is None if the source does not name it. `Metric.score` computes the score from sums.
@@ -224,12 +223,10 @@ class Classification(Formulation):
     def unit_of(self, gold: str) -> Example:
         return {"label": gold}
 
-    def output(
-        self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
-    ) -> Output:
+    def output(self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays) -> Output:
         return [self.labels[int(label)] for label in predicted], [list(map(float, row)) for row in scores]
 
-    def losses(self, units: Sequence[Example], features: Features, scores: Sequence[Array]) -> Sequence[float] | None:
+    def losses(self, units: Sequence[Example], features: Features, scores: Arrays) -> Sequence[float] | None:
         return [float(surprise(row[gold])) for row, gold in zip(scores, self.targets(units), strict=True)]
 
     def constants(self, train: Sequence[Example]) -> list[str]:

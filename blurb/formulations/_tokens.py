@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from blurb.data.schema import Example
-from blurb.formulations._base import Array, Formulation, Output, surprise
+from blurb.formulations._base import Arrays, Formulation, Output, surprise
 from blurb.inputs import tagging
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
@@ -49,9 +49,7 @@ class TokenTagging(Formulation):
     def unit_of(self, gold: list[str]) -> Example:
         return {"tokens": gold, "tags": gold}  # of the tokens only their number is asked for
 
-    def output(
-        self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
-    ) -> Output:
+    def output(self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays) -> Output:
         assert features.word_ids is not None
         tags = [np.zeros(len(unit["tokens"]), dtype=np.int64) for unit in units]  # 0 is `O`
         confidence = [np.ones(len(unit["tokens"])) for unit in units]
@@ -66,7 +64,7 @@ class TokenTagging(Formulation):
             predictions = [tagging.convert(row, self.scheme, "bio") for row in predictions]
         return predictions, [row.tolist() for row in confidence]
 
-    def losses(self, units: Sequence[Example], features: Features, scores: Sequence[Array]) -> Sequence[float] | None:
+    def losses(self, units: Sequence[Example], features: Features, scores: Arrays) -> Sequence[float] | None:
         """Words without sub-tokens, of which nothing was asked, add nothing."""
         assert features.word_ids is not None
         if any(row.ndim == 1 for row in scores):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from blurb.data.schema import Example
-from blurb.formulations._base import Array, Formulation, Output, surprise
+from blurb.formulations._base import Array, Arrays, Documents, Formulation, Output, surprise
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_texts
 from blurb.inputs.tokenizer import Tokenizer
@@ -60,13 +60,11 @@ class Document(Formulation):
     def unit_of(self, gold: list[str]) -> Example:
         return {"labels": gold}
 
-    def output(
-        self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
-    ) -> Output:
+    def output(self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays) -> Output:
         names = [[label for label, on in zip(self.labels, row, strict=True) if on] for row in predicted]
         return names, [list(map(float, row)) for row in scores]
 
-    def losses(self, units: Sequence[Example], features: Features, scores: Sequence[Array]) -> Sequence[float] | None:
+    def losses(self, units: Sequence[Example], features: Features, scores: Arrays) -> Sequence[float] | None:
         rows = zip(scores, self.targets(units) > 0, strict=True)
         return [float(surprise(np.where(right, row, 1 - row)).sum()) for row, right in rows]
 
@@ -83,21 +81,17 @@ class Document(Formulation):
         ordered = sorted(self.labels, key=lambda label: -documents[label])
         return [majority, *(self._in_order(ordered[:count]) for count in range(1, len(ordered) + 1))]
 
-    def score(
-        self, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], documents: Sequence[str | None]
-    ) -> dict[str, float]:
+    def score(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents) -> dict[str, float]:
         right, answer = (list(self._by_document(labels, documents).values()) for labels in (gold, predicted))
         return super().score(right, answer, [])
 
-    def counts(
-        self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[str | None]
-    ) -> tuple[Counts, list[str | None]]:
+    def counts(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents) -> tuple[Counts, Documents]:
         """One row per document, with the union of the labels of its units."""
         right, answer = self._by_document(gold, documents), self._by_document(predicted, documents)
         names = [name if isinstance(name, str) else None for name in right]
         return super().counts(list(right.values()), list(answer.values()), names)
 
-    def _by_document(self, labels: Sequence[Sequence[str]], documents: Sequence[str | None]) -> dict[object, list[str]]:
+    def _by_document(self, labels: Sequence[Sequence[str]], documents: Documents) -> dict[object, list[str]]:
         union: dict[object, set[str]] = {}
         for number, (row, doc_id) in enumerate(zip(labels, documents, strict=True)):
             # A unit without document is a document of its own.

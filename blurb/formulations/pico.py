@@ -1,7 +1,5 @@
 """PICO: token classification, scored by word; runs of one label are spans in training, as the files have no `B-`."""
 
-from __future__ import annotations
-
 from blurb.formulations._tokens import TokenTagging
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from blurb.data.schema import Example
-from blurb.formulations._base import Array, Formulation, Output
+from blurb.formulations._base import Array, Arrays, Formulation, Output
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_pairs, encode_texts
 from blurb.inputs.tokenizer import Tokenizer
@@ -33,7 +33,7 @@ class Similarity(Formulation):
         """The two texts separately: a frozen encoder has not learned to compare two texts in one input."""
         return [encode_texts([unit[part] for unit in units], tokenizer, max_length) for part in ("text_a", "text_b")]
 
-    def joined(self, vectors: Sequence[Array]) -> Array:
+    def joined(self, vectors: Arrays) -> Array:
         """Cosine, |u - v| and u * v, (pairs, 1 + 2 * size)."""
         u, v = vectors
         lengths = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
@@ -49,12 +49,10 @@ class Similarity(Formulation):
     def unit_of(self, gold: float) -> Example:
         return {"score": gold}
 
-    def output(
-        self, units: Sequence[Example], features: Features, predicted: Sequence[Array], scores: Sequence[Array]
-    ) -> Output:
+    def output(self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays) -> Output:
         return [float(value) for value in predicted], None
 
-    def losses(self, units: Sequence[Example], features: Features, scores: Sequence[Array]) -> Sequence[float] | None:
+    def losses(self, units: Sequence[Example], features: Features, scores: Arrays) -> Sequence[float] | None:
         return [float(value) ** 2 for value in np.asarray(scores, np.float64) - self.targets(units)]
 
     def constants(self, train: Sequence[Example]) -> list[float]:

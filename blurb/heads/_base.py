@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from torch import Tensor, nn
 
 from blurb.inputs.tagging import TaggingRules, rules
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 OutputKind = Literal["tokens", "single", "multi", "regression"]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -84,20 +85,12 @@ class Features:
         number = {int(unit): new for new, unit in enumerate(units)}
         rows = [row for row, unit in enumerate(self.example_index) if int(unit) in number]
         rows.sort(key=lambda row: number[int(self.example_index[row])])
-
-        def take(ragged: Ragged | None) -> Ragged | None:
-            return None if ragged is None else ragged.take(rows)
-
-        return Features(
-            ids=self.ids.take(rows),
+        taken: dict[str, Any] = {name: each.take(rows) for name in RAGGED if (each := getattr(self, name)) is not None}
+        return replace(
+            self,
             example_index=np.array([number[int(self.example_index[row])] for row in rows], dtype=np.int64),
-            token_type_ids=take(self.token_type_ids),
-            word_ids=take(self.word_ids),
-            word_starts=take(self.word_starts),
-            word_ends=take(self.word_ends),
             entities=None if self.entities is None else self.entities[rows],
-            truncated=self.truncated,
-            windowed=self.windowed,
+            **taken,
         )
 
     def save(self, path: Path) -> None:

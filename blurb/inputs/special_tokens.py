@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from blurb.inputs.features import Ragged
 from blurb.messages.errors import ModelError
 
 
@@ -33,6 +34,10 @@ class SpecialTokens:
             return 0
         prefix, a, middle, b, suffix = self.types
         return max(*prefix, a, *middle, b, *suffix)
+
+    def segments(self, rows: Iterable[list[int] | None]) -> Ragged | None:
+        """The segment ids of inputs, as `single_types` and `pair_types` give them; None without segment ids."""
+        return None if self.types is None else Ragged.of(row for row in rows if row is not None)
 
     def single(self, ids: Sequence[int]) -> list[int]:
         """Ids of one text with its special tokens."""

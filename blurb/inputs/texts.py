@@ -60,7 +60,7 @@ def encode_pairs(
         spans.append([_span(len(special_tokens.prefix), size_a), _span(start_b, size_b)])
     return Features(
         ids=Ragged.of(ids),
-        token_type_ids=None if special_tokens.types is None else Ragged.of(row for row in types if row is not None),
+        token_type_ids=special_tokens.segments(types),
         example_index=np.arange(len(ids)),
         entities=np.array(spans, dtype=np.int64).reshape(-1, 2, 2) if places else None,
         truncated=truncated,
@@ -134,10 +134,9 @@ def _room(max_length: int, *special: tuple[int, ...]) -> int:
 
 
 def _singles(rows: list[list[int]], special_tokens: SpecialTokens, truncated: int = 0, windowed: int = 0) -> Features:
-    types = [special_tokens.single_types(len(row)) for row in rows]
     return Features(
         ids=Ragged.of(special_tokens.single(row) for row in rows),
-        token_type_ids=None if special_tokens.types is None else Ragged.of(row for row in types if row is not None),
+        token_type_ids=special_tokens.segments(special_tokens.single_types(len(row)) for row in rows),
         example_index=np.arange(len(rows)),
         truncated=truncated,
         windowed=windowed,

@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from blurb.inputs.features import Ints
 from blurb.inputs.special_tokens import SpecialTokens, special_tokens_of
 from blurb.messages.errors import ModelError
 from blurb.system.files import file_hash
 
-Ints = npt.NDArray[np.int64]
 WITHOUT_FRAME: dict[str, Any] = {
     "add_special_tokens": False,
     "return_attention_mask": False,

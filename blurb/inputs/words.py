@@ -76,7 +76,7 @@ def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_l
             ends.append(np.minimum(after[own], end) - start + len(special_tokens.prefix))
     return Features(
         ids=Ragged.of(ids),
-        token_type_ids=None if special_tokens.types is None else Ragged.of(row for row in types if row is not None),
+        token_type_ids=special_tokens.segments(types),
         example_index=np.array(unit, dtype=np.int64),
         word_ids=Ragged.of(words),
         word_starts=Ragged.of(positions),

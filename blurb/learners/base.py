@@ -51,18 +51,16 @@ class Subset:
         if not most or len(self.used) <= most:
             return self
         random = np.random.default_rng((seed, DEV_SAMPLE))
-        inside = list(range(len(self.rows)) if self.chosen is None else self.chosen)
-        documents = [self.rows[i].get("doc_id") if whole else None for i in inside]
-        names = [(document, None if document is not None else i) for document, i in zip(documents, inside, strict=True)]
         members: dict[tuple[object, int | None], list[int]] = {}
-        for name, i in zip(names, inside, strict=True):
-            members.setdefault(name, []).append(i)
-        order = list(members)
+        for i in range(len(self.rows)) if self.chosen is None else self.chosen:
+            document = self.rows[i].get("doc_id") if whole else None
+            members.setdefault((document, i if document is None else None), []).append(i)
+        groups = list(members.values())
         picked: list[int] = []
-        for place in random.permutation(len(order)):
+        for place in random.permutation(len(groups)):
             if len(picked) >= most:
                 break
-            picked += members[order[place]]
+            picked += groups[place]
         return Subset(self.rows, self.key, sorted(picked), f"{self.name}_sample")
 
     @property

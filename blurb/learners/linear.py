@@ -16,13 +16,12 @@ from blurb.heads import heads
 from blurb.heads._base import Problem
 from blurb.heads._spec import parse
 from blurb.heads.linear import decide
-from blurb.inputs.features import Features
+from blurb.inputs.features import Features, Ints
 from blurb.learners.base import Learner
 from blurb.messages.errors import SettingsError
 from blurb.protocols.settings import Where, shown, unknown_origin
 from blurb.training.crf_fit import FittedChain, fit_chain
 
-Ints = npt.NDArray[np.int64]
 SHIFTS = (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)
 """Candidate shifts of the bias towards rarer answers (1.2: a label needs a probability of 0.23 only): the best
 likelihood is not the best F1, least of all if one answer in thirty is positive (HoC)."""

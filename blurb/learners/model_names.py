@@ -50,12 +50,7 @@ def named_models() -> list[ModelName]:
             facts["id"],
             facts.get("casing", ""),
             "download",
-            facts["size"],
-            facts["text"],
-            facts.get("vocabulary", ""),
-            facts.get("published", ""),
-            facts.get("revision", ""),
-            facts.get("licence", ""),
+            **{key: fact for key, fact in facts.items() if key not in ("id", "casing")},
         )
         for name, facts in preset_facts().items()
     ]

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.learners import DEFAULT, kinds
+from blurb.messages.errors import ModelError
+from blurb.messages.spelling import opt
 from blurb.system.files import copy_file, damage, read_json, seal, write_json
 
 if TYPE_CHECKING:
@@ -20,6 +22,16 @@ ABOUT = "blurb.json"
 def is_kept(trial: Path) -> bool:
     """Whether the folder of a trial has its model, undamaged."""
     return (trial / FOLDER).is_dir() and not damage(trial / FOLDER)
+
+
+def check_whole(folder: Path) -> None:
+    """Raises a ModelError if a file of a kept model is missing or damaged."""
+    if lost := damage(folder):
+        raise ModelError(
+            f"{', '.join(lost)} missing or damaged",
+            where=folder,
+            fix=f"remove the folder and run the trial again with {opt('keep-model', 'best')}.",
+        )
 
 
 def copy_as(model: str, folder: Path, target: Path) -> None:

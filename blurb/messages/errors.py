@@ -111,14 +111,9 @@ class ErrorGroup(BlurbError):
         """
         super().__init__("")
         self.errors = tuple(errors)
-        self.then = then
-        self.renew()
-
-    def renew(self) -> None:
-        """Makes the text of the errors as they are now."""
         lines = [f"{number}. {error}" for number, error in enumerate(self.errors, 1)]
         text = "\n".join(line.replace("\n", "\n   ") for line in lines)
-        self.what = f"{len(lines)} things are wrong; nothing was run:\n{text}" + (f"\n{self.then}" if self.then else "")
+        self.what = f"{len(lines)} things are wrong; nothing was run:\n{text}" + (f"\n{then}" if then else "")
 
 
 class ErrorCollector:
@@ -190,10 +185,10 @@ def notify(text: str) -> None:
 Tell = Callable[[BlurbError], None]
 
 
-def item_of(items: Mapping[str, T], name: str, kind: str = "dataset") -> T:
-    """The entry of a name; without one an UnknownName, which is a KeyError, with the nearest name."""
+def item_of(items: Mapping[str, T], name: str) -> T:
+    """The entry of a dataset; without one an UnknownName, which is a KeyError, with the nearest name."""
     if name not in items:
-        raise UnknownName(kind, name, items)
+        raise UnknownName("dataset", name, items)
     return items[name]
 
 

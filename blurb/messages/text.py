@@ -108,6 +108,15 @@ def plural(count: int, name: str) -> str:
     return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
 
 
+def first_of(names: Sequence[str], most: int) -> str:
+    """The first names of a list, and dots for others.
+
+    >>> first_of(["a", "b", "c"], 2), first_of(["a", "b"], 2)
+    ('a, b, ...', 'a, b')
+    """
+    return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
+
+
 def once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
     """Each sentence once: alone if it holds of all, else after the names of all that it holds of.
 

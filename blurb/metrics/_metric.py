@@ -12,16 +12,14 @@ from numpy.typing import NDArray
 Counts = NDArray[np.float64]
 """(examples, summands)."""
 Scores = NDArray[np.float64]
+Sentences = Sequence[Sequence[str]]
+"""The tags of each word, (sentences, words of the sentence)."""
 
 
 LOSSES = frozenset({"log_loss", "squared_error"})
 """Figures that a trial has on dev beside the values of its metric (`Formulation.losses`)."""
 ROUNDING = 1e-6
 """Tolerance of a sum of floats beyond the range of a metric."""
-
-
-def _as_they_are(first: Counts, second: Counts) -> Counts:
-    return second
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Metric:
     """The main value from sums of summands: (..., summands) to (...)."""
     mistakes: Callable[[Counts], Scores]
     """Mistakes in each example, (examples, summands) to (examples,), 0 if it is correct."""
-    aligned: Callable[[Counts, Counts], Counts] = _as_they_are
+    aligned: Callable[[Counts, Counts], Counts] = lambda first, second: second
     """The counts of a second run on the same examples, made exchangeable with those of the first."""
     dtype: str = "string"
     """Type of an answer, as a `datasets.Value`."""
@@ -79,7 +77,7 @@ def check_pairs(gold: Sequence[object], predicted: Sequence[object], unit: str) 
         )
 
 
-def check_sentences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> NDArray[np.intp]:
+def check_sentences(gold: Sentences, predicted: Sentences) -> NDArray[np.intp]:
     """Raises ValueError unless gold and predicted line up word by word; returns the words per sentence, (sentences,).
 
     A flat list of tags is rejected, as `["B", "I", "O"]` would otherwise count as three sentences of one word.
@@ -147,6 +145,11 @@ def f1(sums: Counts) -> Scores:
     """2 tp / (predicted + gold): (..., 3) to (...), 0.0 if both are 0."""
     both = sums[..., 1] + sums[..., 2]
     return np.divide(2 * sums[..., 0], both, out=np.zeros_like(both), where=both > 0)
+
+
+def mean_f1(sums: Counts) -> Scores:
+    """The mean of the F1 of the labels: (..., 3 * labels) to (...)."""
+    return np.asarray(f1(sums.reshape(*sums.shape[:-1], -1, 3)).mean(-1))
 
 
 def wrong(counts: Counts) -> Scores:

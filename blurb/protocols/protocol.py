@@ -5,13 +5,12 @@ Which settings concern the learner of a protocol, the learner says: `blurb.learn
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files
 from operator import itemgetter
 from pathlib import Path
@@ -150,25 +149,19 @@ def read(name: str, errors: ErrorCollector) -> Protocol:
     parsed = parse(plain, f"{plain}.toml", _shipped(plain), errors, shipped=True)
     if at and plain + at + version != parsed.name and (version, parsed.name) != ("1", plain):
         raise SettingsError(
-            f"{opt('protocol', name)}: this version of blurb has '{parsed.name}'. For another version use the "
-            "release of "
-            "blurb that has it, or a TOML file with its settings."
+            f"{opt('protocol', name)}: this version of blurb has '{parsed.name}'. For another version use the release "
+            "of blurb that has it, or a TOML file with its settings."
         )
     return parsed
 
 
-@functools.cache
+@cache
 def without_rank() -> frozenset[str]:
     """The protocols whose rows have no rank, as their files say (`rank = false`)."""
     return frozenset(name for name in names() if _shipped(name).get("rank") is False)
 
 
-def complete(values: Mapping[str, Any]) -> Settings:
-    """Completes the settings of a trial, which omits those that do not apply to its task."""
-    return Settings(**values)
-
-
-@functools.cache
+@cache
 def default_baselines() -> baselines.Tables:
     """The training settings of the baselines, unless a protocol has its own."""
     errors = ErrorCollector()

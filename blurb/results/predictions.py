@@ -76,7 +76,7 @@ def _formulation(record: Record) -> formulations.Formulation | None:
 
 def _scored(
     formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
-) -> tuple[metrics.Counts, list[str], list[str | None]]:
+) -> tuple[metrics.Counts, list[str], Sequence[str | None]]:
     """Sums, name and document of every scored unit: an example, or a document of examples."""
     task = formulation.task
     try:

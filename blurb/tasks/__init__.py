@@ -214,7 +214,8 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
     chosen: dict[str, Task] = {}
     for word in (known_as(word.strip(), known) for word in words):
         if word in ("all", TWELVE, *types.names()):
-            chosen |= {task.name: task for task in all() if task.paper_order and _is_of(task, word)}
+            of_blurb = (task for task in all() if task.paper_order and word in ("all", TWELVE, task.type))
+            chosen |= {task.name: task for task in of_blurb if not (word == TWELVE and task.name == UNREGISTERED)}
         elif word in known or word in _registry.faults:
             chosen[word] = get(word)
         elif word:
@@ -223,7 +224,3 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
     if not chosen:
         raise SettingsError("No task is selected", fix="give task names, types or 'all', separated by commas.")
     return _in_order(chosen.values())
-
-
-def _is_of(task: Task, word: str) -> bool:
-    return word in ("all", task.type) or (word == TWELVE and task.name != UNREGISTERED)

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from blurb.inputs.features import Features, Ragged
+from blurb.inputs.features import Features, Ints, Ragged
 
-Ints = npt.NDArray[np.int64]
+Targets = npt.NDArray[np.generic] | Ragged
 SORT_FROM = 1_000
 """With fewer examples batches are random: sorting by length would give the same batches in every epoch."""
 
@@ -75,9 +75,7 @@ def prediction_batches(lengths: Ints, subtokens: int) -> list[Ints]:
     return batches
 
 
-def collate(
-    features: Features, rows: Ints, pad_id: int, targets: npt.NDArray[np.generic] | Ragged | None = None
-) -> Batch:
+def collate(features: Features, rows: Ints, pad_id: int, targets: Targets | None = None) -> Batch:
     """Pads some rows to the longest of them.
 
     :param targets: targets of all examples, from the formulation

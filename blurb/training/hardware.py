@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
@@ -88,17 +87,12 @@ PRODUCTS = {_ATEN.mm.default, _ATEN.addmm.default, _ATEN.bmm.default, _ATEN.badd
 class ProductsInFloat32(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Within it products of bf16 matrices on a CPU are computed in float32 and rounded, forward and backward."""
 
-    def __torch_dispatch__(
-        self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        if func not in PRODUCTS or any(_is_other(value) for value in args):
-            return func(*args, **(kwargs or {}))
-        return func(*(value.float() for value in args), **(kwargs or {})).bfloat16()
-
-
-def _is_other(value: Any) -> bool:
-    """Whether an argument of a product is no bf16 matrix on a CPU."""
-    return not (isinstance(value, Tensor) and value.dtype is torch.bfloat16 and value.device.type == "cpu")
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        if func in PRODUCTS and all(
+            isinstance(value, Tensor) and value.dtype is torch.bfloat16 and value.device.type == "cpu" for value in args
+        ):
+            return func(*(value.float() for value in args), **(kwargs or {})).bfloat16()
+        return func(*args, **(kwargs or {}))
 
 
 def bf16_products(device: torch.device, precision: str) -> AbstractContextManager[object]:

@@ -90,19 +90,19 @@ def solve(
     labels: int,
     strength: float,
     start: Fit | None = None,
-    near: float | None = None,
+    near: float = NEAR,
 ) -> Fit:
     """Fits a regularised linear model.
 
     :param y: (rows,) classes or numbers, (rows, labels) for several labels
     :param start: initial fit, such as that of another strength
-    :param near: tolerance instead of `NEAR`
+    :param near: tolerance, as of `NEAR`
     """
     if kind == "regression":
         weight, bias = ridge(rows.z, y.to(rows.z.dtype), strength)
         loss = functional.mse_loss(rows.z @ weight.T + bias, y.to(rows.z.dtype).unsqueeze(1))
         return Fit(weight, bias, float(loss))
-    return logistic(rows, y, kind, labels, strength, start, NEAR if near is None else near)
+    return logistic(rows, y, kind, labels, strength, start, near)
 
 
 def ridge(z: Tensor, y: Tensor, strength: float) -> tuple[Tensor, Tensor]:

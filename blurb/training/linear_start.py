@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from blurb.heads._base import Head, OutputKind
 from blurb.inputs.features import Features
+from blurb.training.batches import Targets
 from blurb.training.linear import Design, moments, solve
-from blurb.training.loop import Targets, Trainer
+from blurb.training.loop import Trainer
 
 NEAR = 1e-10
 """Tolerance of the fit; it cannot change, as finished trials used it."""

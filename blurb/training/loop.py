@@ -15,12 +15,12 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 
-from blurb.inputs.features import Features, Ragged
+from blurb.inputs.features import Features, Ints
 from blurb.messages.errors import TrainingError
 from blurb.messages.spelling import opt
 from blurb.protocols.settings import Settings
 from blurb.system.process import one_process
-from blurb.training.batches import Batch, collate, prediction_batches, training_batches
+from blurb.training.batches import Batch, Targets, collate, prediction_batches, training_batches
 from blurb.training.dropout import use_cpu_dropout
 from blurb.training.hardware import Precision, bf16_products, out_of_memory
 from blurb.training.network import Network, train_used_rows, use_masks_without_waiting
@@ -29,7 +29,6 @@ from blurb.training.resuming import Checkpoints, Epoch, LoopState, Resumption, w
 from blurb.training.tracking import Tracking
 
 log = logging.getLogger(__name__)
-Targets = npt.NDArray[np.generic] | Ragged
 T = TypeVar("T")
 CHECK_EVERY = 10
 """Steps between checks of the loss, as reading it makes a GPU wait."""
@@ -118,28 +117,19 @@ class Trainer:
                         _check(state.losses, epoch, state.done, settings)
                 score = evaluate() if settings.select == "best" or epoch == epochs else None
                 with resumption.atomic_step():
-                    self._end_epoch(
-                        Epoch(epoch, _mean(state.losses), settings.lr * factor(state.done - 1), score),
-                        settings.select == "best",
-                    )
+                    loss, rate = float(torch.stack(state.losses).mean()), settings.lr * factor(state.done - 1)
+                    is_best = settings.select == "best" and score is not None and state.is_better(score)
+                    best = weights_of(self.network) if is_best else None
+                    state.end_epoch(Epoch(epoch, loss, rate, score), best)
+                    self.tracking.log({"loss": loss, "learning_rate": rate, "dev": score}, epoch)
                 log.info("epoch %d of %d: loss %.4f, dev %s", epoch, epochs, state.history[-1].loss, score)
                 resumption.save()
         if state.best is not None:
             self.network.load_state_dict(state.best.weights)
         return state.history
 
-    def _end_epoch(self, epoch: Epoch, select_best: bool) -> None:
-        is_best = select_best and epoch.dev is not None and self.state.is_better(epoch.dev)
-        self.state.end_epoch(epoch, weights_of(self.network) if is_best else None)
-        self.tracking.log({"loss": epoch.loss, "learning_rate": epoch.learning_rate, "dev": epoch.dev}, epoch.epoch)
-
     def _step(
-        self,
-        features: Features,
-        rows: npt.NDArray[np.int64],
-        targets: Targets,
-        optimizer: torch.optim.Optimizer,
-        clip_norm: float,
+        self, features: Features, rows: Ints, targets: Targets, optimizer: torch.optim.Optimizer, clip_norm: float
     ) -> torch.Tensor:
         """One optimizer step. If memory runs out, the micro-batch is halved; the effective batch size is unchanged."""
         while True:
@@ -166,7 +156,7 @@ class Trainer:
         optimizer.zero_grad()
         return loss
 
-    def _gradients(self, features: Features, rows: npt.NDArray[np.int64], targets: Targets, size: int) -> torch.Tensor:
+    def _gradients(self, features: Features, rows: Ints, targets: Targets, size: int) -> torch.Tensor:
         parts = [collate(features, rows[i : i + size], self.pad_id, targets) for i in range(0, len(rows), size)]
         num_targets = sum(self.network.head.num_targets(_answers(part), part.word_mask) for part in parts)
         total = torch.zeros((), device=self.device)
@@ -210,7 +200,7 @@ class Trainer:
 
 def in_batches(
     features: Features, pad_id: int, device: torch.device, ask: Callable[[Batch], T]
-) -> Iterator[tuple[npt.NDArray[np.int64], T]]:
+) -> Iterator[tuple[Ints, T]]:
     """Yields rows and the result of `ask` for their batch, longest first; halves a batch if memory runs out.
 
     :raises TrainingError: if a single input does not fit into memory
@@ -233,10 +223,6 @@ def in_batches(
 def _answers(batch: Batch) -> torch.Tensor:
     assert batch.targets is not None
     return batch.targets
-
-
-def _mean(losses: list[torch.Tensor]) -> float:
-    return float(torch.stack(losses).mean())
 
 
 def _check(losses: list[torch.Tensor], epoch: int, step: int, settings: Settings) -> None:

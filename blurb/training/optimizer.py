@@ -110,7 +110,10 @@ def treat_layers(encoder: Any, settings: Settings) -> None:
         for item in (*block.modules(), *block.parameters()):
             item._is_hf_initialized = False  # transformers leaves alone what it loaded
         block.apply(encoder._init_weights)
-    below = _below(encoder, stack)
+    table = encoder.get_input_embeddings()
+    inside = [module for module in encoder.modules() if any(child is table for child in module.modules())]
+    # Word, position and segment tables and their norm: the modules with the input embeddings but no layer.
+    below = [module for module in inside if not any(child is block for child in module.modules() for block in stack)]
     if settings.freeze_layers:
         for part in (*below, *stack[: settings.freeze_layers]):
             part.requires_grad_(False)
@@ -119,10 +122,3 @@ def treat_layers(encoder: Any, settings: Settings) -> None:
             block.learning_rate_scale = settings.layer_decay**depth
         for part in below:
             part.learning_rate_scale = settings.layer_decay ** len(stack)
-
-
-def _below(encoder: Any, found: list[Any]) -> list[Any]:
-    """The modules with the input embeddings but no layer: word, position and segment tables and their norm."""
-    table = encoder.get_input_embeddings()
-    inside = [module for module in encoder.modules() if any(child is table for child in module.modules())]
-    return [module for module in inside if not any(child is block for child in module.modules() for block in found)]

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from blurb.training.loop import Trainer
 
 log = logging.getLogger(__name__)
-DEVICES = ("cpu", "cuda")
-"""Where a training can go on as it was; elsewhere there are no checkpoints."""
 
 
 class Checkpoints(Protocol):
@@ -49,7 +47,8 @@ class Resumption:
 
     def __init__(self, trainer: Trainer, optimizer: torch.optim.Optimizer, state: LoopState) -> None:
         self.trainer, self.optimizer, self.state = trainer, optimizer, state
-        self.checkpoints = trainer.checkpoints if trainer.device.type in DEVICES else None
+        # On other devices a training cannot go on as it was.
+        self.checkpoints = trainer.checkpoints if trainer.device.type in ("cpu", "cuda") else None
         self.inside_step = False
         self.earlier = 0.0  # seconds before this process
         self.begun = time.perf_counter()

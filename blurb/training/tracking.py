@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 TRACKERS = ("tensorboard", "wandb", "mlflow", "trackio")
 """The supported trackers of accelerate; each is also the name of its package."""
-PROJECT = "blurb"
 FOLDER = ".tensorboard"
 """Folder of tensorboard's files in the store; no model name begins with a dot."""
 
@@ -74,16 +73,14 @@ class Tracking:
         """Starts the run. Tensorboard uses the project name as a folder; the others also have a run name."""
         if not self.tracker:
             return
-        named: dict[str, dict[str, Any]] = {
-            "wandb": {"name": self.run},
-            "mlflow": {"run_name": self.run},
-            "trackio": {"name": self.run},
-        }
-        project = f"{self.run}-{self.trial[:8]}" if self.tracker == "tensorboard" else PROJECT
+        named = {"run_name" if self.tracker == "mlflow" else "name": self.run}
+        project = "blurb"
+        if self.tracker == "tensorboard":
+            named, project = {}, f"{self.run}-{self.trial[:8]}"
         settings = {**self.settings, "trial": self.trial}
         values = {name: value for name, value in settings.items() if isinstance(value, str | int | float)}
         self.accelerator = accelerator
-        self._call(lambda: accelerator.init_trackers(project, values, {self.tracker: named.get(self.tracker, {})}))
+        self._call(lambda: accelerator.init_trackers(project, values, {self.tracker: named}))
 
     def log(self, values: Mapping[str, float | None], step: int) -> None:
         """Logs the results of an epoch, without those that are None."""

@@ -9,13 +9,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file, save_file
 
 from tests.checkpoints import families, kinds
 from tests.checkpoints.families import xlnet_tokenizer
 from tests.checkpoints.kinds import SIZES
 from tests.checkpoints.texts import odd_words, texts, words
 
-__all__ = ["FAMILIES", "KINDS", "REFUSED", "SIZES", "build", "odd_words", "texts", "words", "xlnet_tokenizer"]
+__all__ = [
+    "FAMILIES",
+    "KINDS",
+    "REFUSED",
+    "SIZES",
+    "build",
+    "odd_words",
+    "reweigh",
+    "texts",
+    "words",
+    "xlnet_tokenizer",
+]
+
+State = dict[str, torch.Tensor]
 
 _USUAL: tuple[Callable[[Path], None], ...] = (
     kinds.bert_uncased,
@@ -57,3 +71,8 @@ def build(kind: str, folder: Path, seed: int = 0) -> Path:
     BUILDERS[kind](folder)
     torch.random.set_rng_state(state)
     return folder
+
+
+def reweigh(path: Path, change: Callable[[State], State], to: Path | None = None) -> None:
+    """Changes the weights of a file in place, or writes them elsewhere."""
+    save_file(change(load_file(path)), to or path, metadata={"format": "pt"})

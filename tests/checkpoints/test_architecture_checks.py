@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from blurb.formulations import bind
 from blurb.learners.building import resolve
 from blurb.learners.finetuning.network import check
 from blurb.messages.errors import ModelError, SettingsError
-from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings
 from tests import checkpoints
 from tests.checkpoints.vocabularies import byte_level
 from tests.conftest import Builder
@@ -96,12 +95,11 @@ def test_a_vocabulary_of_proteins_is_not_one_of_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"\xff\xfe\x00", b"\x80\x04\x95binary\x00", "[PAD]\n[UNK]\n[CLS]\nnaïve".encode("latin-1")]
 )
-def test_a_vocabulary_file_that_is_not_text(checkpoint: Builder, content: bytes, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
-    (folder / "tokenizer.json").unlink()
-    (folder / "vocab.txt").write_bytes(content)
+def test_a_vocabulary_file_that_is_not_text(copy: Path, content: bytes) -> None:
+    (copy / "tokenizer.json").unlink()
+    (copy / "vocab.txt").write_bytes(content)
     with pytest.raises(ModelError, match=r"mine: cannot load the tokenizer: .*UTF-8; download the checkpoint again"):
-        resolve(str(folder))
+        resolve(str(copy))
 
 
 def _decoder(folder: Path) -> None:
@@ -124,5 +122,5 @@ def test_a_decoder_without_padding_runs_as_the_messages_say(tmp_path: Path) -> N
         assert any(expected in said for said in found.surprises), expected
     source = resolve(str(tmp_path))
     with pytest.raises(SettingsError, match=r"no classification token. Possible values: .*mean"):
-        check(source, bind(tasks.get("gad"), complete({"max_length": 48})))
-    check(source, bind(tasks.get("gad"), complete({"max_length": 48, "pooling": "mean"})))
+        check(source, bind(tasks.get("gad"), Settings(max_length=48)))
+    check(source, bind(tasks.get("gad"), Settings(max_length=48, pooling="mean")))

@@ -6,8 +6,6 @@ Every case was a traceback, an abort of the process, or an hour.
 from __future__ import annotations
 
 import argparse
-import json
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,13 +22,7 @@ from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder
-from tests.rewriting import rewrite
-
-
-@pytest.fixture
-def copy(checkpoint: Builder, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
-
+from tests.rewriting import edit, rewrite
 
 CONFIGS: list[tuple[dict[str, Any], str]] = [
     ({"hidden_size": "x"}, r"hidden_size must be a whole number .got 'x'."),
@@ -82,12 +74,6 @@ def test_a_configuration_that_cannot_be_built(copy: Path, values: dict[str, Any]
     assert time.process_time() - start < 20
 
 
-def _vocabulary(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    content = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    change(content)
-    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
-
-
 def _set(token: str, index: Any) -> Callable[[dict[str, Any]], None]:
     return lambda content: content["model"]["vocab"].update({token: index})
 
@@ -112,7 +98,7 @@ IDS: list[tuple[Callable[[dict[str, Any]], None], str]] = [
 
 @pytest.mark.parametrize(("change", "message"), IDS)
 def test_token_ids_that_no_tokenizer_can_hold(copy: Path, change: Any, message: str) -> None:
-    _vocabulary(copy, change)
+    edit(copy / "tokenizer.json", change)
     with pytest.raises(ModelError, match=f"mine(/config.json)?: .*{message}"):
         resolve(str(copy))
 
@@ -165,8 +151,7 @@ def test_weights_that_were_cut_are_found_while_planning(copy: Path) -> None:
 
 def test_new_tokens_never_share_the_id_of_another(copy: Path) -> None:
     """Where ids have a gap, tokenizers may give a token that is added the id of one that is there."""
-
-    _vocabulary(copy, _set("kalo", 355))
+    edit(copy / "tokenizer.json", _set("kalo", 355))
     tokenizer = Checkpoint(copy).tokenizer
     with pytest.raises(ModelError, match=r"mine have gaps, so a new token such as @DRUG\$ would get the id of another"):
         tokenizer.extended(["@DRUG$", "@GENE$", *(f"[{number}]" for number in range(9))])
@@ -189,9 +174,8 @@ def test_the_command_ends_with_2_and_writes_nothing(copy: Path, here: Path) -> N
     ("architectures", "kind"), [(["BertForMaskedLM"], "bert"), (["DebertaV2Model"], "deberta-v2"), (None, "bert ")]
 )
 def test_no_model_type_says_which_to_add(copy: Path, architectures: list[str] | None, kind: str) -> None:
-    content = json.loads((copy / "config.json").read_text(encoding="utf-8"))
-    del content["model_type"]
-    (copy / "config.json").write_text(json.dumps(content | {"architectures": architectures}), encoding="utf-8")
+    edit(copy / "config.json", lambda content: content.pop("model_type"))
+    rewrite(copy / "config.json", architectures=architectures)
     with pytest.raises(ModelError, match=f'has no model_type.*; add "model_type": "{kind}'):
         resolve(str(copy))
 
@@ -222,8 +206,7 @@ def test_the_release_of_another_library_is_named(copy: Path, name: str, said: st
 )
 def test_switches_that_change_the_form_of_a_pass_are_reset(copy: Path, name: str, value: object) -> None:
     """transformers obeys them, and every trial would fail."""
-    content = json.loads((copy / "config.json").read_text(encoding="utf-8"))
-    (copy / "config.json").write_text(json.dumps(content | {name: value}), encoding="utf-8")
+    rewrite(copy / "config.json", **{name: value})
     encoder, _ = resolve(str(copy)).checkpoint.load_encoder()
     assert encoder(torch.ones(1, 7, dtype=torch.long)).last_hidden_state.shape == (1, 7, 32)
 

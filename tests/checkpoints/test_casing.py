@@ -24,6 +24,7 @@ from blurb.learners.finetuning.network import EncoderLearner
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder
+from tests.rewriting import edit
 
 REFUSED = r"spoilt: the tokenizer lower-cases all text, but \d+ of the \d+ entries .* --casing cased to keep upper case"
 
@@ -37,15 +38,12 @@ def healthy(checkpoint: Builder) -> ModelSource:
 def spoilt(checkpoint: Builder, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A cased checkpoint whose files lower-case, or that has, as BioBERT, a vocabulary and nothing else."""
     folder = Path(shutil.copytree(checkpoint("bert_cased"), tmp_path / "spoilt"))
-    path = folder / "tokenizer_config.json"
-    content = json.loads(path.read_text(encoding="utf-8"))
-    assert content.pop("do_lower_case") is False
-    path.write_text(json.dumps(content), encoding="utf-8")
+    edit(folder / "tokenizer_config.json", lambda content: content.pop("do_lower_case"))
     file = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     file["normalizer"]["lowercase"] = True
     (folder / "tokenizer.json").write_text(json.dumps(file), encoding="utf-8")
     if request.param == "vocab.txt":
-        path.unlink()
+        (folder / "tokenizer_config.json").unlink()
         vocabulary = file["model"]["vocab"]
         (folder / "tokenizer.json").unlink()
         (folder / "vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.__getitem__)) + "\n", "utf-8")

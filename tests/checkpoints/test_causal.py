@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ from blurb.formulations import bind
 from blurb.learners.building import resolve
 from blurb.learners.finetuning.network import check
 from blurb.messages.errors import SettingsError
-from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings
 from tests import checkpoints
 from tests.conftest import Builder
+from tests.rewriting import edit, rewrite
 
 DECODERS = ("gpt2", "llama", "qwen3", "bert", "bloom", "mamba")
 
@@ -69,8 +69,7 @@ def test_a_decoder_is_causal(decoder: Builder, kind: str) -> None:
 def test_a_decoder_that_config_makes_bidirectional_is_not(decoder: Builder, tmp_path: Path, kind: str) -> None:
     """Its modules still say that they are causal (transformers 5.2 and later)."""
     folder = Path(shutil.copytree(decoder(kind), tmp_path / kind))
-    content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps(content | {"is_causal": False}), encoding="utf-8")
+    rewrite(folder / "config.json", is_causal=False)
     assert not _sees_nothing(folder)
     assert not Checkpoint(folder).is_causal
 
@@ -85,7 +84,7 @@ def test_an_encoder_is_not(checkpoint: Builder, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["gpt2", "bert", "bloom"])
 def test_cls_is_refused_with_what_would_work(decoder: Builder, kind: str, pooling: str) -> None:
     source = resolve(str(decoder(kind)))
-    settings = complete({"max_length": 48, "pooling": pooling})
+    settings = Settings(max_length=48, pooling=pooling)
     with pytest.raises(
         SettingsError, match=r"causal decoder.* Possible values: attention, attention-dot, attention-general, mean\."
     ):
@@ -97,15 +96,15 @@ def test_cls_is_refused_with_what_would_work(decoder: Builder, kind: str, poolin
 
 def test_a_classification_token_at_the_end_has_seen_everything(decoder: Builder, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(decoder("gpt2"), tmp_path / "last"))
-    content = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    cls, text, sep = content["post_processor"]["single"]
-    content["post_processor"]["single"] = [text, sep, cls]
-    pair = content["post_processor"]["pair"]
-    content["post_processor"]["pair"] = [*pair[1:], pair[0]]
-    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
-    config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-    config["tokenizer_class"] = "PreTrainedTokenizerFast"  # takes the special tokens from the file
-    (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+
+    def last(content: dict[str, Any]) -> None:
+        for frame in ("single", "pair"):
+            cls, *others = content["post_processor"][frame]
+            content["post_processor"][frame] = [*others, cls]
+
+    edit(folder / "tokenizer.json", last)
+    # It takes the special tokens from the file.
+    rewrite(folder / "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
     source = resolve(str(folder))
     assert source.checkpoint.tokenizer.special_tokens.cls == -1
-    check(source, bind(tasks.get("hoc"), complete({"max_length": 48})))
+    check(source, bind(tasks.get("hoc"), Settings(max_length=48)))

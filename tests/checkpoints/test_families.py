@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.architecture import capacity
 from tests import checkpoints
 from tests.conftest import Builder
+from tests.rewriting import rewrite
 
 EAGER, SEGMENTS, NO_CLS = "attention is 'eager'", "leaves these out", "no classification token"
 SURPRISES: dict[str, tuple[str, ...]] = {
@@ -93,12 +93,8 @@ def test_segments_that_are_left_out_come_back_as_the_message_says(
     checkpoint: Builder, kind: str, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(checkpoint(kind), tmp_path / "mine"))
-    path = folder / "tokenizer_config.json"
-    content = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(
-        json.dumps({**content, "model_input_names": ["input_ids", "token_type_ids", "attention_mask"]}),
-        encoding="utf-8",
-    )
+    names = ["input_ids", "token_type_ids", "attention_mask"]
+    rewrite(folder / "tokenizer_config.json", model_input_names=names)
     assert Checkpoint(folder).tokenizer.special_tokens.types is not None
     found = check_model(str(folder))
     assert not any(SEGMENTS in said for said in found.surprises)

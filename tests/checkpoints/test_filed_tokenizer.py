@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder
+from tests.rewriting import edit, rewrite
 
 KINDS = [*checkpoints.KINDS, *checkpoints.FAMILIES]
 TEXTS = [
@@ -66,12 +66,6 @@ def _of(tokenizer: Tokenizer) -> list[list[int]]:
     return [one.ids for one in tokenizer.subtokens(TEXTS)]
 
 
-def _edit(folder: Path, edit: Callable[[dict[str, Any]], None], name: str = "tokenizer.json") -> None:
-    content = json.loads((folder / name).read_text(encoding="utf-8"))
-    edit(content)
-    (folder / name).write_text(json.dumps(content), encoding="utf-8")
-
-
 @pytest.fixture
 def with_file(checkpoint: Builder, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A copy of a kind of checkpoint whose tokenizer has a file."""
@@ -94,7 +88,7 @@ def test_what_the_file_adds_is_done(with_file: Path, part: str, change: dict[str
         content[part] = {"type": "Sequence", inner: [change, *([content[part]] if content[part] else [])]}
 
     before = Checkpoint(with_file).tokenizer
-    _edit(with_file, added)
+    edit(with_file / "tokenizer.json", added)
     after = Checkpoint(with_file, casing="uncased" if change["type"] == "Lowercase" else "").tokenizer
     assert _of(after) == _ids(with_file)
     assert after.hash != before.hash or _of(after) == _of(before)
@@ -107,38 +101,36 @@ def test_a_class_of_another_family(checkpoint: Builder, tmp_path: Path, kind: st
     """A WordPiece file under RobertaTokenizerFast was cut into single letters, and unknown letters vanished."""
     folder = Path(shutil.copytree(checkpoint(kind), tmp_path / "ck"))
     before = Checkpoint(folder).tokenizer
-    _edit(folder, lambda content: content.update(tokenizer_class=name), "tokenizer_config.json")
+    rewrite(folder / "tokenizer_config.json", tokenizer_class=name)
     after = Checkpoint(folder).tokenizer
     assert _of(after) == _ids(folder)
     segments = {"types": before.special_tokens.types, "single_suffix_types": before.special_tokens.single_suffix_types}
     assert replace(after.special_tokens, **segments) == before.special_tokens  # a class decides about these alone
 
 
-def test_a_class_that_cannot_be_made_of_the_file(checkpoint: Builder, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck"))
-    _edit(folder, lambda content: content.update(tokenizer_class="BertweetTokenizer"), "tokenizer_config.json")
-    assert _of(Checkpoint(folder).tokenizer) == _ids(folder)
-    _edit(folder, lambda content: content.update(tokenizer_class=["BertTokenizer"]), "tokenizer_config.json")
+def test_a_class_that_cannot_be_made_of_the_file(copy: Path) -> None:
+    rewrite(copy / "tokenizer_config.json", tokenizer_class="BertweetTokenizer")
+    assert _of(Checkpoint(copy).tokenizer) == _ids(copy)
+    rewrite(copy / "tokenizer_config.json", tokenizer_class=["BertTokenizer"])
     with pytest.raises(ModelError, match="tokenizer_class must be the name of a class"):
-        _ = Checkpoint(folder).tokenizer
+        _ = Checkpoint(copy).tokenizer
 
 
 @pytest.mark.parametrize("lower", [True, False])
 def test_a_switch_counts_only_where_it_is_stated(checkpoint: Builder, tmp_path: Path, lower: bool) -> None:
     folder = Path(shutil.copytree(checkpoint("bert_cased"), tmp_path / "ck"))
-    _edit(folder, lambda content: content.pop("do_lower_case"), "tokenizer_config.json")
+    edit(folder / "tokenizer_config.json", lambda content: content.pop("do_lower_case"))
     assert not Checkpoint(folder).tokenizer.lower_cases  # the class would lower-case by default
-    _edit(folder, lambda content: content.update(do_lower_case=lower), "tokenizer_config.json")
+    rewrite(folder / "tokenizer_config.json", do_lower_case=lower)
     assert Checkpoint(folder, casing="uncased" if lower else "").tokenizer.lower_cases == lower
 
 
-def test_the_tokenizer_of_another_folder_is_as_its_file_says(checkpoint: Builder, tmp_path: Path) -> None:
+def test_the_tokenizer_of_another_folder_is_as_its_file_says(checkpoint: Builder, copy: Path) -> None:
     from blurb.checkpoints.staged_checkpoint import with_tokenizer
 
-    other = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "other"))
-    _edit(other, lambda content: content.update(normalizer=None))
-    staged = with_tokenizer(checkpoint("bert_uncased"), other, False)
-    assert _of(Checkpoint(staged).tokenizer) == _ids(other)
+    rewrite(copy / "tokenizer.json", normalizer=None)
+    staged = with_tokenizer(checkpoint("bert_uncased"), copy, False)
+    assert _of(Checkpoint(staged).tokenizer) == _ids(copy)
 
 
 SPECIAL = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}

@@ -19,6 +19,7 @@ from blurb.checkpoints.hub import RECORD
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from tests.conftest import Builder
+from tests.rewriting import edit
 
 HEAD, TAGGED = "a" * 40, "b" * 40
 
@@ -76,20 +77,17 @@ def test_pickled_weights_are_fetched_where_there_are_no_others(hub: Hub, checkpo
 def test_what_presets_state_holds(hub: Hub, checkpoint: Builder) -> None:
     """A cased vocabulary whose files would lower-case it, as BioBERT's."""
     source = hub.add("dmis-lab/biobert-base-cased-v1.1", checkpoint("bert_cased"))
-    config = json.loads((source / "tokenizer_config.json").read_text(encoding="utf-8"))
-    del config["do_lower_case"]
-    (source / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    edit(source / "tokenizer_config.json", lambda content: content.pop("do_lower_case"))
     assert resolve("biobert").tokenizer == resolve(str(checkpoint("bert_cased"))).tokenizer
 
 
-def test_a_folder_of_an_earlier_download_says_its_revision(checkpoint: Builder, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "kept"))
+def test_a_folder_of_an_earlier_download_says_its_revision(copy: Path) -> None:
     record = {"repository": "org/model", "revision": TAGGED, "asked": "v1", "remote_code": False, "sizes": {}}
-    (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
-    assert resolve(str(folder)).revision == TAGGED
-    (folder / RECORD).write_text('{"repository": 1}', encoding="utf-8")
+    (copy / RECORD).write_text(json.dumps(record), encoding="utf-8")
+    assert resolve(str(copy)).revision == TAGGED
+    (copy / RECORD).write_text('{"repository": 1}', encoding="utf-8")
     with pytest.raises(ModelError, match=f"{RECORD} is no record of a download; remove that file"):
-        resolve(str(folder))
+        resolve(str(copy))
 
 
 def test_what_the_hub_says_is_one_sentence(hub: Hub) -> None:

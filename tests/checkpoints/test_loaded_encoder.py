@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from blurb.checkpoints import Checkpoint, loaded_encoder
+from blurb.checkpoints import Checkpoint
+from blurb.checkpoints import source as sources
 from blurb.learners.building import resolve
 from tests.conftest import Builder
 
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
-    loaded_encoder._kept.clear()
+    sources._encoders.clear()
 
 
 @pytest.fixture
@@ -33,14 +34,14 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Builder, loads: list[str]) -> None:
     source = resolve(str(checkpoint("bert_uncased")))
     torch.manual_seed(1)
-    first, pooler = loaded_encoder.encoder_of(source)
+    first, pooler = sources.encoder_of(source)
     drawn = torch.rand(3)
     with torch.no_grad():
         for parameter in first.parameters():
             parameter.zero_()
     first.set_input_embeddings(torch.nn.Embedding(7, 8))
     torch.manual_seed(1)
-    second, again = loaded_encoder.encoder_of(source)
+    second, again = sources.encoder_of(source)
     assert torch.equal(drawn, torch.rand(3))  # the next draw of a trial does not tell whether the encoder was kept
     fresh, _ = Checkpoint(Path(source.location)).load_encoder()
     assert pooler == again
@@ -53,9 +54,9 @@ def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Builder, loads: lis
 def test_one_is_kept_and_by_what_it_holds(checkpoint: Builder, loads: list[str]) -> None:
     one, other = (resolve(str(checkpoint(kind))) for kind in ("bert_uncased", "roberta"))
     for source in (one, one, other, one):
-        encoder, _ = loaded_encoder.encoder_of(source)
+        encoder, _ = sources.encoder_of(source)
         assert encoder.config.model_type == {one: "bert", other: "roberta"}[source]
-    assert len(loaded_encoder._kept) <= 1
+    assert len(sources._encoders) <= 1
 
 
 def test_weights_drawn_while_loading_are_drawn_for_every_trial(
@@ -71,6 +72,6 @@ def test_weights_drawn_while_loading_are_drawn_for_every_trial(
 
     monkeypatch.setattr(Checkpoint, "load_encoder", drawing)
     for _ in range(3):
-        loaded_encoder.encoder_of(source)
+        sources.encoder_of(source)
     assert len(loads) == 3
-    assert not loaded_encoder._kept
+    assert not sources._encoders

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.architecture import capacity, enlarge
@@ -17,11 +15,6 @@ from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder
 from tests.rewriting import rewrite
-
-
-@pytest.fixture
-def copy(checkpoint: Builder, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
 
 
 @pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])
@@ -36,14 +29,12 @@ def test_every_kind_gives_vectors_in_float32(checkpoint: Builder, kind: str) -> 
 
 
 def test_weights_stored_in_bfloat16_become_float32(copy: Path) -> None:
-    weights = {name: value.to(torch.bfloat16) for name, value in load_file(copy / "model.safetensors").items()}
-    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
-    config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
-    config["dtype"] = "bfloat16"
-    (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    path = copy / "model.safetensors"
+    checkpoints.reweigh(path, lambda state: {name: value.to(torch.bfloat16) for name, value in state.items()})
+    rewrite(copy / "config.json", dtype="bfloat16")
     encoder, _ = Checkpoint(copy).load_encoder()
     assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
-    stored = weights["bert.embeddings.word_embeddings.weight"].float()
+    stored = load_file(path)["bert.embeddings.word_embeddings.weight"].float()
     assert torch.equal(encoder.embeddings.word_embeddings.weight, stored)
 
 
@@ -98,10 +89,8 @@ def test_weights_that_do_not_belong_to_the_configuration(copy: Path, values: dic
 
 
 def test_weights_under_names_that_nobody_knows(copy: Path) -> None:
-    weights = load_file(copy / "model.safetensors")
-    save_file(
-        {f"x{name}": value for name, value in weights.items()}, copy / "model.safetensors", metadata={"format": "pt"}
-    )
+    path = copy / "model.safetensors"
+    checkpoints.reweigh(path, lambda state: {f"x{name}": value for name, value in state.items()})
     with pytest.raises(ModelError, match="do not match"):
         Checkpoint(copy).load_encoder()
 
@@ -130,7 +119,7 @@ def test_pickled_weights_are_read_as_the_same_weights(copy: Path) -> None:
 def test_weights_that_are_no_numbers_are_named(copy: Path, value: float) -> None:
     weights = load_file(copy / "model.safetensors")
     weights["bert.encoder.layer.1.output.dense.weight"][3, :2] = value
-    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    checkpoints.reweigh(copy / "model.safetensors", lambda state: weights)
     with pytest.raises(
         ModelError, match=r"mine: 2 of the 2,048 values of encoder.layer.1.output.dense.weight are NaN or infinite"
     ):
@@ -183,9 +172,8 @@ def test_a_longt5_that_was_saved_with_and_without_its_decoder(checkpoint: Builde
     assert all(torch.equal(there[name], loaded[name]) for name in there)
     weights = load_file(tmp_path / "model.safetensors")
     gone = next(name for name in weights if name.startswith("encoder.block.1") and "weight" in name)
-    save_file(
-        {name: each for name, each in weights.items() if name != gone}, tmp_path / "model.safetensors", {"format": "pt"}
-    )
+    del weights[gone]
+    checkpoints.reweigh(tmp_path / "model.safetensors", lambda state: weights)
     with pytest.raises(ModelError, match="1 weights of the encoder are missing"):
         Checkpoint(tmp_path).load_encoder()
 

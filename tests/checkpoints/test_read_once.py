@@ -18,9 +18,9 @@ import transformers
 
 from blurb.checkpoints import Checkpoint, resolve
 from blurb.checkpoints import source as sources
-from blurb.checkpoints.loaded_encoder import _kept, encoder_of
 from tests import checkpoints
 from tests.conftest import Builder
+from tests.rewriting import rewrite
 
 BLURB, TRANSFORMERS = (str(Path(package.__file__).parent) for package in (sys.modules["blurb"], transformers))
 BY_TRANSFORMERS = {
@@ -67,7 +67,7 @@ WATCH = Watch()
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], Opens]]:
     """Starts to count the opened files of a folder; the files count as old, of which none is hashed again."""
     monkeypatch.setattr(sources, "YOUNG", 0.0)
-    _kept.clear()
+    sources._encoders.clear()
 
     def watch(folder: Path) -> Opens:
         WATCH.folder, WATCH.opens = folder.resolve(), Counter()
@@ -94,7 +94,7 @@ def test_a_real_encoder(minilm: Path, tmp_path: Path, opened: Callable[[Path], O
     source = resolve(str(folder))
     for _ in range(2):
         sources.check_trial(source, source.weights, source.tokenizer)
-        encoder_of(source)
+        sources.encoder_of(source)
         assert source.checkpoint.size.layers == 6
     assert opens == expected(folder)
 
@@ -103,35 +103,28 @@ def test_a_real_encoder(minilm: Path, tmp_path: Path, opened: Callable[[Path], O
 def test_other_families(kind: str, checkpoint: Builder, tmp_path: Path, opened: Callable[[Path], Opens]) -> None:
     folder = Path(shutil.copytree(checkpoint(kind), tmp_path / kind))
     opens = opened(folder)
-    encoder_of(resolve(str(folder)))
+    sources.encoder_of(resolve(str(folder)))
     ours = {name: count for (name, who), count in opens.items() if who == "blurb"}
     assert set(ours.values()) == {1}
     assert ours.keys() >= {"config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"}
     assert ("config.json", "transformers") not in opens
 
 
-def test_a_worker_reads_anew_what_another_process_resolved(
-    checkpoint: Builder, tmp_path: Path, opened: Callable[[Path], Opens]
-) -> None:
-    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck"))
-    source = resolve(str(folder))
+def test_a_worker_reads_anew_what_another_process_resolved(copy: Path, opened: Callable[[Path], Opens]) -> None:
+    source = resolve(str(copy))
     sources._read.clear()
-    opens = opened(folder)
+    opens = opened(copy)
     for _ in range(2):
         sources.check_trial(source, source.weights, source.tokenizer)
-        encoder_of(source)
-    assert opens == expected(folder)
+        sources.encoder_of(source)
+    assert opens == expected(copy)
 
 
-def test_a_reference_that_is_resolved_again_is_read_again(
-    checkpoint: Builder, tmp_path: Path, opened: Callable[[Path], Opens]
-) -> None:
+def test_a_reference_that_is_resolved_again_is_read_again(copy: Path) -> None:
     """A pretraining may have gone on in the folder."""
-    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck"))
-    before = resolve(str(folder))
-    config = (folder / "config.json").read_text(encoding="utf-8")
-    (folder / "config.json").write_text(config.replace('"gelu"', '"relu"'), encoding="utf-8")
-    after = resolve(str(folder))
+    before = resolve(str(copy))
+    rewrite(copy / "config.json", hidden_act="relu")
+    after = resolve(str(copy))
     assert before.weights != after.weights
     assert [source.checkpoint.config.hidden_act for source in (before, after)] == ["gelu", "relu"]
 

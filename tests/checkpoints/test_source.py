@@ -20,12 +20,6 @@ from tests import checkpoints
 from tests.conftest import Builder
 
 
-@pytest.fixture
-def copy(checkpoint: Builder, tmp_path: Path) -> Path:
-    """A checkpoint of one's own to spoil."""
-    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
-
-
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
 def test_a_folder_is_resolved(checkpoint: Builder, kind: str) -> None:
     source = resolve(str(checkpoint(kind)))

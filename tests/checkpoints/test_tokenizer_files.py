@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from blurb.checkpoints.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, 
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from tests.conftest import Builder
+from tests.rewriting import rewrite
 
 
 def replace(letter: str, content: str) -> dict[str, Any]:
@@ -24,16 +24,6 @@ def replace(letter: str, content: str) -> dict[str, Any]:
 
 def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
     return {"type": "Sequence", "normalizers": list(steps)}
-
-
-@pytest.fixture
-def copy(checkpoint: Builder, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
-
-
-def change(folder: Path, **values: Any) -> None:
-    content = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    (folder / "tokenizer.json").write_text(json.dumps({**content, **values}), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +38,7 @@ def change(folder: Path, **values: Any) -> None:
     ],
 )
 def test_replacements_that_would_fill_the_memory(copy: Path, normalizer: dict[str, Any]) -> None:
-    change(copy, normalizer=normalizer)
+    rewrite(copy / "tokenizer.json", normalizer=normalizer)
     with pytest.raises(
         ModelError, match=r"mine: cannot load the tokenizer: tokenizer.json: its normalizer and pre_tokenizer may make"
     ):
@@ -56,15 +46,15 @@ def test_replacements_that_would_fill_the_memory(copy: Path, normalizer: dict[st
 
 
 def test_steps_without_end(copy: Path) -> None:
-    change(copy, normalizer=sequence(*[{"type": "Lowercase"}] * (MOST_STEPS + 1)))
+    rewrite(copy / "tokenizer.json", normalizer=sequence(*[{"type": "Lowercase"}] * (MOST_STEPS + 1)))
     with pytest.raises(ModelError, match=r"tokenizer.json has 34 steps; at most 32"):
         resolve(str(copy))
 
 
 def test_both_parts_count_together(copy: Path) -> None:
     part = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
-    change(
-        copy,
+    rewrite(
+        copy / "tokenizer.json",
         normalizer=sequence(replace("e", "e" * 100)),
         pre_tokenizer={"type": "Sequence", "pretokenizers": [part] * 2},
     )
@@ -129,7 +119,7 @@ def test_a_vocabulary_of_gigabytes_is_not_read(copy: Path) -> None:
 
 def test_a_tokenizer_alone_is_looked_at_as_well(copy: Path, checkpoint: Builder) -> None:
 
-    change(copy, normalizer=sequence(*[{"type": "ByteLevel"}] * 8))
+    rewrite(copy / "tokenizer.json", normalizer=sequence(*[{"type": "ByteLevel"}] * 8))
     with pytest.raises(ModelError, match="letters of one"):
         _ = Checkpoint(copy).tokenizer  # as `blurb vocab` does
     with pytest.raises(ModelError, match="letters of one"):
@@ -146,7 +136,10 @@ def test_a_pattern_that_gives_up_on_a_text(copy: Path) -> None:
     """Onigmo stops after ten million steps, and Rust panics, which `except Exception` does not catch."""
 
     pattern = {"Regex": "(a|a)*b|(a+a+)+$|((a*)*)*c"}
-    change(copy, pre_tokenizer={"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False})
+    rewrite(
+        copy / "tokenizer.json",
+        pre_tokenizer={"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False},
+    )
     # The class of BERT has steps of its own, whatever the file says.
     (copy / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
     tokenizer = Checkpoint(copy).tokenizer

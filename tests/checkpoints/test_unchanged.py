@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import blurb
-from blurb.checkpoints import Checkpoint, loaded_encoder, weights
+from blurb.checkpoints import Checkpoint, weights
 from blurb.checkpoints import source as sources
 from blurb.checkpoints.source import check_unchanged
 from blurb.execution import sweeps
@@ -24,8 +24,9 @@ from blurb.planning import trials
 from blurb.planning.options import RunOptions
 from blurb.planning.preflight import checked
 from blurb.store.store import Store
-from tests.checkpoints import build
+from tests.checkpoints import State, build, reweigh
 from tests.conftest import Builder
+from tests.rewriting import rewrite
 
 SMOKE: dict[str, Any] = {"suite": "demo", "protocol": "smoke", "tasks": "biosses", "device": "cpu", "progress": False}
 
@@ -34,21 +35,19 @@ SMOKE: dict[str, Any] = {"suite": "demo", "protocol": "smoke", "tasks": "biosses
 def moving(tmp_path: Path, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkpoint to overwrite, and `other`, one of the same sizes."""
     import torch
-    from safetensors.torch import load_file, save_file
 
     monkeypatch.setattr(sources, "_read_again", {})
-    loaded_encoder._kept.clear()
+    sources._encoders.clear()
     folder = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck")
-    other = load_file(folder / "model.safetensors")
     torch.manual_seed(3)
-    save_file(
-        {
+
+    def moved(state: State) -> State:
+        return {
             name: value + 0.1 * torch.randn_like(value) if value.is_floating_point() else value
-            for name, value in other.items()
-        },
-        tmp_path / "other.safetensors",
-        {"format": "pt"},
-    )
+            for name, value in state.items()
+        }
+
+    reweigh(folder / "model.safetensors", moved, to=tmp_path / "other.safetensors")
     return folder
 
 
@@ -135,8 +134,8 @@ def test_weights_that_change_while_they_are_loaded(moving: Path, monkeypatch: py
 
     monkeypatch.setattr(Checkpoint, "load_encoder", slow)
     with pytest.raises(ModelError, match="have changed since"):
-        loaded_encoder.encoder_of(source)
-    assert not loaded_encoder._kept
+        sources.encoder_of(source)
+    assert not sources._encoders
 
 
 def test_a_sweep_under_another_hash_is_not_run(moving: Path, tmp_path: Path) -> None:
@@ -154,10 +153,7 @@ def test_a_sweep_under_another_hash_is_not_run(moving: Path, tmp_path: Path) -> 
 def test_another_configuration_or_tokenizer_is_seen(tmp_path: Path) -> None:
     folder = build("bert_uncased", tmp_path / "ck")
     source = building.resolve(str(folder))
-    config = (folder / "config.json").read_text(encoding="utf-8")
-    (folder / "config.json").write_text(
-        config.replace('"hidden_act": "gelu"', '"hidden_act": "relu"'), encoding="utf-8"
-    )
+    rewrite(folder / "config.json", hidden_act="relu")
     with pytest.raises(ModelError, match="the weights or the configuration"):
         check_unchanged(source)
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from transformers import AutoModel
 
 from blurb.checkpoints import Checkpoint
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from tests import checkpoints
+from tests.checkpoints import reweigh
 from tests.conftest import Builder
+from tests.rewriting import rewrite
 
 KINDS = [*checkpoints.KINDS, *checkpoints.FAMILIES]
 OLD = ("position_ids", "token_type_ids", "inv_freq", "rotary_emb.inv_freq", "attn.bias", "attn.masked_bias")
@@ -30,13 +31,10 @@ def with_weights(checkpoint: Builder, tmp_path: Path) -> Callable[..., Path]:
 
     def build(kind: str, *names: str, binary: bool = False) -> Path:
         folder = Path(shutil.copytree(checkpoint(kind), tmp_path / kind))
-        weights = load_file(folder / "model.safetensors")
-        weights |= {name: torch.ones(3) for name in names}
+        reweigh(folder / "model.safetensors", lambda state: state | {name: torch.ones(3) for name in names})
         if binary:
+            torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
             (folder / "model.safetensors").unlink()
-            torch.save(weights, folder / "pytorch_model.bin")
-        else:
-            save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         return folder
 
     return build
@@ -75,8 +73,7 @@ def test_relative_positions_of_bert(with_weights: Callable[..., Path]) -> None:
     """transformers 5 has no relative positions for BERT, and loaded such a checkpoint as one of absolute positions."""
     names = [f"bert.encoder.layer.{n}.attention.self.distance_embedding.weight" for n in (0, 1)]
     folder = with_weights("bert_uncased", *names)
-    content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps(content | {"position_embedding_type": "relative_key"}))
+    rewrite(folder / "config.json", position_embedding_type="relative_key")
     with pytest.raises(ModelError, match=r"2 of the weights inside .*distance_embedding"):
         resolve(str(folder))
 
@@ -96,12 +93,10 @@ def test_of_pickled_weights_when_they_are_loaded(with_weights: Callable[..., Pat
         ("student.", ""),
     ],
 )
-def test_a_prefix_is_named(checkpoint: Builder, tmp_path: Path, prefix: str, by: str) -> None:
-    folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "ck"))
-    weights = {f"{prefix}{name}": one for name, one in load_file(folder / "model.safetensors").items()}
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+def test_a_prefix_is_named(copy: Path, prefix: str, by: str) -> None:
+    reweigh(copy / "model.safetensors", lambda state: {f"{prefix}{name}": one for name, one in state.items()})
     with pytest.raises(ModelError, match=rf"the names in the file begin with '{prefix}bert\.'{by}; save it again"):
-        resolve(str(folder))
+        resolve(str(copy))
 
 
 @pytest.mark.parametrize("name", ["bert.entity_embeddings.weight", "bert.encoder.layer.0.pooler_gate.weight"])

@@ -8,36 +8,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.weights import ORDER, check_header
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
-from tests.conftest import Builder
+from tests.checkpoints import reweigh
+from tests.rewriting import rewrite
 
 INDEX = "model.safetensors.index.json"
 
 
-@pytest.fixture
-def copy(checkpoint: Builder, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
-
-
-def _shard(folder: Path, name: str = "part.safetensors", factor: float = 1.0) -> dict[str, str]:
-    """Moves the weights of a checkpoint, times a factor, to another file; the weight map of an index that names it."""
+def _shard(folder: Path, name: str = "part.safetensors") -> dict[str, str]:
+    """Moves the weights of a checkpoint to another file; the weight map of an index that names it."""
     path = folder / "model.safetensors"
-    weights = {key: value * factor for key, value in load_file(path).items()}
-    path.unlink()
-    save_file(weights, folder / name, metadata={"format": "pt"})
-    return dict.fromkeys(weights, name)
+    path.rename(folder / name)
+    return dict.fromkeys(load_file(folder / name), name)
 
 
 def _index(folder: Path, weight_map: Any, **others: Any) -> None:
@@ -71,10 +64,10 @@ def test_an_index_beside_a_whole_file_is_not_read(copy: Path) -> None:
 def test_an_index_that_chooses_other_weights_gives_another_hash(copy: Path) -> None:
     """The folder is the same but for the one word that decides what is loaded."""
     one = _shard(copy)
-    save_file(
-        {key: value * 2 for key, value in load_file(copy / "part.safetensors").items()},
-        copy / "two.safetensors",
-        metadata={"format": "pt"},
+    reweigh(
+        copy / "part.safetensors",
+        lambda state: {key: value * 2 for key, value in state.items()},
+        to=copy / "two.safetensors",
     )
     _index(copy, one)
     first, total = Checkpoint(copy).weights_hash, _sum(copy)
@@ -88,20 +81,17 @@ def test_weights_of_a_subfolder_that_change_change_the_hash(copy: Path) -> None:
     (copy / "deep").mkdir()
     _index(copy, _shard(copy, "deep/part.safetensors"))
     first, total = resolve(str(copy)).weights, _sum(copy)
-    weights = {key: value + 1 for key, value in load_file(copy / "deep/part.safetensors").items()}
-    save_file(weights, copy / "deep/part.safetensors", metadata={"format": "pt"})
+    reweigh(copy / "deep/part.safetensors", lambda state: {key: value + 1 for key, value in state.items()})
     assert _sum(copy) != pytest.approx(total)
     assert resolve(str(copy)).weights != first
 
 
 def test_weights_that_the_configuration_names(copy: Path) -> None:
-    config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
     (copy / "deep").mkdir()
     _shard(copy, "deep/x.safetensors")
-    (copy / "config.json").write_text(json.dumps({**config, "transformers_weights": "deep/x.safetensors"}), "utf-8")
+    rewrite(copy / "config.json", transformers_weights="deep/x.safetensors")
     before, total = Checkpoint(copy).weights_hash, _sum(copy)
-    weights = {key: value + 1 for key, value in load_file(copy / "deep/x.safetensors").items()}
-    save_file(weights, copy / "deep/x.safetensors", metadata={"format": "pt"})
+    reweigh(copy / "deep/x.safetensors", lambda state: {key: value + 1 for key, value in state.items()})
     assert _sum(copy) != pytest.approx(total)
     assert Checkpoint(copy).weights_hash != before
 
@@ -211,18 +201,17 @@ def test_safetensors_that_transformers_would_not_find_are_no_weights(copy: Path)
 
 def test_compressed_weights_are_refused(copy: Path) -> None:
     """torch unpacks them, however large they become; it never writes them."""
-    folder = copy
-    weights = load_file(folder / "model.safetensors")
-    (folder / "model.safetensors").unlink()
-    torch.save(weights, folder / "pytorch_model.bin")
-    Checkpoint(folder).check_files(with_tokenizer=False)
-    with zipfile.ZipFile(folder / "pytorch_model.bin") as archive:
+    path = copy / "pytorch_model.bin"
+    torch.save(load_file(copy / "model.safetensors"), path)
+    (copy / "model.safetensors").unlink()
+    Checkpoint(copy).check_files(with_tokenizer=False)
+    with zipfile.ZipFile(path) as archive:
         content = {name: archive.read(name) for name in archive.namelist()}
-    with zipfile.ZipFile(folder / "pytorch_model.bin", "w", zipfile.ZIP_DEFLATED) as packed:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, part in content.items():
             packed.writestr(name, part)
     with pytest.raises(ModelError, match=r"mine: pytorch_model.bin is compressed \(.*\), as torch.save never does"):
-        Checkpoint(folder).check_files(with_tokenizer=False)
+        Checkpoint(copy).check_files(with_tokenizer=False)
 
 
 def test_compressed_weights_are_refused_whatever_they_look_like(copy: Path) -> None:

@@ -71,11 +71,22 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def splits(folder: Path, name: str) -> dict[str, str]:
+    return {split: (folder / path).read_bytes().decode() for split, path in tasks.get(name).files.items()}
+
+
+@pytest.fixture
+def gad(tmp_path: Path) -> tuple[Path, Path]:
+    """The originals of GAD, and what was made of them."""
+    raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
+    run("gad", raw, out)
+    return raw, out
+
+
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_the_files_are_those_of_blurbs_kit(name: str, tmp_path: Path) -> None:
     run(name, put(tmp_path / "raw", name), tmp_path / "out")
-    for split in SPLITS:
-        assert (tmp_path / "out" / tasks.get(name).files[split]).read_text(encoding="utf-8") == EXPECTED[name][split]
+    assert splits(tmp_path / "out", name) == EXPECTED[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,7 +105,6 @@ def test_it_can_be_read_and_is_nothing_else(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("pack", [tarred, zipped])
 @pytest.mark.parametrize("name", NAMES)
 def test_an_archive_gives_what_its_files_give(name: str, pack: object, tmp_path: Path) -> None:
-    task = tasks.get(name)
     archive = {
         "bc5-chem": "MTL-Bioinformatics-2016-main",
         "bc5-disease": "MTL-Bioinformatics-2016",
@@ -115,10 +125,7 @@ def test_an_archive_gives_what_its_files_give(name: str, pack: object, tmp_path:
     packed.write_bytes(pack(FILES[name]))  # type: ignore[operator]
     run(name, tmp_path / "packed", tmp_path / "one")
     run(name, put(tmp_path / "raw", name), tmp_path / "other")
-    for split in SPLITS:
-        assert (tmp_path / "one" / task.files[split]).read_bytes() == (
-            tmp_path / "other" / task.files[split]
-        ).read_bytes()
+    assert splits(tmp_path / "one", name) == splits(tmp_path / "other", name)
 
 
 def test_chemprots_archive_has_an_archive_a_split(tmp_path: Path) -> None:
@@ -134,14 +141,10 @@ def test_chemprots_archive_has_an_archive_a_split(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "biosses"])
 def test_carriage_returns_and_byte_order_marks_change_nothing(name: str, tmp_path: Path) -> None:
-    task = tasks.get(name)
     other = {path: b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n") for path, content in FILES[name].items()}
     run(name, put(tmp_path / "raw", name, other), tmp_path / "other")
     run(name, put(tmp_path / "raw2", name), tmp_path / "one")
-    for split in SPLITS:
-        assert (tmp_path / "one" / task.files[split]).read_bytes() == (
-            tmp_path / "other" / task.files[split]
-        ).read_bytes()
+    assert splits(tmp_path / "one", name) == splits(tmp_path / "other", name)
 
 
 def test_an_abstract_without_known_sentences_is_refused(tmp_path: Path) -> None:
@@ -268,10 +271,9 @@ def test_a_disk_that_is_full_or_read_only(
 
 
 def test_the_old_folder_comes_back_if_the_new_one_cannot_take_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gad: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
-    run("gad", raw, out)
+    raw, out = gad
     before = files(out)
     rename = Path.rename
 
@@ -288,10 +290,9 @@ def test_the_old_folder_comes_back_if_the_new_one_cannot_take_its_place(
 
 @pytest.mark.parametrize("done", [False, True])
 def test_ctrl_c_between_the_two_renames_loses_nothing(
-    done: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    done: bool, gad: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
-    run("gad", raw, out)
+    raw, out = gad
     before = files(out)
     rename = Path.rename
 
@@ -327,9 +328,10 @@ def test_files_of_others_are_kept_and_links_are_followed(tmp_path: Path) -> None
     assert {path.name for path in elsewhere.iterdir()} == {"notes.txt", *(f"{s}.tsv" for s in SPLITS)}
 
 
-def test_a_file_that_is_a_link_or_read_only_is_replaced_and_what_it_led_to_stays(tmp_path: Path) -> None:
-    raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
-    run("gad", raw, out)
+def test_a_file_that_is_a_link_or_read_only_is_replaced_and_what_it_led_to_stays(
+    gad: tuple[Path, Path], tmp_path: Path
+) -> None:
+    raw, out = gad
     whole = files(out)
     (tmp_path / "precious").write_text("mine")
     (out / "GAD" / "dev.tsv").unlink()
@@ -362,9 +364,8 @@ def test_a_file_in_the_place_of_the_folder_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 @pytest.mark.parametrize("place", ["out", "out/GAD"])
-def test_a_folder_that_is_really_read_only(place: str, tmp_path: Path) -> None:
-    raw, out = put(tmp_path / "raw", "gad"), tmp_path / "out"
-    run("gad", raw, out)
+def test_a_folder_that_is_really_read_only(place: str, gad: tuple[Path, Path], tmp_path: Path) -> None:
+    raw, out = gad
     before = files(out)
     (tmp_path / place).chmod(0o555)
     try:

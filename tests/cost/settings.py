@@ -17,7 +17,7 @@ from blurb.cost.learners import TrialProfile
 from blurb.cost.model import Correction, Cost, Estimate, TrialEstimate
 from blurb.cost.throughput import Rates
 from blurb.planning import trials
-from blurb.protocols import protocol
+from blurb.protocols.settings import Settings
 from tests.planning.requests import request as requested
 
 EVERY = (8, 32, 128, 512)
@@ -57,7 +57,7 @@ def profile(
         "precision": "fp32",
         **more,
     }
-    return TrialProfile(protocol.complete({"max_length": 512, **settings}), rates=rates, **values)
+    return TrialProfile(Settings(**{"max_length": 512, **settings}), rates=rates, **values)
 
 
 def request(source: ModelSource, task: str, store: Path, **overrides: Any) -> trials.Request:

@@ -12,7 +12,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from blurb import tasks
-from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.execution.worker import execute
 from blurb.formulations import bind
@@ -24,16 +23,7 @@ from blurb.learners.baselines.ngrams import Bigrams
 from blurb.learners.building import resolve
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
-from tests.planning.requests import request as requested
-
-TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bigrams") / "demo"
-    demo.write(folder)
-    return folder
+from tests.learners.baselines import TASKS, request
 
 
 def learned(task: str, data: Path, most: int = 0, **settings: Any) -> tuple[Bigrams, list[Any], Any]:
@@ -193,16 +183,9 @@ def test_a_label_that_no_example_has_is_not_given(data: Path) -> None:
     assert learner.predict(Subset(rows, ""))[0] == [[]] * 50
 
 
-def request(data: Path, store: Path, **given: Any) -> trials.Request:
-    model, chosen = f"baseline:{given.pop('name', 'bigrams')}", given.pop("protocol", "standard")
-    return requested(
-        store, model, tasks_="all", protocol_=chosen, data=data, precision="bf16", device="auto", suite="demo", **given
-    )
-
-
 def test_a_trial_is_named_by_what_concerns_it(data: Path, tmp_path: Path) -> None:
     def settings(task: str, **overrides: Any) -> dict[str, Any]:
-        asked = request(data, tmp_path, overrides=overrides)
+        asked = request(data, tmp_path, "bigrams", protocol="standard", overrides=overrides)
         return dict(trials.job(asked, asked.sources[0], tasks.get(task), 1).trial.settings)
 
     assert settings("gad") == {"max_train": 0, "max_eval": 0, "relation_input": "dummify"}
@@ -223,7 +206,7 @@ def test_a_trial_is_named_by_what_concerns_it(data: Path, tmp_path: Path) -> Non
 
 
 def test_a_row_has_one_seed_no_precision_and_its_own_overrides(data: Path, tmp_path: Path) -> None:
-    asked = request(data, tmp_path, overrides={"lr": 1.0, "ngrams": 1}, protocol="quick")
+    asked = request(data, tmp_path, "bigrams", overrides={"lr": 1.0, "ngrams": 1})
     trial = trials.job(asked, asked.sources[0], tasks.get("gad"), 1).trial
     assert (trial.weights, trial.tokenizer, trial.precision, trial.kind.rows.name) == (
         "baseline:bigrams",
@@ -237,15 +220,15 @@ def test_a_row_has_one_seed_no_precision_and_its_own_overrides(data: Path, tmp_p
 
 def test_what_does_not_apply_is_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="baseline:bigrams fits linear models only: the head must be linear or crf"):
-        trials.prepare(request(data, tmp_path, overrides={"head": "bilstm"}))
+        trials.prepare(request(data, tmp_path, "bigrams", overrides={"head": "bilstm"}))
     with pytest.raises(SettingsError, match="ngrams applies to baseline:bigrams alone"):
-        trials.prepare(request(data, tmp_path, overrides={"ngrams": 3}, name="majority"))
+        trials.prepare(request(data, tmp_path, "majority", overrides={"ngrams": 3}))
     with pytest.raises(SettingsError, match="min_count must be at least 1"):
-        trials.prepare(request(data, tmp_path, overrides={"min_count": 0}))
+        trials.prepare(request(data, tmp_path, "bigrams", overrides={"min_count": 0}))
 
 
 def test_a_trial_keeps_to_the_caps_of_its_protocol(data: Path, tmp_path: Path) -> None:
-    asked = request(data, tmp_path, protocol="smoke")
+    asked = request(data, tmp_path, "bigrams", protocol="smoke")
     job = trials.job(asked, asked.sources[0], tasks.get("hoc"), 1)
     outcome = execute(job)
     assert outcome.status == "done", outcome.message

@@ -22,7 +22,6 @@ from blurb.learners.base import History, Subset
 from blurb.learners.building import resolve
 from blurb.learners.finetuning.network import EncoderLearner, check
 from blurb.messages.errors import SettingsError, UnknownName
-from blurb.protocols.protocol import complete
 from blurb.protocols.settings import Settings
 from tests import checkpoints
 from tests.conftest import Builder
@@ -78,7 +77,7 @@ ROWS = {"bc2gm": _ner, "gad": _relation, "pubmedqa": _qa, "biosses": _similarity
 
 
 def _settings(**values: Any) -> Settings:
-    return complete({"max_length": 48, "epochs": 1, "batch_size": 12, "lr": 1e-3, "warmup": 0.0, **values})
+    return Settings(**{"max_length": 48, "epochs": 1, "batch_size": 12, "lr": 1e-3, "warmup": 0.0, **values})
 
 
 def _fit(folder: Path, task: str, seed: int = 1, **values: Any) -> tuple[EncoderLearner, Subset, History]:
@@ -129,7 +128,7 @@ def test_the_other_types_and_poolings(checkpoint: Builder, task: str, values: di
 
 @pytest.mark.parametrize("pooling", ["cls", "cls-pooler"])
 def test_cls_is_refused_for_t5_and_what_is_possible_is_named(checkpoint: Builder, pooling: str) -> None:
-    source, settings = resolve(str(checkpoint("t5"))), complete({"max_length": 48, "pooling": pooling})
+    source, settings = resolve(str(checkpoint("t5"))), Settings(max_length=48, pooling=pooling)
     with pytest.raises(
         SettingsError, match=f"'{pooling}' does not work on gad .*no classification token.* Possible values: .*mean"
     ):
@@ -142,7 +141,7 @@ def test_cls_is_refused_for_t5_and_what_is_possible_is_named(checkpoint: Builder
 def test_unknown_heads_and_poolings_suggest_what_was_meant(
     checkpoint: Builder, setting: str, value: str, meant: str
 ) -> None:
-    settings = complete({"max_length": 48, setting: value})
+    settings = Settings(**{"max_length": 48, setting: value})
     with pytest.raises(UnknownName, match=f"no {setting} called '{value}'. Did you mean '{meant}'"):
         check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), settings))
 
@@ -152,7 +151,7 @@ def test_a_head_that_does_not_serve_the_task_is_refused(checkpoint: Builder, mon
 
     monkeypatch.setattr(heads.get("linear"), "kinds", ("tokens",))
     with pytest.raises(SettingsError, match="The head 'linear' does not support gad"):
-        check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), complete({"max_length": 48})))
+        check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), Settings(max_length=48)))
 
 
 def test_the_pooler_is_used_for_cls_pooler_and_dropped_otherwise(checkpoint: Builder) -> None:

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from blurb import tasks
-from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.doctor import examine
 from blurb.execution.worker import execute
@@ -28,19 +27,11 @@ from blurb.protocols import protocol
 from blurb.protocols.settings import in_groups
 from blurb.results.row import Origin, Row, RowIdentity
 from blurb.store.trial import short_weights
-from tests.planning.requests import request as requested
+from tests.learners.baselines import TASKS, request
 
-TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
 BOTH = ("bilstm", "transformer")
 SMALL = {"bilstm": "bilstm,hidden=16,width=16", "transformer": "transformer,heads=2,layers=1,width=16"}
 TEXTS = ["The Kinase binds.", "the kinase (p53) moves", "A receptor binds."]
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("nothing") / "demo"
-    demo.write(folder)
-    return folder
 
 
 def learned(
@@ -172,11 +163,6 @@ def test_options_are_checked_before_anything_runs(
 ) -> None:
     with pytest.raises(error, match=words):
         trials.prepare(request(data, tmp_path, reference))
-
-
-def request(data: Path, store: Path, name: str, **given: Any) -> trials.Request:
-    chosen = {"tasks_": "all", "protocol_": given.pop("protocol", "quick"), "precision": "bf16", "device": "auto"}
-    return requested(store, f"baseline:{name}", data=data, suite="demo", **chosen, **given)
 
 
 def test_two_sizes_under_one_name_are_two_rows(data: Path, tmp_path: Path) -> None:

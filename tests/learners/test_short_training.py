@@ -17,7 +17,7 @@ from blurb.learners.finetuning.network import EncoderLearner, check
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
 from blurb.protocols import protocol
-from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings
 from blurb.store.record import read_predictions
 from blurb.store.store import Store, read_json
 from blurb.training.loop import Trainer
@@ -95,7 +95,7 @@ def test_dev_is_not_predicted_again(
 @pytest.mark.parametrize("value", ["halfway", ""])
 def test_another_start_is_refused(value: str) -> None:
     with pytest.raises(SettingsError, match="head_init must be one of random, linear"):
-        complete({"max_length": 32, "head_init": value})
+        Settings(max_length=32, head_init=value)
 
 
 def test_a_sample_of_dev() -> None:

@@ -11,7 +11,7 @@ from blurb.inputs.tagging import SCHEMES
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.building import resolve
-from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings
 from tests import checkpoints
 from tests.conftest import Builder
 
@@ -23,7 +23,7 @@ def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Builder, scheme:
         tokens = text.split(" ")
         tags = ["I-PAR" if token[0].isupper() else "O" for token in tokens]
         rows.append({"id": str(number), "doc_id": None, "tokens": tokens, "tags": tags})
-    settings = complete({"max_length": 48, "epochs": 1, "batch_size": 12, "warmup": 0.0, "tagging": scheme})
+    settings = Settings(max_length=48, epochs=1, batch_size=12, warmup=0.0, tagging=scheme)
     formulation = bind(tasks.get("ebm-pico"), settings)
     learner = building.learner(resolve(str(checkpoint("bert_uncased"))), formulation, "cpu", "fp32")
     units = Subset(rows, key="tagging", name="train")

@@ -179,25 +179,23 @@ def test_what_is_larger_than_the_limit_is_held_in_memory(home: Path, monkeypatch
     assert note.startswith("held in memory, as they cannot be cached: they need")
 
 
-def test_a_full_disk_costs_no_run(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    found, note = stored(KEY, SHAPES, Counted())
-    assert same(found)
-    assert "No space left on device" in note
-    assert entries(home) == []
-
-
-def test_a_disk_that_fills_up_at_the_end_costs_no_run(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("owner", "name", "message"),
+    [
+        (os, "posix_fallocate", "held in memory, as they cannot be cached: No space left on device"),
+        (Path, "write_text", "not cached: No space left on device"),  # at the end
+    ],
+)
+def test_a_full_disk_costs_no_run(
+    owner: object, name: str, message: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*arguments: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(owner, name, full)
     found, note = stored(KEY, SHAPES, Counted())
     assert same(found)
-    assert note == "not cached: No space left on device"
+    assert note == message
     assert entries(home) == []
 
 

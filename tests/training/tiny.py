@@ -11,7 +11,6 @@ from transformers import BertConfig, BertModel
 from blurb.heads import heads, poolings
 from blurb.heads._base import OutputKind, Problem
 from blurb.inputs.features import Features, Ragged
-from blurb.protocols.protocol import complete
 from blurb.protocols.settings import Settings
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
@@ -70,7 +69,7 @@ def targets(inputs: Features, labels: int = 3) -> Any:
 
 def settings(**values: Any) -> Settings:
     """The defaults with a higher rate and few epochs."""
-    return complete({"max_length": 32, "epochs": 2, "batch_size": 8, "lr": 1e-3, **values})
+    return Settings(**{"max_length": 32, "epochs": 2, "batch_size": 8, "lr": 1e-3, **values})
 
 
 def weights(net: Network) -> dict[str, torch.Tensor]:

@@ -18,8 +18,7 @@ NOISE = 0.06
 LEANING = 0.3  # share of texts whose background leans to an answer drawn at random
 REVISED = 0.15  # share of texts whose first finding says something else than the last
 OPEN_FINDING = 0.4  # share of texts with one telling finding beside an open one; the rest have two telling ones
-PUBMEDQA_SIZES = {"train": 640, "dev": 120, "test": 220}
-BIOASQ_SIZES = {"train": 640, "dev": 120, "test": 220}
+SIZES = {"train": 640, "dev": 120, "test": 220}
 FIRST_PMID = {"train": 96000001, "dev": 96100001, "test": 96200001}
 PUBMEDQA_ANSWERS = (("yes", 55), ("no", 30), ("maybe", 15))  # in per cent
 BIOASQ_ANSWERS = (("yes", 60), ("no", 40))
@@ -57,7 +56,7 @@ def _text(rng: random.Random, text: str, grammar: Grammar, names: tuple[str, str
 def pubmedqa(rng: random.Random, split: str, words: Lexicon) -> str:
     """PubMedQA's JSON. As in the original, LONG_ANSWER reveals the answer and must not be an input."""
     entries = {}
-    for number, answer in enumerate(draw_answers(rng, PUBMEDQA_ANSWERS, PUBMEDQA_SIZES[split])):
+    for number, answer in enumerate(draw_answers(rng, PUBMEDQA_ANSWERS, SIZES[split])):
         names = words.chemicals.pick(rng, split), words.diseases.pick(rng, split)
         question, sections = item(rng, WORDS["qa"]["pubmedqa"], answer, names)
         answer = flip(rng, answer, ("yes", "no", "maybe"), NOISE)
@@ -78,7 +77,7 @@ def pubmedqa(rng: random.Random, split: str, words: Lexicon) -> str:
 def bioasq(rng: random.Random, split: str, words: Lexicon) -> str:
     """BioASQ's table: id, question, passage, label; no header."""
     lines = []
-    for number, answer in enumerate(draw_answers(rng, BIOASQ_ANSWERS, BIOASQ_SIZES[split])):
+    for number, answer in enumerate(draw_answers(rng, BIOASQ_ANSWERS, SIZES[split])):
         names = words.genes.pick(rng, split), words.diseases.pick(rng, split)
         question, sections = item(rng, WORDS["qa"]["bioasq"], answer, names)
         answer = flip(rng, answer, ("yes", "no"), NOISE)

@@ -52,6 +52,8 @@ BROKEN = (
 """Exceptions of the standard library for truncated, damaged, encrypted or unsupported archives."""
 
 Chosen = Callable[[str], bool]
+Members = Iterator[tuple[str, bytes]]
+"""Names and contents."""
 
 
 class _Budget:
@@ -80,7 +82,7 @@ class _Budget:
         )
 
 
-def members(archive: Path, wanted: Chosen, inner: Chosen) -> Iterator[tuple[str, bytes]]:
+def members(archive: Path, wanted: Chosen, inner: Chosen) -> Members:
     """Yields name and content of the `wanted` files of an archive; `inner` selects the nested archives to open.
 
     Raises DataError (archive, member) if the archive is truncated, damaged or rejected.
@@ -110,9 +112,7 @@ def content_of(packed: bytes, name: str, path: Path) -> bytes:
     raise DataError(f"the file does not contain {name}.", path)
 
 
-def _members(
-    stream: IO[bytes], budget: _Budget, wanted: Chosen, inner: Chosen, depth: int
-) -> Iterator[tuple[str, bytes]]:
+def _members(stream: IO[bytes], budget: _Budget, wanted: Chosen, inner: Chosen, depth: int) -> Members:
     def taken(name: str) -> bool:
         return wanted(name) or (depth > 1 and name.lower().endswith(SUFFIXES) and inner(name))
 
@@ -124,7 +124,7 @@ def _members(
                 yield f"{name}/{below}", text
 
 
-def _open(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Iterator[tuple[str, bytes]]:
+def _open(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Members:
     # By its first bytes, as browsers may unpack `.gz` files but keep their name.
     magic = stream.read(4)
     stream.seek(0)
@@ -137,7 +137,7 @@ def _open(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Iterator[tuple[s
     return _tar(stream, budget, taken)
 
 
-def _zip(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Iterator[tuple[str, bytes]]:
+def _zip(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Members:
     with zipfile.ZipFile(stream) as file:
         for info in file.infolist():
             name = _checked(info.filename.replace("\\", "/"), budget)
@@ -170,9 +170,7 @@ def _unpacked(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     return bytes(content)
 
 
-def _tar(
-    stream: IO[bytes] | gzip.GzipFile | bz2.BZ2File, budget: _Budget, taken: Chosen
-) -> Iterator[tuple[str, bytes]]:
+def _tar(stream: IO[bytes] | gzip.GzipFile | bz2.BZ2File, budget: _Budget, taken: Chosen) -> Members:
     counted = cast(IO[bytes], _Counted(stream, budget))
     with tarfile.open(fileobj=counted, mode="r:") as file:
         while (member := file.next()) is not None:

@@ -50,10 +50,7 @@ def check_words(words: Sequence[str], line: FileLine) -> None:
 
 
 def _sentences(
-    path: Path,
-    split: Split,
-    errors: ErrorCollector,
-    tagged: Callable[[list[str], Callable[[int], FileLine]], list[str]],
+    path: Path, split: Split, errors: ErrorCollector, tagged: Callable[[list[str], Place], list[str]]
 ) -> Iterator[Example]:
     """The sentences of a file, numbered from 0 in file order: that number is the key of a BLURB submission."""
     number = count()

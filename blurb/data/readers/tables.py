@@ -24,12 +24,8 @@ DUMMIES = {
 
 def read_pairs(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
     """ChemProt and DDI: `pair TAB sentence TAB label`; a pair is `pmid.Ta.Tb`, or an id of DDI."""
-
-    def example(line: FileLine, cells: list[str]) -> Example:
-        pair, text, label = cells
-        return relation(task, pair, text, label, line)
-
-    return examples(rows_of(path, 3, errors=errors), example, errors)
+    rows = rows_of(path, 3, errors=errors)
+    return examples(rows, lambda line, cells: relation(task, cells[0], cells[1], cells[2], line), errors)
 
 
 def read_gad(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:

@@ -30,23 +30,19 @@ def read(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -
     number = count()
 
     def example(line: FileLine, each: Any) -> Example:
-        unnamed = {"id": f"{split}.{next(number)}", **({"doc_id": None} if _names_documents(task) else {})}
+        unnamed = {"id": f"{split}.{next(number)}", **({"doc_id": None} if "doc_id" in task.task_type.columns else {})}
         return {**unnamed, **_row(record(line, each), task, line)}
 
     return examples(given, example, errors)
 
 
-def _names_documents(task: Task) -> bool:
-    return "doc_id" in task.task_type.columns
-
-
 def _row(record: Record, task: Task, line: FileLine) -> Example:
     """Checks a record and converts it to the canonical schema (`blurb/data/schema.py`)."""
     row: Example = {}
-    for key in ("id", "doc_id") if _names_documents(task) else ("id",):
+    columns, fields = task.task_type.columns, task.task_type.fields
+    for key in ("id", "doc_id") if "doc_id" in columns else ("id",):
         if record.get(key) not in (None, ""):
             row[key] = str(record[key])
-    columns, fields = task.task_type.columns, task.task_type.fields
     missing = [field for field in fields if field not in record]
     if missing:
         present = ", ".join(map(str, record.get("present", record))) or "nothing"

@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.functional import pad
 
 from blurb.heads.linear_chain_crf.partition import Potentials, flip, forward_backward, log_partition, sweep
+from blurb.inputs.tagging import TaggingRules
 
-Bools = npt.NDArray[np.bool_]
 BARRED = 1e9
 """Subtracted from the emissions of tags that may not be first or last: more than any path can win."""
-
-
-class TransitionRules(Protocol):
-    """The transitions that a tagging scheme allows (`blurb.inputs.tagging.rules`)."""
-
-    @property
-    def start_transitions(self) -> Bools:
-        """(tags,): may be first."""
-
-    @property
-    def transitions(self) -> Bools:
-        """(tags, tags): the tag of the column may follow that of the row."""
-
-    @property
-    def end_transitions(self) -> Bools:
-        """(tags,): may be last."""
 
 
 class Chain(nn.Module):
@@ -50,7 +31,7 @@ class Chain(nn.Module):
     learning_rate_scale = 100.0
     """AdamW changes a weight by about the learning rate per step; an encoder's 5e-5 would leave these scores near 0."""
 
-    def __init__(self, tags: int, rules: TransitionRules | None = None, constrained: bool = False) -> None:
+    def __init__(self, tags: int, rules: TaggingRules | None = None, constrained: bool = False) -> None:
         super().__init__()
         self.constrained = constrained
         self.start_transitions = nn.Parameter(torch.zeros(tags))

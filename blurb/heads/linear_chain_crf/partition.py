@@ -37,7 +37,7 @@ def prefers_tree(batch: int, words: int, tags: int, device: str) -> bool:
 
 def sequential(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
     """(batch,), computed word by word; the gradient comes from forward and backward variables."""
-    total: Tensor = _Sequential.apply(emissions, *potentials, mask)  # type: ignore[no-untyped-call]
+    total: Tensor = _Sequential.apply(emissions, mask, *potentials)  # type: ignore[no-untyped-call]
     return total
 
 
@@ -56,18 +56,10 @@ class _Sequential(torch.autograd.Function):
     """The log partition function, whose gradient is the expected number of uses of each score."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        emissions: Tensor,
-        start_transitions: Tensor,
-        transitions: Tensor,
-        end_transitions: Tensor,
-        mask: Tensor,
-    ) -> Tensor:
-        forward, backward, total = forward_backward(
-            emissions, Potentials(start_transitions, transitions, end_transitions), mask
-        )
-        ctx.save_for_backward(emissions, transitions, mask, forward, backward)
+    def forward(ctx: Any, emissions: Tensor, mask: Tensor, *scores: Tensor) -> Tensor:
+        potentials = Potentials(*scores)
+        forward, backward, total = forward_backward(emissions, potentials, mask)
+        ctx.save_for_backward(emissions, potentials.transitions, mask, forward, backward)
         return total
 
     @staticmethod
@@ -83,11 +75,7 @@ class _Sequential(torch.autograd.Function):
         pairs = (forward[:, :-1].unsqueeze(-1) + backward.unsqueeze(-2)).add_(transitions).exp_()
         moves = torch.tensordot(grad, pairs.sum(1), 1)
         last = flip(tags, mask)[:, 0]
-        return tags, tags[:, 0].sum(0), moves, last.sum(0), None
-
-
-Reduce = Callable[[Tensor, int], Tensor]
-"""`torch.logsumexp` over all ways to reach a tag, or `torch.amax` for the best of them."""
+        return tags, None, tags[:, 0].sum(0), moves, last.sum(0)
 
 
 class Potentials(NamedTuple):
@@ -108,6 +96,10 @@ def flip(values: Tensor, mask: Tensor) -> Tensor:
     words = torch.arange(mask.shape[1], device=mask.device)
     places = (mask.sum(1, keepdim=True) - 1 - words).clamp(min=0)  # (batch, words)
     return values.gather(1, places.view(*places.shape, *[1] * (values.ndim - 2)).expand_as(values))
+
+
+Reduce = Callable[[Tensor, int], Tensor]
+"""`torch.logsumexp` over all ways to reach a tag, or `torch.amax` for the best of them."""
 
 
 def sweep(emissions: Tensor, potentials: Potentials, mask: Tensor, steps: int, reduce: Reduce) -> Tensor:

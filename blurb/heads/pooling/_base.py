@@ -7,6 +7,9 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+Extra = Tensor | None
+"""What only some encoders and tasks have beside the vectors of the sub-tokens."""
+
 
 class Pooling(nn.Module, ABC):
     """Base class of poolings, which work in float32 outside autocast.
@@ -32,9 +35,7 @@ class Pooling(nn.Module, ABC):
         self.cls = cls
 
     @abstractmethod
-    def forward(
-        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         """The features of each input.
 
         :param hidden: (batch, pieces, size), last layer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blurb.heads.pooling._base import Pooling
+from blurb.heads.pooling._base import Extra, Pooling
 
 
 class AttentionPooling(Pooling):
@@ -16,9 +16,7 @@ class AttentionPooling(Pooling):
         self.inner = nn.Linear(size, size)
         self.score = nn.Linear(size, 1, bias=False)
 
-    def forward(
-        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         return weighted_sum(hidden, self.weights(hidden, mask))
 
     def weights(self, hidden: Tensor, mask: Tensor) -> Tensor:

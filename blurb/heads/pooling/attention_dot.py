@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from blurb.heads.pooling._base import Pooling
+from blurb.heads.pooling._base import Extra, Pooling
 from blurb.heads.pooling.attention import masked_softmax, weighted_sum
 from blurb.heads.pooling.mean import Mean
 
@@ -29,9 +29,7 @@ class AttentionDot(Pooling):
         mean: Tensor = self.mean(hidden, mask)
         return mean
 
-    def forward(
-        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         return weighted_sum(hidden, self.weights(hidden, mask))
 
     def weights(self, hidden: Tensor, mask: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from blurb.heads.pooling._base import Pooling
+from blurb.heads.pooling._base import Extra, Pooling
 
 
 class Cls(Pooling):
@@ -13,9 +13,7 @@ class Cls(Pooling):
 
     needs_cls = True
 
-    def forward(
-        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         if self.cls == 0:
             return hidden[:, 0]
         last = mask.sum(1) - 1  # padding is on the right

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from blurb.heads.pooling._base import Pooling
+from blurb.heads.pooling._base import Extra, Pooling
 from blurb.heads.pooling.cls import Cls
 from blurb.heads.pooling.mean import Mean
 
@@ -19,9 +19,7 @@ class ClsMean(Pooling):
         super().__init__(2 * size, cls)
         self.cls_vector, self.mean = Cls(size, cls), Mean(size, cls)
 
-    def forward(
-        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         return torch.cat([self.cls_vector(hidden, mask), self.mean(hidden, mask)], 1)
 
 

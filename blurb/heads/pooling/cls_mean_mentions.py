@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from blurb.heads.pooling._base import Pooling
+from blurb.heads.pooling._base import Extra, Pooling
 from blurb.heads.pooling.cls_mean import ClsMean
 from blurb.heads.pooling.mention_mean import MentionMean
 
@@ -20,9 +20,7 @@ class ClsMeanMentions(Pooling):
         super().__init__(4 * size, cls)
         self.whole, self.mentions = ClsMean(size, cls), MentionMean(size, cls)
 
-    def forward(
-        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         return torch.cat([self.whole(hidden, mask), self.mentions(hidden, mask, entities=entities)], 1)
 
 

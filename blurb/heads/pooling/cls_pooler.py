@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from blurb.heads.pooling._base import Extra
 from blurb.heads.pooling.cls import Cls
 
 
@@ -16,9 +17,7 @@ class ClsPooler(Cls):
 
     uses_pooler = True
 
-    def forward(
-        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         return super().forward(hidden, mask) if pooled is None else pooled
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from blurb.heads.pooling._base import Pooling
+from blurb.heads.pooling._base import Extra, Pooling
 from blurb.heads.pooling.mention_mean import MentionMean
 
 
@@ -23,9 +23,7 @@ class Cosine(Pooling):
         super().__init__(1, cls)
         self.texts = MentionMean(size, cls)
 
-    def forward(
-        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         first, second = torch.chunk(self.texts(hidden, mask, entities=entities), 2, dim=1)
         return functional.cosine_similarity(first, second).unsqueeze(1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from blurb.heads.pooling._base import Pooling
+from blurb.heads.pooling._base import Extra, Pooling
 
 
 class EntityStart(Pooling):
@@ -17,9 +17,7 @@ class EntityStart(Pooling):
     def __init__(self, size: int, cls: int | None) -> None:
         super().__init__(2 * size, cls)
 
-    def forward(
-        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         assert entities is not None
         rows = torch.arange(len(hidden), device=hidden.device).unsqueeze(1)
         return hidden[rows, entities[..., 0]].flatten(1)

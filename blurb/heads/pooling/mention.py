@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from blurb.heads.pooling._base import Pooling
+from blurb.heads.pooling._base import Extra, Pooling
 
 
 class Mention(Pooling):
@@ -25,9 +25,7 @@ class Mention(Pooling):
         """
         return hidden.masked_fill(~inside, torch.finfo(hidden.dtype).min).amax(2)
 
-    def forward(
-        self, hidden: Tensor, mask: Tensor, pooled: Tensor | None = None, entities: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         assert entities is not None
         places = torch.arange(hidden.shape[1], device=hidden.device)
         inside = (places >= entities[..., :1]) & (places < entities[..., 1:])  # (batch, 2, pieces)

@@ -25,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from blurb.data.schema import Example, texts
 from blurb.formulations._base import Formulation
 from blurb.inputs import relations
+from blurb.inputs.features import Ints
 
 BITS = 18
 """Each place of the window has 2^18 columns; 20 bits gave the same scores on dev of NCBI-disease."""
@@ -90,14 +91,12 @@ def shape(word: str) -> tuple[str, str]:
     return full, re.sub(r"(.)\1+", r"\1", full)
 
 
-def sentence_of(units: Sequence[Example]) -> npt.NDArray[np.int64]:
+def sentence_of(units: Sequence[Example]) -> Ints:
     """(words,) the sentence of each word."""
     return np.repeat(np.arange(len(units)), [len(unit["tokens"]) for unit in units])
 
 
-def _at(
-    numbers: npt.NDArray[np.int64], sentence: npt.NDArray[np.int64], place: int, outside: int
-) -> npt.NDArray[np.int64]:
+def _at(numbers: Ints, sentence: Ints, place: int, outside: int) -> Ints:
     """(words,) the number of the word that stands `place` words after each, `outside` beyond its sentence."""
     places = np.arange(len(numbers)) + place
     inside = (places >= 0) & (places < len(numbers))
@@ -158,7 +157,7 @@ def ngrams(text: str, longest: int) -> list[str]:
 def cues(unit: Example, formulation: Formulation) -> list[str]:
     """Features of a relation beside its words: order of the entities, their types, distance and neighbours."""
     before, between, after = _between(unit, formulation)
-    head, tail = _entities(unit, formulation)
+    _, head, tail = relations.mark(unit, formulation.settings.relation_input)
     order = "same" if head == tail else "head first" if head < tail else "tail first"
     types = f"{unit['head']['type']} {unit['tail']['type']}"
     gap = min(LONGEST_GAP, len(words(between)))
@@ -214,13 +213,8 @@ def _text(unit: Example, formulation: Formulation) -> Iterable[str]:
     return relations.mark(unit, formulation.settings.relation_input)[:1] if formulation.has_entities else texts(unit)
 
 
-def _entities(unit: Example, formulation: Formulation) -> tuple[relations.Span, relations.Span]:
-    marked = relations.mark(unit, formulation.settings.relation_input)
-    return marked.head, marked.tail
-
-
 def _between(unit: Example, formulation: Formulation) -> tuple[str, str, str]:
     """The text before the first entity, between the two, and after the second."""
-    marked = relations.mark(unit, formulation.settings.relation_input)
-    first, second = sorted((marked.head, marked.tail))
-    return marked.text[: first[0]], marked.text[first[1] : second[0]], marked.text[max(first[1], second[1]) :]
+    text, *spans = relations.mark(unit, formulation.settings.relation_input)
+    first, second = sorted(spans)
+    return text[: first[0]], text[first[1] : second[0]], text[max(first[1], second[1]) :]

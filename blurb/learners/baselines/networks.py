@@ -37,11 +37,10 @@ from blurb.learners.base import Subset
 from blurb.learners.finetuning import network
 from blurb.learners.finetuning.network import NetworkLearner
 from blurb.learners.finetuning.saved_models import whole_embedding
-from blurb.learners.saved_models import ABOUT
+from blurb.learners.saved_models import ABOUT, check_whole
 from blurb.messages.errors import ModelError, SettingsError, UnknownName
-from blurb.messages.spelling import opt
 from blurb.protocols.settings import Where, unknown_origin
-from blurb.system.files import damage, read_json, seal, write_json
+from blurb.system.files import read_json, seal, write_json
 from blurb.training.hardware import Precision
 
 DROPOUT = 0.1
@@ -259,13 +258,7 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     :param remote_code: has no effect, as there is no code in it
     :raises ModelError: if it is missing or damaged
     """
-
-    if lost := damage(folder):
-        raise ModelError(
-            f"{', '.join(lost)} missing or damaged",
-            where=folder,
-            fix=f"remove the folder and run the trial again with {opt('keep-model', 'best')}.",
-        )
+    check_whole(folder)
     about = read_json(folder / ABOUT)
     wrong = [name for name, kind in FIELDS.items() if type(about.get(name)) is not kind]
     if wrong or about.get("schema") != SCHEMA or about.get("learner") not in NETWORKS:

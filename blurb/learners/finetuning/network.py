@@ -12,7 +12,7 @@ from torch import Tensor
 
 from blurb.checkpoints import ModelSource
 from blurb.checkpoints.architecture import capacity, check_segments, enlarge
-from blurb.checkpoints.loaded_encoder import encoder_of
+from blurb.checkpoints.source import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
 from blurb.heads._base import Head, Problem

@@ -31,10 +31,10 @@ from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.tokenizer_files import FILES as TOKENIZER_FILES
 from blurb.heads import heads
 from blurb.learners.finetuning.network import EncoderLearner
-from blurb.learners.saved_models import ABOUT
+from blurb.learners.saved_models import ABOUT, check_whole
 from blurb.messages.errors import ModelError
 from blurb.messages.spelling import opt
-from blurb.system.files import NO_FILE, damage, read_json, seal, write_json
+from blurb.system.files import NO_FILE, read_json, seal, write_json
 from blurb.training.network import UsedRows
 
 HEAD = "head.safetensors"
@@ -100,12 +100,7 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
 
     if not folder.is_dir():
         raise ModelError("no model here", where=folder, fix=f"run the trial again with {opt('keep-model', 'best')}.")
-    if lost := damage(folder):
-        raise ModelError(
-            f"{', '.join(lost)} missing or damaged",
-            where=folder,
-            fix=f"remove the folder and run the trial again with {opt('keep-model', 'best')}.",
-        )
+    check_whole(folder)
     about = _about(folder)
     if about["remote_code"] and not remote_code:
         raise ModelError(

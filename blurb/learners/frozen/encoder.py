@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from blurb.checkpoints import ModelSource
 from blurb.checkpoints.architecture import capacity, enlarge
-from blurb.checkpoints.loaded_encoder import encoder_of
+from blurb.checkpoints.source import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.heads.pooling._base import word_vectors
 from blurb.heads.pooling.mention_mean import MentionMean
@@ -39,6 +40,7 @@ LARGEST = 65_504.0
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
+@dataclass
 class Frozen:
     """A frozen encoder.
 
@@ -49,23 +51,16 @@ class Frozen:
     :raises ModelError: after the first batch, if the encoder returns no hidden states
     """
 
-    def __init__(
-        self,
-        encoder: Any,
-        size: int,
-        cls: int | None,
-        pad_id: int,
-        device: torch.device,
-        precision: str,
-        word_pooling: str,
-    ) -> None:
-        self.encoder = encoder.to(device).eval().requires_grad_(False)
-        self.size = size
-        self.cls = cls
-        self.pad_id = pad_id
-        self.device = device
-        self.precision = precision
-        self.word_pooling = word_pooling
+    encoder: Any
+    size: int
+    cls: int | None
+    pad_id: int
+    device: torch.device
+    precision: str
+    word_pooling: str
+
+    def __post_init__(self) -> None:
+        self.encoder.to(self.device).eval().requires_grad_(False)
 
     def fill(self, features: Features, names: Sequence[str], into: Sequence[Half]) -> None:
         """Computes the vectors of all inputs, by layer.
@@ -216,7 +211,6 @@ class Reader:
         return Read(parts[0], list(zip(*by_part, strict=True)))
 
     def _inputs(self, units: Subset) -> Sequence[Features]:
-        features: list[Features] = []
         wholes: list[Features] = []
         count = len(self.formulation.frozen_features(units.rows[:1], self.tokenizer, self.limit))
         # Only where the frozen encoder reads what a fine-tuned one does, they share it.
@@ -229,13 +223,11 @@ class Reader:
             def build(part: int = part) -> Features:
                 return self.formulation.frozen_features(units.rows, self.tokenizer, self.limit)[part]
 
-            whole = cached(key, build)
-            wholes.append(whole)
-            features.append(whole if units.chosen is None else whole.of_units(units.chosen))
+            wholes.append(cached(key, build))
         self.facts[f"{units.name}_inputs"] = {
             "units": len(units.rows),
             "rows": sum(map(len, wholes)),
             "truncated": sum(whole.truncated for whole in wholes),
             "windowed": sum(whole.windowed for whole in wholes),
         }
-        return features
+        return [whole if units.chosen is None else whole.of_units(units.chosen) for whole in wholes]

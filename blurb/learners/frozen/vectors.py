@@ -45,29 +45,28 @@ def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: F
     if found is not None:
         return found, ""
     aside = beside(path)
+    note = ""
     try:
-        arrays = _reserve(aside, shapes)
-    except OSError as error:
-        shutil.rmtree(aside, ignore_errors=True)
-        return _in_memory(shapes, fill), f"held in memory, as they cannot be cached: {error.strerror or error}"
-    try:
+        try:
+            arrays = _reserve(aside, shapes)
+        except OSError as error:
+            shutil.rmtree(aside, ignore_errors=True)
+            arrays = [np.empty(shape, np.float16) for shape in shapes]
+            note = f"held in memory, as they cannot be cached: {error.strerror or error}"
         fill(arrays)
-    except BaseException:
+        if note:
+            return arrays, note
+        try:
+            for array in arrays:
+                if isinstance(array, np.memmap):
+                    array.flush()
+            (aside / "key.json").write_text(text, encoding="utf-8")
+            arrays = _keep(aside, path, text, shapes) or arrays
+        except OSError as error:  # the arrays are whole and stay readable until they are let go
+            note = f"not cached: {error.strerror or error}"
+    finally:
         shutil.rmtree(aside, ignore_errors=True)
-        raise
-    try:
-        for array in arrays:
-            if isinstance(array, np.memmap):
-                array.flush()
-        (aside / "key.json").write_text(text, encoding="utf-8")
-        theirs = _keep(aside, path, text, shapes)
-    except OSError as error:  # the arrays are whole and stay readable until they are let go
-        shutil.rmtree(aside, ignore_errors=True)
-        return arrays, f"not cached: {error.strerror or error}"
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
-    return theirs or arrays, ""
+    return arrays, note
 
 
 def _keep(aside: Path, path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half] | None:
@@ -80,15 +79,7 @@ def _keep(aside: Path, path: Path, text: str, shapes: Sequence[tuple[int, int]])
         if theirs is None:
             shutil.rmtree(path, ignore_errors=True)  # an existing entry is damaged
             aside.rename(path)
-        else:
-            shutil.rmtree(aside, ignore_errors=True)
         return theirs
-
-
-def _in_memory(shapes: Sequence[tuple[int, int]], fill: Fill) -> list[Half]:
-    arrays = [np.empty(shape, np.float16) for shape in shapes]
-    fill(arrays)
-    return arrays
 
 
 def _read(path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half] | None:

@@ -1,7 +1,5 @@
 """One declaration a kind of learner: `LEARNER` of each module. A new kind is one more file, here or in a plug-in."""
 
-from __future__ import annotations
-
 from blurb.learners.kind import RowKind
 from blurb.protocols.settings import in_groups
 

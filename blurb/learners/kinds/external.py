@@ -21,6 +21,5 @@ LEARNER = LearnerKind(
     ),
     learner="",
     settings=(),
-    deterministic=False,
     runs=False,
 )

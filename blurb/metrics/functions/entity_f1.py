@@ -13,13 +13,12 @@ A word joins the previous word if it continues (I, E, L) an unfinished entity (B
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.metrics._metric import Metric, check_sentences, f1, ratios, wrong
+from blurb.metrics._metric import Metric, Sentences, check_sentences, f1, ratios, wrong
 from blurb.metrics._tags import Flags, Numbers, Tags, TagTable
 
 IOB2_PREFIXES = "BIO"
@@ -51,9 +50,7 @@ def _find_entities(tags: Tags, is_first: Flags, strict: bool) -> _Entities:
     return _Entities(inside[runs], lengths, types[runs])
 
 
-def entity_counts(
-    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False
-) -> NDArray[np.int64]:
+def entity_counts(gold: Sentences, predicted: Sentences, *, strict: bool = False) -> NDArray[np.int64]:
     """Numbers of correct, predicted and gold entities of each sentence, (sentences, 3); their sums give `entity_f1`.
 
     >>> entity_counts([["B", "I", "O"], ["O", "B"]], [["B", "I", "B"], ["O", "O"]])
@@ -74,9 +71,7 @@ def entity_counts(
     return np.stack([np.bincount(sentence_of[starts], minlength=len(gold)) for starts in columns], axis=1)
 
 
-def entity_f1(
-    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False
-) -> dict[str, float]:
+def entity_f1(gold: Sentences, predicted: Sentences, *, strict: bool = False) -> dict[str, float]:
     """Micro-F1 over all entities of all types.
 
     Args:

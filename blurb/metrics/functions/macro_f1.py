@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.metrics._metric import Counts, Metric, Scores, check_labels, check_pairs, f1, label_arrays, wrong
+from blurb.metrics._metric import Counts, Metric, check_labels, check_pairs, f1, label_arrays, mean_f1, wrong
 
 
 def macro_f1(gold: Sequence[str], predicted: Sequence[str], *, labels: Sequence[str]) -> dict[str, float]:
@@ -42,8 +42,4 @@ def _counts(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]
     return np.stack([right & answer, answer, right], 2).reshape(len(right), -1).astype(np.float64)
 
 
-def _mean_f1(sums: Counts) -> Scores:
-    return np.asarray(f1(sums.reshape(*sums.shape[:-1], -1, 3)).mean(-1))
-
-
-METRIC = Metric(macro_f1, main="macro_f1", hub="f1", counts=_counts, score=_mean_f1, mistakes=wrong, low=0.0)
+METRIC = Metric(macro_f1, main="macro_f1", hub="f1", counts=_counts, score=mean_f1, mistakes=wrong, low=0.0)

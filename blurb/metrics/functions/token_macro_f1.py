@@ -8,7 +8,17 @@ from itertools import chain
 
 import numpy as np
 
-from blurb.metrics._metric import Counts, Metric, Scores, check_labels, check_sentences, f1, ratio, ratios, wrong
+from blurb.metrics._metric import (
+    Counts,
+    Metric,
+    Sentences,
+    check_labels,
+    check_sentences,
+    mean_f1,
+    ratio,
+    ratios,
+    wrong,
+)
 
 PREFIXES = "BIESLU"
 
@@ -26,7 +36,7 @@ def _label(tag: str, labels: Sequence[str]) -> str | None:
 
 
 def token_macro_f1(
-    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], labels: Sequence[str] = ("PAR", "INT", "OUT")
+    gold: Sentences, predicted: Sentences, labels: Sequence[str] = ("PAR", "INT", "OUT")
 ) -> dict[str, float]:
     """F1 of each label, pooled over all words of all sentences; then the unweighted mean over the labels.
 
@@ -69,7 +79,7 @@ def token_macro_f1(
     return {"macro_f1": ratio(sum(per_label.values()), len(labels)), **per_label}
 
 
-def _counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], labels: Sequence[str]) -> Counts:
+def _counts(gold: Sentences, predicted: Sentences, labels: Sequence[str]) -> Counts:
     """Three numbers per label: (sentences, 3 * labels)."""
     check_sentences(gold, predicted)
     counts = np.zeros((len(gold), len(labels), 3))
@@ -87,10 +97,6 @@ def _counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], l
     return counts.reshape(len(gold), -1)
 
 
-def _macro_f1(sums: Counts) -> Scores:
-    return np.asarray(f1(sums.reshape(*sums.shape[:-1], -1, 3)).mean(-1))
-
-
 METRIC = Metric(
-    token_macro_f1, main="macro_f1", hub="f1", counts=_counts, score=_macro_f1, mistakes=wrong, sequence=True, low=0.0
+    token_macro_f1, main="macro_f1", hub="f1", counts=_counts, score=mean_f1, mistakes=wrong, sequence=True, low=0.0
 )

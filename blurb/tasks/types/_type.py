@@ -11,10 +11,6 @@ Column = Literal["text", "texts", "span", "number"]
 Examples = Sequence[Mapping[str, Any]]
 
 
-def _no_labels(examples: Examples) -> Counter[str]:
-    return Counter()
-
-
 @dataclass(frozen=True)
 class TaskType:
     """Columns of the examples, how the size of a split is counted, and references to the type's behaviour.
@@ -34,7 +30,7 @@ class TaskType:
     """The unit of `size`."""
     size: Callable[[Examples], int] = len
     """The size of a split as Table 3 of the paper counts it."""
-    label_counts: Callable[[Examples], Counter[str]] = _no_labels
+    label_counts: Callable[[Examples], Counter[str]] = lambda examples: Counter()
     """Frequency of each label in the gold answers, in `unit`; empty for a type without labels."""
     examples: str = ""
     """Plural noun for examples, if `unit` counts something else."""

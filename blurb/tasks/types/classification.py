@@ -1,7 +1,5 @@
 """Classification: a text, and the one of k labels that it has. No dataset of BLURB is of this type."""
 
-from __future__ import annotations
-
 from blurb.tasks.types._type import TaskType, classes
 
 TYPE = TaskType(

@@ -19,10 +19,6 @@ def _documents(examples: Examples) -> list[set[str]]:
     return list(labels.values())
 
 
-def _size(examples: Examples) -> int:
-    return len(_documents(examples))
-
-
 def _label_counts(examples: Examples) -> Counter[str]:
     counts = Counter({NO_LABEL: 0})
     counts.update(label for labels in _documents(examples) for label in labels or {NO_LABEL})
@@ -35,7 +31,7 @@ TYPE = TaskType(
     formulation="blurb.formulations.document:Document",
     hub="text-classification",
     unit="documents",
-    size=_size,
+    size=lambda examples: len(_documents(examples)),
     label_counts=_label_counts,
     errors="blurb.extensions.reports.errors.classes:documents",
     submission="blurb.extensions.reports.export.formats._submission:document",

@@ -12,17 +12,13 @@ def entities(examples: Examples) -> Counter[str]:
     return Counter(tag[2:] for example in examples for tag in example["tags"] if tag.startswith("B-"))
 
 
-def _size(examples: Examples) -> int:
-    return entities(examples).total()
-
-
 TYPE = TaskType(
     short="NER",
     columns={"doc_id": "text", "tokens": "texts", "tags": "texts"},
     formulation="blurb.formulations.ner:Ner",
     hub="token-classification",
     unit="entities",
-    size=_size,
+    size=lambda examples: entities(examples).total(),
     label_counts=entities,
     examples="sentences",
     borders=True,

@@ -12,17 +12,13 @@ def labelled_words(examples: Examples) -> Counter[str]:
     return Counter(tag[2:] for example in examples for tag in example["tags"] if tag != "O")
 
 
-def _size(examples: Examples) -> int:
-    return labelled_words(examples).total()
-
-
 TYPE = TaskType(
     short="PICO",
     columns={"doc_id": "text", "tokens": "texts", "tags": "texts"},
     formulation="blurb.formulations.pico:Pico",
     hub="token-classification",
     unit="labelled words",
-    size=_size,
+    size=lambda examples: labelled_words(examples).total(),
     label_counts=labelled_words,
     examples="sentences",
     errors="blurb.extensions.reports.errors.entities:analyse",

@@ -1,7 +1,5 @@
 """Question answering: a question, a context, and the class of the answer."""
 
-from __future__ import annotations
-
 from blurb.tasks.types._type import TaskType, classes
 
 TYPE = TaskType(

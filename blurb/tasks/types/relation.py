@@ -1,7 +1,5 @@
 """Relation extraction: a text with two entities, and the class of their relation."""
 
-from __future__ import annotations
-
 from blurb.tasks.types._type import TaskType, classes
 
 TYPE = TaskType(

@@ -1,7 +1,5 @@
 """Sentence similarity: two texts and a score."""
 
-from __future__ import annotations
-
 from blurb.tasks.types._type import TaskType
 
 TYPE = TaskType(

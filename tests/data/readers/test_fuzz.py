@@ -67,15 +67,9 @@ def _check(name: str, content: bytes) -> None:
         assert len(to_dataset(rows, task.task_type)) == len(rows)
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.sampled_from(READERS), st.binary(max_size=60))
-def test_arbitrary_bytes(name: str, content: bytes) -> None:
-    _check(name, content)
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.sampled_from(READERS), st.lists(st.sampled_from(PARTS), max_size=20).map(b"".join))
-def test_pieces_of_the_formats_in_any_order(name: str, content: bytes) -> None:
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(READERS), st.binary(max_size=60) | st.lists(st.sampled_from(PARTS), max_size=20).map(b"".join))
+def test_arbitrary_bytes_and_pieces_of_the_formats_in_any_order(name: str, content: bytes) -> None:
     _check(name, content)
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from blurb import formulations, tasks
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.lengths import NO_LIMIT
-from blurb.checkpoints.terms import published
+from blurb.checkpoints.references import published_terms
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data import read_split
@@ -34,9 +34,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_vocabulary_of_bert_splits_the_terms_of_table_1_as_printed(minilm: Path) -> None:
-    found = split(Checkpoint(minilm).tokenizer, list(published()))
+    found = split(Checkpoint(minilm).tokenizer, list(published_terms()))
     assert {term: "-".join(pieces) for term, pieces in found.items()} == {
-        term: vocabularies["BERT"] for term, vocabularies in published().items()
+        term: vocabularies["BERT"] for term, vocabularies in published_terms().items()
     }
 
 

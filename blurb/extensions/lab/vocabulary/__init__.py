@@ -16,8 +16,7 @@ import numpy as np
 from blurb import formulations
 from blurb import tasks as tasks_
 from blurb.checkpoints import Checkpoint, scratch
-from blurb.checkpoints.references import CheckpointPlace, default_name, locate
-from blurb.checkpoints.terms import published
+from blurb.checkpoints.references import CheckpointPlace, default_name, locate, published_terms
 from blurb.data.loading import elsewhere, path_of, read_split
 from blurb.data.schema import Example
 from blurb.extensions.reports.plots._style import lanes, save
@@ -183,7 +182,7 @@ def vocabulary(
     :param terms: file with a term a line; the terms of Gu et al., Table 1, if it is not given
     :raises ModelError: if a tokenizer cannot be loaded
     """
-    listed = list(published()) if terms is None else terms_of(terms)
+    listed = list(published_terms()) if terms is None else terms_of(terms)
     chosen = tasks_.load_selection(tasks)
     if data is not None and not data.is_dir():
         raise DataError("the data folder does not exist", data, fix=f"check {opt('data')}.")

@@ -1,0 +1,16 @@
+"""What the tests of the baselines ask for on the demo suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from blurb.planning import trials
+from tests.planning.requests import request as requested
+
+TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
+
+
+def request(data: Path, store: Path, name: str, protocol: str = "quick", **given: Any) -> trials.Request:
+    chosen = {"tasks_": "all", "protocol_": protocol, "precision": "bf16", "device": "auto"}
+    return requested(store, f"baseline:{name}", data=data, suite="demo", **chosen, **given)
