@@ -148,32 +148,18 @@ def with_casing(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callabl
     :param reload: reloads the tokenizer with further options of `from_pretrained`
     :raises ModelError: if the files lower-case a cased vocabulary and `casing` is "", or if `casing` contradicts them
     """
-    if not tokenizer.lower_cases:
-        if casing == "uncased":
-            raise ModelError(
-                f"{opt('casing', 'uncased')} is not possible, as the tokenizer keeps upper case",
-                where=folder,
-                fix=f"remove {opt('casing')}.",
-            )
+    lowers, impossible = tokenizer.lowers_a_cased_vocabulary(), ""
+    if casing == "uncased" and not tokenizer.lower_cases:
+        impossible = "the tokenizer keeps upper case"
+    elif casing == "cased" and tokenizer.lower_cases and not lowers:
+        impossible = "the vocabulary is lower case"
+    if impossible:
+        what = f"{opt('casing', casing)} is not possible, as {impossible}"
+        raise ModelError(what, where=folder, fix=f"remove {opt('casing')}.")
+    if casing == "uncased" or not lowers:
         return tokenizer
-    capitals, entries = tokenizer.capitals
-    if casing == "cased":
-        if not tokenizer.lowers_a_cased_vocabulary():
-            raise ModelError(
-                f"{opt('casing', 'cased')} is not possible, as the vocabulary is lower case",
-                where=folder,
-                fix=f"remove {opt('casing')}.",
-            )
-        # Accents follow: BERT's normaliser strips them where it lower-cases, unless the files say otherwise.
-        cased = Tokenizer(reload(do_lower_case=False))
-        if cased.lower_cases:
-            raise ModelError(
-                "the tokenizer lower-cases text despite do_lower_case",
-                where=folder,
-                fix="remove lower-casing from the normalizer in tokenizer.json.",
-            )
-        return cased
-    if not casing and tokenizer.lowers_a_cased_vocabulary():
+    if not casing:
+        capitals, entries = tokenizer.capitals
         raise ModelError(
             f"the tokenizer lower-cases all text, but {capitals:,} of the {entries:,} entries of its "
             "vocabulary have upper case and would never be used.",
@@ -181,4 +167,12 @@ def with_casing(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callabl
             fix=f"Choose {opt('casing', 'cased')} to keep upper case, or {opt('casing', 'uncased')} to lower-case "
             "as its files say.",
         )
-    return tokenizer
+    # Accents follow: BERT's normaliser strips them where it lower-cases, unless the files say otherwise.
+    cased = Tokenizer(reload(do_lower_case=False))
+    if cased.lower_cases:
+        raise ModelError(
+            "the tokenizer lower-cases text despite do_lower_case",
+            where=folder,
+            fix="remove lower-casing from the normalizer in tokenizer.json.",
+        )
+    return cased

@@ -145,10 +145,8 @@ def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
             with replacing(path) as aside:
                 aside.write_bytes(text.encode("utf-8", "replace"))
     except OSError as error:
-        problem = error.strerror or error
-        raise DataError(
-            f"cannot be written: {problem}. The files of {name} are complete nevertheless.", path
-        ) from error
+        why = error.strerror or error
+        raise DataError(f"cannot be written: {why}. The files of {name} are complete nevertheless.", path) from error
     return warnings
 
 

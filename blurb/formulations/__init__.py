@@ -49,5 +49,4 @@ def check_metric(task: Task) -> None:
 @functools.cache
 def specific_settings() -> frozenset[str]:
     """The settings that concern only some of BLURB's task types."""
-    references = (types.get(name).formulation for name in TYPES)
-    return frozenset().union(*(load_object(reference, "formulation").own_settings for reference in references))
+    return frozenset().union(*(load_object(types.get(name).formulation, "formulation").own_settings for name in TYPES))

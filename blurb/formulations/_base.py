@@ -239,5 +239,4 @@ def majority_score(task: Task, train: Sequence[Example], rows: Sequence[Example]
     formulation = formulations.bind(task)
     answer = formulation.constants(formulation.units(train))[0]
     units = formulation.units(rows)
-    predicted = [formulation.constant(answer, unit) for unit in units]
-    return float(formulation.score_of(units, predicted))
+    return float(formulation.score_of(units, [formulation.constant(answer, unit) for unit in units]))

@@ -83,15 +83,13 @@ def special_tokens_of(inner: Any) -> SpecialTokens:
         ) from None
     end, last = start + len(plain[0]), second + len(plain[1])
     prefix, suffix = tuple(single[:start]), tuple(single[end:])
-    segments, single_suffix_types = None, ()
+    segments, suffix_types = None, ()
     if types is not None:
         segments = (tuple(types[:start]), types[start], tuple(types[end:second]), types[second], tuple(types[last:]))
-        single_suffix_types = tuple(alone["token_type_ids"][end:])
+        suffix_types = tuple(alone["token_type_ids"][end:])
     cls_id = inner.cls_token_id
     cls = None if cls_id is None else 0 if cls_id in prefix else -1 if cls_id in suffix else None
-    return SpecialTokens(
-        prefix, suffix, tuple(pair[end:second]), tuple(pair[last:]), segments, single_suffix_types, cls
-    )
+    return SpecialTokens(prefix, suffix, tuple(pair[end:second]), tuple(pair[last:]), segments, suffix_types, cls)
 
 
 def _find(part: list[int], whole: list[int], start: int) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,13 +172,10 @@ def rules(labels: Sequence[str], scheme: str) -> TaggingRules:
     name = scheme_name(scheme)
     read = [_read(tag, name) for tag in labels]
 
-    def flags(values: Any) -> NDArray[np.bool_]:
-        return np.array(values, dtype=np.bool_)
-
     return TaggingRules(
-        start_transitions=flags([word.begins for word in read]),
-        transitions=flags([[_joins(a, b) or (a.ends and b.begins) for b in read] for a in read]),
-        end_transitions=flags([word.ends for word in read]),
+        start_transitions=np.array([word.begins for word in read]),
+        transitions=np.array([[_joins(a, b) or (a.ends and b.begins) for b in read] for a in read]),
+        end_transitions=np.array([word.ends for word in read]),
     )
 
 

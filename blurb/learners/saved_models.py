@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from blurb.system.files import copy_file, damage, read_json, seal, write_json
 if TYPE_CHECKING:
     from blurb.learners.base import Learner
 
+Restore = Callable[[Path, str, bool], tuple["Learner", dict[str, Any]]]
 FOLDER = "model"
 """In the folder of a trial."""
 ABOUT = "blurb.json"
@@ -52,7 +54,5 @@ def load(folder: Path, device: str, remote_code: bool) -> tuple[Learner, dict[st
     :raises ModelError: if it is missing or damaged, or needs code that was not allowed
     """
     name = read_json(folder / ABOUT).get("learner", "") if (folder / ABOUT).is_file() else ""
-    found: tuple[Learner, dict[str, Any]] = kinds.get(str(name) or DEFAULT.name).load("restore")(
-        folder, device, remote_code
-    )
-    return found
+    restore: Restore = kinds.get(str(name) or DEFAULT.name).load("restore")
+    return restore(folder, device, remote_code)

@@ -1,14 +1,24 @@
-"""The demo suite, in which the tests of the baselines learn."""
+"""What the tests of the baselines ask for: trials on the demo suite."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from blurb.corpora import demo
+from blurb.planning import trials
+from tests.planning.requests import request as requested
+
+TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
     return demo.prepare()
+
+
+def request(data: Path, store: Path, name: str, protocol: str = "quick", **given: Any) -> trials.Request:
+    chosen = {"tasks_": "all", "protocol_": protocol, "precision": "bf16", "device": "auto"}
+    return requested(store, f"baseline:{name}", data=data, suite="demo", **chosen, **given)

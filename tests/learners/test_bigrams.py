@@ -23,7 +23,7 @@ from blurb.learners.baselines.ngrams import Bigrams
 from blurb.learners.building import resolve
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
-from tests.learners.baselines import TASKS, request
+from tests.learners.conftest import TASKS, request
 
 
 def learned(task: str, data: Path, most: int = 0, **settings: Any) -> tuple[Bigrams, list[Any], Any]:

@@ -27,7 +27,7 @@ from blurb.protocols import protocol
 from blurb.protocols.settings import in_groups
 from blurb.results.row import Origin, Row, RowIdentity
 from blurb.store.trial import short_weights
-from tests.learners.baselines import TASKS, request
+from tests.learners.conftest import TASKS, request
 
 BOTH = ("bilstm", "transformer")
 SMALL = {"bilstm": "bilstm,hidden=16,width=16", "transformer": "transformer,heads=2,layers=1,width=16"}

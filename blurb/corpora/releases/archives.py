@@ -91,10 +91,8 @@ def members(archive: Path, wanted: Chosen, inner: Chosen) -> Members:
         with archive.open("rb") as stream:
             yield from _members(stream, _Budget(archive), wanted, inner, DEPTH)
     except BROKEN as error:
-        problem = str(error) or type(error).__name__
-        raise DataError(
-            f"the archive is truncated or damaged: {problem}.", archive, fix="Download it again."
-        ) from error
+        why = str(error) or type(error).__name__
+        raise DataError(f"the archive is truncated or damaged: {why}.", archive, fix="Download it again.") from error
 
 
 def content_of(packed: bytes, name: str, path: Path) -> bytes:

@@ -39,10 +39,8 @@ def read(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -
 
 def _texts(record: Record, keys: tuple[str, ...], line: FileLine) -> list[Any]:
     """The values of required text fields; ids may be numbers."""
-    values = [record.get(key) for key in keys]
-    values = [
-        str(value) if key == "id" and type(value) is int else value for key, value in zip(keys, values, strict=True)
-    ]
+    given = ((key, record.get(key)) for key in keys)
+    values = [str(value) if key == "id" and type(value) is int else value for key, value in given]
     if not all(isinstance(value, str) for value in values):
         raise line.error(f"{', '.join(keys)} must be strings.")
     return values

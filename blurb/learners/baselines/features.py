@@ -52,9 +52,8 @@ class WindowFeatures(BaseEstimator, TransformerMixin):  # type: ignore[misc]
         types = {word: number for number, word in enumerate(dict.fromkeys([*words, OUTSIDE]))}
         numbers = np.array([types[word] for word in words], dtype=np.int64)
         own, beside = _hashed(map(word_features, types)), _hashed(map(neighbour_features, types))
-        around = {
-            place: _at(numbers, sentence, place, types[OUTSIDE]) for place in range(-self.window, self.window + 1)
-        }
+        window = range(-self.window, self.window + 1)
+        around = {place: _at(numbers, sentence, place, types[OUTSIDE]) for place in window}
         blocks = [(beside if place else own)[found] for place, found in around.items()]
         if self.window:
             lower = [word.lower() for word in types]

@@ -83,17 +83,6 @@ class FromScratch(NetworkLearner):
         self.facts["parameters"] = sum(parameter.numel() for parameter in made.parameters())
         return made, False
 
-    def restore(self, tokenizer: Tokenizer, state: Mapping[str, Tensor], limit: int) -> None:
-        """Takes the weights of a network that was fitted before (`blurb.learners.baselines.networks`).
-
-        :param tokenizer: with the special tokens of the formulation
-        :param limit: maximum number of sub-tokens of its inputs
-        """
-        self.tokenizer, self.limit = tokenizer, limit
-        network, _ = self._network()
-        network.load_state_dict(state)
-        self.trainer = self._trainer(network)
-
     @abstractmethod
     def network(self) -> Any:
         """A new encoder for the ids of `self.tokenizer`."""

@@ -102,6 +102,18 @@ class NetworkLearner(Learner):
         )
         return [asdict(epoch) for epoch in history]
 
+    def restore(self, tokenizer: Tokenizer, state: Mapping[str, Tensor], limit: int, use_pooler: bool = False) -> None:
+        """Takes the weights of a network that was fitted before.
+
+        :param tokenizer: with the special tokens of the formulation
+        :param limit: maximum number of sub-tokens of its inputs
+        """
+        self.tokenizer, self.limit = tokenizer, limit
+        network, _ = self._network()
+        network.use_pooler = use_pooler
+        network.load_state_dict(state)
+        self.trainer = self._trainer(network)
+
     def predict(self, units: Subset) -> Predicted:
         if self.known is not None and self.known[0] is units:
             return self.known[1]
@@ -237,14 +249,3 @@ class EncoderLearner(NetworkLearner):
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         check(self.source, self.formulation)
         return super().fit(train, dev, seed, progress)
-
-    def restore(self, state: Mapping[str, Tensor], limit: int, use_pooler: bool) -> None:
-        """Takes the weights of a model that was fitted before (`blurb.learners.finetuning.saved_models`).
-
-        :param state: of the network
-        :param limit: maximum number of sub-tokens of its inputs
-        """
-        network, _ = self._network()
-        network.use_pooler, self.limit = use_pooler, limit
-        network.load_state_dict(state)
-        self.trainer = self._trainer(network)

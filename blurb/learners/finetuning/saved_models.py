@@ -118,7 +118,8 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
         )
     state = {f"encoder.{name}": value for name, value in encoder.state_dict().items()}
     try:
-        learner.restore({**state, **load_file(folder / HEAD)}, about["max_length"], about["use_pooler"])
+        state |= load_file(folder / HEAD)
+        learner.restore(learner.tokenizer, state, about["max_length"], about["use_pooler"])
     except (SafetensorError, RuntimeError, ValueError, TypeError) as error:
         raise ModelError(
             f"{folder / HEAD} does not fit the task and settings in {ABOUT} ({str(error).splitlines()[0]})."

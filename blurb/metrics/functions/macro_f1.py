@@ -30,10 +30,8 @@ def macro_f1(gold: Sequence[str], predicted: Sequence[str], *, labels: Sequence[
     check_labels(labels)
     check_pairs(gold, predicted, "label")
     each = f1(_counts(gold, predicted, labels).sum(0).reshape(-1, 3))
-    return {
-        "macro_f1": float(each.mean()),
-        **{f"f1_{label}": float(one) for label, one in zip(labels, each, strict=True)},
-    }
+    named = zip(labels, each.tolist(), strict=True)
+    return {"macro_f1": float(each.mean()), **{f"f1_{label}": one for label, one in named}}
 
 
 def _counts(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> Counts:
