@@ -154,9 +154,8 @@ def declared(default: Any, about: Field) -> Any:
 
     :param default: `dataclasses.MISSING` for one that must be given
     """
-    if default == {}:
-        return dataclasses.field(default_factory=dict, metadata={"field": about})
-    return dataclasses.field(default=default, metadata={"field": about})
+    given: dict[str, Any] = {"default_factory": dict} if default == {} else {"default": default}
+    return dataclasses.field(**given, metadata={"field": about})
 
 
 class Unloaded:

@@ -292,8 +292,7 @@ class Registry(Generic[T]):
         if inspect.isclass(value) or inspect.isfunction(value):
             return f"{inspect.getsourcefile(value)}:{inspect.getsourcelines(value)[1]}"
         target = name if name in self.typed else self.entries[name].target
-        module = importlib.import_module(target.partition(":")[0])
-        return str(module.__file__)
+        return str(importlib.import_module(target.partition(":")[0]).__file__)
 
 
 def _installed(group: str) -> Iterable[EntryPoint]:
@@ -301,8 +300,7 @@ def _installed(group: str) -> Iterable[EntryPoint]:
     try:
         return entry_points(group=group)
     except ValueError as error:  # not UTF-8, of whichever package
-        text = f"Plug-ins are left out, as the entry_points.txt of an installed package cannot be read: {error}."
-        notify(text)
+        notify(f"Plug-ins are left out, as the entry_points.txt of an installed package cannot be read: {error}.")
         return ()
 
 

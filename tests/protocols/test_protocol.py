@@ -280,6 +280,10 @@ def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
         ("[small]\nmillions = 10", "small: 'lr' is missing"),
         ("[small]\nmillions = 10\nlr = 1e-3", r"\[small\] is for encoders below the size of \[lr_by_size\]"),
         ("[all", "invalid TOML"),
+        ('extends = "standart"', r"no protocol to extend called 'standart'. Did you mean 'standard'"),
+        ("extends = 3", "extends must be a text, one of"),
+        ('extends = "standard"\nall = 3', "must be a table"),
+        ('extends = "standard"\n[tasks]\ngad = 3', "must be a table"),
     ],
 )
 def test_a_protocol_that_makes_no_sense_is_refused(tmp_path: Path, text: str, message: str) -> None:

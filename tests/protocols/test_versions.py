@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
+from blurb.messages.errors import ErrorCollector, SettingsError
 from blurb.protocols import protocol, settings
 from blurb.store.trial import Configuration
 
@@ -78,20 +78,6 @@ def test_seeds_and_a_new_version_of_what_is_extended(tmp_path: Path) -> None:
     assert found.name.startswith("mine@")  # the version is that of the file, not of what it extends
     assert found.lr_by_size == protocol.load("quick").lr_by_size
     assert (found.description, found.note) == ("", "")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('extends = "standart"', r"no protocol to extend called 'standart'. Did you mean 'standard'"),
-        ("extends = 3", "extends must be a text, one of"),
-        ('extends = "standard"\nall = 3', "must be a table"),
-        ('extends = "standard"\n[tasks]\ngad = 3', "must be a table"),
-    ],
-)
-def test_what_cannot_be_extended(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises((SettingsError, UnknownName), match=message):
-        _load(tmp_path, text)
 
 
 @pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)

@@ -41,6 +41,12 @@ def rows_of(
     return list(task_file.read(path, declare(kind, tuple(labels), layout), "train"))
 
 
+def new(folder: Path, name: str, kind: str, file: str) -> tuple[int, str, str]:
+    """What `blurb tasks new` answers for a task with the same file in every split."""
+    splits = (word for split in tasks.SPLITS for word in (f"--{split}", file))
+    return command(["tasks", "new", name, "--type", kind, *splits], folder)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "columns"),
     [
@@ -218,8 +224,7 @@ def test_tasks_new_reads_labels_of_every_form(
     kind: str, name: str, text: str, labels: list[str], train: list[Any], tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(text)
-    asked = ["tasks", "new", "mine", "--type", kind, *(word for split in tasks.SPLITS for word in (f"--{split}", name))]
-    code, out, err = command(asked, tmp_path)
+    code, out, err = new(tmp_path, "mine", kind, name)
     assert (code, f"Labels: {', '.join(labels)}. Examples: train 2, dev 2, test 2." in out) == (0, True), out + err
     task = tasks._file.load(tmp_path / "mine.toml")
     assert task.labels == tuple(labels)
@@ -230,30 +235,14 @@ def test_tasks_new_reads_labels_of_every_form(
 @pytest.mark.parametrize("name", ["gad", "My_Doc", "Sci-NCBI", "rows", "blurb-12", "a b", ""])
 def test_tasks_new_writes_nothing_under_a_name_that_no_task_can_have(name: str, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("question\tcontext\tlabel\na\tb\tx\n")
-    asked = [
-        "tasks",
-        "new",
-        name,
-        "--type",
-        "qa",
-        *(word for split in tasks.SPLITS for word in (f"--{split}", "a.tsv")),
-    ]
-    code, out, _ = command(asked, tmp_path)
+    code, out, _ = new(tmp_path, name, "qa", "a.tsv")
     assert (code, out) == (2, "")
     assert [path.name for path in tmp_path.iterdir()] == ["a.tsv"]
 
 
 def test_tasks_new_ends_with_1_if_its_file_must_be_edited(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("question\tcontext\tgold\na\tb\tx\n")
-    asked = [
-        "tasks",
-        "new",
-        "mine",
-        "--type",
-        "qa",
-        *(word for split in tasks.SPLITS for word in (f"--{split}", "a.tsv")),
-    ]
-    code, _, err = command(asked, tmp_path)
+    code, _, err = new(tmp_path, "mine", "qa", "a.tsv")
     assert code == 1
     assert "missing: label; present: question, context, gold" in " ".join(err.split())
     assert "set columns = { label = ... }" in " ".join(err.split())
@@ -261,16 +250,8 @@ def test_tasks_new_ends_with_1_if_its_file_must_be_edited(tmp_path: Path) -> Non
 
 def test_labels_that_differ_by_blanks_or_case_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("question\tcontext\tlabel\na\tb\tDrug\nc\td\tdrug\ne\tf\tDr ug\ng\th\tGene\n")
-    asked = [
-        "tasks",
-        "new",
-        "mine",
-        "--type",
-        "qa",
-        *(word for split in tasks.SPLITS for word in (f"--{split}", "a.tsv")),
-    ]
     told = "these labels differ by blanks or case only: Dr ug, Drug, drug."
-    code, _, err = command(asked, tmp_path)
+    code, _, err = new(tmp_path, "mine", "qa", "a.tsv")
     assert (code, told in err) == (0, True)
     _, out, err = command(["doctor", "mine.toml"], tmp_path)
     assert told.capitalize()[:40] in " ".join((out + err).split())
