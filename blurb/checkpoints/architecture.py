@@ -59,8 +59,7 @@ def size_of(model: Any) -> EncoderSize:
         if id(parameter) not in tables and not name.startswith("pooler.")
     )
     table = model.get_input_embeddings()
-    config = model.config
-    layers, hidden = (getattr(config, name, None) for name in ("num_hidden_layers", "hidden_size"))
+    layers, hidden = (getattr(model.config, name, None) for name in ("num_hidden_layers", "hidden_size"))
     return EncoderSize(
         body=body,
         table=int(table.weight.numel()),

@@ -59,8 +59,7 @@ class Checkpoint:
     def weights_hash(self) -> str:
         """SHA-256 of weights and configuration, and of the checkpoint's own code if that may run."""
         _ = self.stamp  # before: what changes while it is hashed shows
-        code = sorted(self.folder.glob("*.py")) if self.remote_code else []
-        return self.weights.hash(self.config_json, code)
+        return self.weights.hash(self.config_json, sorted(self.folder.glob("*.py")) if self.remote_code else [])
 
     @cached_property
     def stamp(self) -> Stamp:

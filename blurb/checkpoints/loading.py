@@ -123,8 +123,7 @@ def _loader(config: Any) -> Any:
     """The class that loads an encoder, also of an encoder-decoder that was saved whole or without its decoder."""
     from transformers import AutoModel, AutoModelForTextEncoding
 
-    encoders = AutoModelForTextEncoding._model_mapping
-    return AutoModelForTextEncoding if type(config) in encoders else AutoModel
+    return AutoModelForTextEncoding if type(config) in AutoModelForTextEncoding._model_mapping else AutoModel
 
 
 def _from_files(folder: Path, config: Any, remote_code: bool, device: str = "") -> tuple[Any, set[str], set[str]]:

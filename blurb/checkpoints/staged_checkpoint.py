@@ -103,8 +103,7 @@ def _save_tokenizer(tokenizer: PreTrainedTokenizerBase | str | Path, folder: Pat
     Its class is saved, too: the configuration of another model would lead to a wrong one.
     """
     if isinstance(tokenizer, str | Path):
-        place = locate(str(tokenizer), None, remote_code).folder
-        tokenizer = Checkpoint(place, remote_code).tokenizer.inner
+        tokenizer = Checkpoint(locate(str(tokenizer), None, remote_code).folder, remote_code).tokenizer.inner
     tokenizer.save_pretrained(folder)
     return Tokenizer(tokenizer).hash
 

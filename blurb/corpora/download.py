@@ -114,8 +114,7 @@ def _without_login(address: str) -> tuple[str, str]:
     if colon and "@" in path and "@" not in host and not port.isdecimal():
         raise DataError("BLURB_MIRROR has a slash in its password; write it as %2F.")
     login, _, host = host.rpartition("@")
-    secret = base64.b64encode(urllib.parse.unquote(login).encode()).decode()
-    return f"{scheme}://{host}{slash}{path}", secret
+    return f"{scheme}://{host}{slash}{path}", base64.b64encode(urllib.parse.unquote(login).encode()).decode()
 
 
 class _Transfer:

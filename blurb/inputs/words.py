@@ -44,8 +44,7 @@ def windows(size: int, room: int) -> list[tuple[int, int, int, int]]:
     """
     if size <= room:
         return [(0, size, 0, size)]
-    step = max(1, room // 2)
-    begins = [*range(0, size - room, step), size - room]
+    begins = [*range(0, size - room, max(1, room // 2)), size - room]
     cuts = [0, *((later + begin + room) // 2 for begin, later in pairwise(begins)), size]
     return [(begin, begin + room, cuts[i], cuts[i + 1]) for i, begin in enumerate(begins)]
 

@@ -62,9 +62,8 @@ def folds(units: Sequence[Any]) -> Ints | None:
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
     if len(places) < 2:
         return None
-    count = min(FOLDS, len(places))
     # Not in the order of the file, which may be that of the answers.
-    dealt = np.random.default_rng(0).permutation(len(places)) % count
+    dealt = np.random.default_rng(0).permutation(len(places)) % min(FOLDS, len(places))
     return np.array([dealt[places[name]] for name in names], dtype=np.int64)
 
 
@@ -145,8 +144,7 @@ class LinearLearner(Learner):
 
     @property
     def _has_chain(self) -> bool:
-        is_crf = parse(heads, self.formulation.settings.head)[0] is heads.get("crf")
-        return is_crf and self.problem.kind == "tokens"
+        return parse(heads, self.formulation.settings.head)[0] is heads.get("crf") and self.problem.kind == "tokens"
 
     def _chain(self, scores: Tensor, targets: Tensor, read: Read) -> FittedChain:
         """A linear chain on top of the scores of the chosen fit, which stay fixed."""

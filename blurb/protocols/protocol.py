@@ -105,8 +105,7 @@ class Protocol:
         """The seeds of a task; `count` (`--seeds N`) means 1 to N."""
         if count is not None:
             return tuple(range(1, count + 1))
-        default = tuple(range(1, task.seeds + 1))
-        return self.seed_values.get(task.name, self.seed_values.get("", default))
+        return self.seed_values.get(task.name, self.seed_values.get("", tuple(range(1, task.seeds + 1))))
 
     def grid(self, overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The combinations to search; overridden settings are not searched."""

@@ -32,8 +32,7 @@ def choose_device(wanted: str) -> torch.device:
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise SettingsError(f"{opt('device', wanted)} cannot be used: {reason}") from error
+        raise SettingsError(f"{opt('device', wanted)} cannot be used: {str(error).splitlines()[0]}") from error
     return device
 
 

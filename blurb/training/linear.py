@@ -56,8 +56,7 @@ class Design:
         if self.same is None:
             return Design(self.z[kept])
         places = kept.nonzero().squeeze(1)
-        beside = (places[1:] - places[:-1] == 1).unsqueeze(1)
-        return Design(self.z[places], self.same[places[:-1]] * beside)
+        return Design(self.z[places], self.same[places[:-1]] * (places[1:] - places[:-1] == 1).unsqueeze(1))
 
 
 @dataclass(frozen=True)

@@ -119,8 +119,7 @@ class Trainer:
                 with resumption.atomic_step():
                     loss, rate = float(torch.stack(state.losses).mean()), settings.lr * factor(state.done - 1)
                     is_best = settings.select == "best" and score is not None and state.is_better(score)
-                    best = weights_of(self.network) if is_best else None
-                    state.end_epoch(Epoch(epoch, loss, rate, score), best)
+                    state.end_epoch(Epoch(epoch, loss, rate, score), weights_of(self.network) if is_best else None)
                     self.tracking.log({"loss": loss, "learning_rate": rate, "dev": score}, epoch)
                 log.info("epoch %d of %d: loss %.4f, dev %s", epoch, epochs, state.history[-1].loss, score)
                 resumption.save()

@@ -55,8 +55,7 @@ def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
     :param header: pattern of the first row, with cells joined by ` | `
     :raises DataError: if it is not a Word document, not safe XML, or not the expected table
     """
-    body = xml(content_of(file.content, BODY, file.path), file.path / BODY)
-    tables = list(body.iter(f"{W}tbl"))
+    tables = list(xml(content_of(file.content, BODY, file.path), file.path / BODY).iter(f"{W}tbl"))
     if len(tables) != 1:
         raise DataError(f"expected one table, found {len(tables)}.", file.path)
     rows = [[_text(cell) for cell in row.findall(f"{W}tc")] for row in tables[0].iter(f"{W}tr")]

@@ -75,8 +75,7 @@ def labels_of(value: Any, field: str, line: FileLine) -> list[str]:
     try:
         labels = [label_text(each) for each in (value if isinstance(value, list) else [value])]
     except (TypeError, ValueError, OverflowError):
-        what = f"{field} must be a text, a number, or a list of these (got {str(value)[:40]!r})."
-        raise line.error(what) from None
+        raise line.error(f"{field} must be a text, a number, or a list of these (got {str(value)[:40]!r}).") from None
     labels = labels if field == "label" else [label for label in labels if label]
     if field == "label" and len(labels) != 1:
         fix = "several labels an example are a task of type document."
@@ -157,8 +156,7 @@ def _conll(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
             raise line.error(f"expected columns {token} and {tag} as in [format], found {width} columns.")
         tokens, tags = ([row[place] for row in sentence.rows] for place in (token, tag))
         check_words(tokens, line)
-        named = {"id": sentence.id, "doc_id": sentence.document}
-        return {**named, "tokens": tokens, "tags": tags, "line": line.below}
+        return {"id": sentence.id, "doc_id": sentence.document, "tokens": tokens, "tags": tags, "line": line.below}
 
     return conll(path, errors), record
 

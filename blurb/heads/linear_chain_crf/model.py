@@ -203,5 +203,4 @@ def viterbi(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Te
     halves = torch.cat(path[::-1], -1)  # (2, batch, steps): from each end towards the middle
     halves = functional.pad(halves, (0, words - len(states)))
     first = torch.arange(words, device=mask.device) <= middle.unsqueeze(-1)
-    found = torch.where(first, halves[0], flip(halves[1], mask))
-    return found.masked_fill(~mask, 0), best.squeeze(-1) > -torch.inf
+    return torch.where(first, halves[0], flip(halves[1], mask)).masked_fill(~mask, 0), best.squeeze(-1) > -torch.inf

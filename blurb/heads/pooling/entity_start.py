@@ -19,8 +19,7 @@ class EntityStart(Pooling):
 
     def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
         assert entities is not None
-        rows = torch.arange(len(hidden), device=hidden.device).unsqueeze(1)
-        return hidden[rows, entities[..., 0]].flatten(1)
+        return hidden[torch.arange(len(hidden), device=hidden.device).unsqueeze(1), entities[..., 0]].flatten(1)
 
 
 POOLING = EntityStart

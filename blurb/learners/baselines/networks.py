@@ -254,8 +254,7 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
         raise ModelError(
             f"this version of blurb cannot read it ({', '.join(wrong) or 'another schema'})", where=folder / ABOUT
         )
-    task = tasks.of_declaration(about["task"], str(folder / ABOUT))
-    formulation = formulations.bind(task, about["settings"])
+    formulation = formulations.bind(tasks.of_declaration(about["task"], str(folder / ABOUT)), about["settings"])
     try:
         learner = NETWORKS[about["learner"]](formulation, device, about["precision"], **about["options"])
         learner.restore(Checkpoint(folder).tokenizer, load_file(folder / NETWORK), about["max_length"])

@@ -148,8 +148,7 @@ def whole_embedding(encoder: Any) -> None:
     table = encoder.get_input_embeddings()
     if isinstance(table, UsedRows):
         table.eval()  # writes the trained rows into the table
-        whole = nn.Embedding(table.full.shape[0], table.full.shape[1], _weight=table.full)
-        encoder.set_input_embeddings(whole)
+        encoder.set_input_embeddings(nn.Embedding(table.full.shape[0], table.full.shape[1], _weight=table.full))
 
 
 def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:

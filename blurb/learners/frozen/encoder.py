@@ -167,8 +167,7 @@ class Reader:
         settings = formulation.settings
         self.tokenizer = source.checkpoint.tokenizer.extended(formulation.special_tokens(train.rows))
         encoder, _ = encoder_of(source)
-        most = capacity(encoder)
-        self.limit = min(settings.max_length, most or settings.max_length)
+        self.limit = min(settings.max_length, capacity(encoder) or settings.max_length)
         enlarge(encoder, self.tokenizer.size)
         self.frozen = Frozen(
             encoder,

@@ -146,8 +146,7 @@ class ProbeLearner(LinearLearner):
             log.info("%s layer, strength %g, shift %g: loss %.4f, dev %.4f", *history[-1].values())
             if score > self.best:
                 self.best = score
-                shifted = replace(fit, bias=fit.bias + shift * rarer)
-                self.chosen = ChosenLayer(layer, mean, sd, shifted, shift * rarer)
+                self.chosen = ChosenLayer(layer, mean, sd, replace(fit, bias=fit.bias + shift * rarer), shift * rarer)
                 self.facts.update(layer=name, strength=strength, shift=shift)
             progress(layer * len(STRENGTHS) + number, len(LAYERS) * len(STRENGTHS))
             if len(history) > 1 and score < history[-2]["dev"]:
