@@ -24,8 +24,7 @@ from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
-from blurb.store import row_contents
-from blurb.store import trial_checkpoints as checkpoints
+from blurb.store import row_contents, trial_checkpoints as checkpoints
 from blurb.store.trial_checkpoints import TrialCheckpoints
 
 

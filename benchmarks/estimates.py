@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import tasks
-from blurb.cost import calibration
-from blurb.cost import model as cost
+from blurb.cost import calibration, model as cost
 from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.planning import trials

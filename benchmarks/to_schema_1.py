@@ -27,8 +27,7 @@ from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import from_store, leaderboard_csv, results_csv, schema, tables
 from blurb.results.references import file_rows, table_rows
 from blurb.results.row import Row
-from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, original
-from blurb.results.schema import write as write_lines
+from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, original, write as write_lines
 from blurb.store import store as of_stores
 from blurb.store.store import Store
 from blurb.table_files import head_of, table_of

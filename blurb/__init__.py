@@ -48,12 +48,8 @@ if TYPE_CHECKING:
     from blurb.extensions.lab.api.pretraining import pretrain as pretrain
     from blurb.extensions.lab.api.studying import study as study
     from blurb.extensions.lab.attention import attention as attention
-    from blurb.extensions.reports.api.mistakes import confusion as confusion
-    from blurb.extensions.reports.api.mistakes import diff as diff
-    from blurb.extensions.reports.api.mistakes import errors as errors
-    from blurb.extensions.series.api.following import bisect as bisect
-    from blurb.extensions.series.api.following import series as series
-    from blurb.extensions.series.api.following import watch as watch
+    from blurb.extensions.reports.api.mistakes import confusion as confusion, diff as diff, errors as errors
+    from blurb.extensions.series.api.following import bisect as bisect, series as series, watch as watch
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
-from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError, UnknownName
+from blurb.messages import BlurbError, ErrorCollector, SettingsError, UnknownName
 from blurb.names import known_as
 
 T = TypeVar("T")

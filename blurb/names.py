@@ -9,9 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 from urllib.parse import quote, unquote
 
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
-from blurb.messages.text import escaped, folded
+from blurb.messages import SettingsError, escaped, folded, opt
 
 T = TypeVar("T")
 

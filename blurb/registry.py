@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from blurb import DISTRIBUTION
-from blurb.messages.errors import SettingsError, UnknownName, ended, notify
+from blurb.messages import SettingsError, UnknownName, ended, notify
 from blurb.names import known_as
 
 T = TypeVar("T")

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blurb.messages.errors import FIRST, DataError, ErrorCollector
-from blurb.messages.text import plural
+from blurb.messages import FIRST, DataError, ErrorCollector, plural
 from blurb.system.files import ordinary, read_bytes
 from blurb.system.text_files import HEAD_BYTES, decode, refuse_binary, refuse_separators
 

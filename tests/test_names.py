@@ -8,8 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from blurb import names
 from blurb.cli import cli

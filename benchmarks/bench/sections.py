@@ -48,8 +48,7 @@ def verify(model: str, data: Path) -> Any:
     """Seconds to read and verify all files at hand."""
     import time
 
-    from blurb import data as corpora
-    from blurb import tasks
+    from blurb import data as corpora, tasks
     from blurb.messages.errors import DataError
 
     found = {}

@@ -9,8 +9,7 @@ from pathlib import Path
 from blurb import fields, formulations, tasks
 from blurb.api.running import announced, run_trials
 from blurb.execution.job import Job, TrialOutcome
-from blurb.messages.errors import SettingsError, Tell, tell_damage
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, Tell, opt, tell_damage
 from blurb.planning import ablations, preflight, trials
 from blurb.planning.options import AblateOptions
 from blurb.planning.request import check_writable, typed_settings

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages import SettingsError, UnknownName
 from blurb.registry import Registry
 
 names: Registry[Any] = Registry("name", "", "", "blurb.names")

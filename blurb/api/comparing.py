@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from blurb import records, regression
-from blurb import tasks as known
-from blurb.messages.errors import ErrorCollector, item_of
+from blurb import records, regression, tasks as known
+from blurb.messages import ErrorCollector, item_of
 from blurb.options import Argument, Option
 from blurb.planning.options import ACROSS, OUTPUT
 from blurb.planning.seeds import Aim, SeedLine, plan_seeds

@@ -18,8 +18,7 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_or
 import click
 
 from blurb.fields import SHOWN, Unloaded, hints, types_of
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import in_python
+from blurb.messages import SettingsError, in_python
 from blurb.planning.options import LoadedModel, LoadedTokenizer
 from blurb.results.references import HasRows
 from blurb.results.row import Row

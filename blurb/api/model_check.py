@@ -21,7 +21,7 @@ from blurb.doctor import checkpoint
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.inputs.words import word_pieces
 from blurb.learners.base import Subset
-from blurb.messages.errors import BlurbError, SettingsError
+from blurb.messages import BlurbError, SettingsError
 from blurb.protocols import protocol
 
 TRIES: tuple[tuple[str, Mapping[str, Any]], ...] = (

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb import data as data_
-from blurb import tasks
+from blurb import data as data_, tasks
 from blurb.api.door import generator_lock
 from blurb.data.raw import Input, Raw
 from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.learners import saved_models
 from blurb.learners.base import Learner, Subset
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 from blurb.planning.request import check_files, folders
 from blurb.store import plugins
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb import tasks
-from blurb.messages.errors import DataError, SettingsError
+from blurb.messages import DataError, SettingsError
 from blurb.records import html_of
 from blurb.results import from_store, leaderboard_csv
 from blurb.results.references import file_rows, pick, trial_of

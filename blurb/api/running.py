@@ -25,7 +25,7 @@ from blurb.cost.model import Estimate
 from blurb.execution import engines
 from blurb.execution.engine import Engine
 from blurb.execution.job import Job, TrialOutcome
-from blurb.messages.errors import BlurbError, Tell, UnknownName, safe_message, tell_damage
+from blurb.messages import BlurbError, Tell, UnknownName, safe_message, tell_damage
 from blurb.planning import preflight, trials
 from blurb.planning.options import Given, Keep, NamedModel, RunOptions, Tokenizer
 from blurb.planning.quick_checks import left_out, warnings_of

@@ -12,8 +12,7 @@ from pathlib import Path
 from blurb import names
 from blurb.execution import row_edits
 from blurb.learners import saved_models
-from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, tell_damage
-from blurb.messages.spelling import opt
+from blurb.messages import BlurbError, SettingsError, StoreError, Tell, opt, tell_damage
 from blurb.names import by_number
 from blurb.results import tables
 from blurb.results.references import RowName, file_rows, pick, unknown

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from blurb import tasks
-from blurb.messages.errors import DataError, ErrorCollector, SettingsError, item_of, notify
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, ErrorCollector, SettingsError, item_of, notify, opt
 from blurb.options import Option
 from blurb.planning.options import OUTPUT, SUITE
 from blurb.planning.request import folders

@@ -12,8 +12,7 @@ from blurb import tasks
 from blurb.execution import engines, sweeps
 from blurb.execution.engine import Sweep
 from blurb.execution.job import Job, TrialOutcome
-from blurb.messages.errors import BlurbError, SettingsError, StoreError, tell_damage
-from blurb.messages.spelling import opt
+from blurb.messages import BlurbError, SettingsError, StoreError, opt, tell_damage
 from blurb.options import Option
 from blurb.planning.options import ALLOW, JOBS, OUTPUT
 from blurb.results import tables

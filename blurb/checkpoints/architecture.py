@@ -16,8 +16,7 @@ from typing import Any
 from blurb.checkpoints.reading import errors_alone, shortened
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import ErrorCollector, ModelError
-from blurb.messages.spelling import opt
+from blurb.messages import ErrorCollector, ModelError, opt
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,7 @@ from blurb.checkpoints.reading import blamed, read_json
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
 from blurb.checkpoints.weights import PATTERNS, Stamp, Weights, check_header, find_weights, other_release
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import FIRST, ErrorCollector, ModelError
-from blurb.messages.spelling import opt
-from blurb.messages.text import first_of
+from blurb.messages import FIRST, ErrorCollector, ModelError, first_of, opt
 from blurb.names import by_number
 
 CONFIG, ADAPTER = "config.json", "adapter_config.json"

@@ -17,7 +17,7 @@ from typing import Any
 from blurb.checkpoints.reading import errors_alone
 from blurb.checkpoints.tokenizer_files import SENTENCEPIECE, steps
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import ModelError
+from blurb.messages import ModelError
 
 JSON = "tokenizer.json"
 LETTERS = f"{ascii_letters}{digits}{punctuation}µμ²³₂½™ﬁﬂ°±×→≥–—‘’“”…éüßñÅçαβγΔκ中の한й\u00a0\u2009\u3000ＤＮ１"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import read_json, reason
-from blurb.messages.errors import ModelError
+from blurb.messages import ModelError
 
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.codes")
 PICKLED = "*.bin"

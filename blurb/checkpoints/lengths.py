@@ -10,8 +10,7 @@ from blurb import formulations
 from blurb.checkpoints.source import ModelSource
 from blurb.data.schema import Example
 from blurb.inputs.tokenized_split import Read, TokenizedSplit
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 from blurb.tasks import Task
 
 NO_LIMIT = 10**7

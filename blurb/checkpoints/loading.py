@@ -17,8 +17,7 @@ from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
 from blurb.checkpoints.reading import blamed, errors_alone, hide_progress
 from blurb.checkpoints.tokenizer_files import with_casing
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import ModelError
-from blurb.messages.text import first_of
+from blurb.messages import ModelError, first_of
 
 NO_ENCODER = "its config.json does not describe a text encoder"
 STRANGE = "ꙮ"

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import BlurbError, ModelError
+from blurb.messages import BlurbError, ModelError
 from blurb.system.files import read_bytes
 
 ADVICE = re.compile(r"(?<=[.!:]) +(?=This file can|You |Please |Install |Try |Make sure|Check |If you |In order |To )")

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from blurb.checkpoints import hub
 from blurb.checkpoints.reading import reason
-from blurb.messages.errors import ModelError
-from blurb.messages.text import first_of
+from blurb.messages import ModelError, first_of
 from blurb.names import by_number, known_as
 from blurb.system.files import of_system
 

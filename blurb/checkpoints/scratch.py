@@ -21,8 +21,7 @@ from blurb import tasks
 from blurb.checkpoints.reading import hide_progress
 from blurb.data import read_split
 from blurb.data.raw import columns
-from blurb.messages.errors import DataError, SettingsError, UnknownName
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, SettingsError, UnknownName, opt
 from blurb.system.cache import home
 from blurb.system.files import new_folder
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.checkpoints.checkpoint import ADAPTER, Checkpoint
 from blurb.checkpoints.references import default_name, locate
-from blurb.messages.errors import ModelError
+from blurb.messages import ModelError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

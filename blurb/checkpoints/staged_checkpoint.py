@@ -18,7 +18,7 @@ from blurb.checkpoints.reading import blamed
 from blurb.checkpoints.references import locate
 from blurb.checkpoints.weights import INDEX, PATTERNS
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import ModelError
+from blurb.messages import ModelError
 from blurb.system.cache import home
 
 IN_MEMORY = "in memory"

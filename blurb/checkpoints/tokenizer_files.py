@@ -11,8 +11,7 @@ from typing import Any
 
 from blurb.checkpoints.reading import check_size, read_json, shortened
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import ModelError
-from blurb.messages.spelling import opt
+from blurb.messages import ModelError, opt
 
 MOST_ID = 10_000_000
 """Tokenizers allocate memory up to the highest id."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import blamed, read_json
-from blurb.messages.errors import ModelError
+from blurb.messages import ModelError
 from blurb.system.files import NO_FILE, file_hash, ordinary
 
 INDEX = ".index.json"

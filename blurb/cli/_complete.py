@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from blurb import tasks as known
-from blurb.messages.errors import StoreError
+from blurb.messages import StoreError
 from blurb.protocols import protocol
 
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str]]"]

@@ -17,8 +17,7 @@ from contextlib import contextmanager
 
 import click
 
-from blurb.messages.errors import BlurbError, DamageWarning, Notice
-from blurb.messages.text import escaped, redacted
+from blurb.messages import BlurbError, DamageWarning, Notice, escaped, redacted
 from blurb.system import signals
 from blurb.system.files import of_system
 

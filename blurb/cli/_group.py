@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from blurb import tasks
-from blurb.messages.errors import SettingsError, UnknownName, notify
+from blurb.messages import SettingsError, UnknownName, notify
 from blurb.names import known_as
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.registry import Registry

@@ -15,7 +15,7 @@ import click
 from blurb.cli import _complete
 from blurb.execution.engines import engines
 from blurb.fields import KINDS, Field, types_of
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 from blurb.options import Argument, Option, Parameter, parameters
 from blurb.protocols.settings import groups
 from blurb.terminal.output import FORMATS

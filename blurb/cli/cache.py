@@ -8,8 +8,7 @@ import click
 
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
-from blurb.messages.errors import UnknownName
-from blurb.messages.text import megabytes
+from blurb.messages import UnknownName, megabytes
 from blurb.options import Argument, Option
 from blurb.records import Count, From
 from blurb.system import cache

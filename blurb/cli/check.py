@@ -13,7 +13,7 @@ from blurb import records
 from blurb.api.comparing import check
 from blurb.cli._exit import gate
 from blurb.cli._made import click_command
-from blurb.messages.text import grouped, signed
+from blurb.messages import grouped, signed
 from blurb.options import Option
 from blurb.regression import Decision, Outcome, forms
 from blurb.results.comparison import PAIRED

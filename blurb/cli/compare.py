@@ -10,8 +10,7 @@ import click
 
 from blurb.api.comparing import compare
 from blurb.cli._made import click_command
-from blurb.messages.errors import ErrorCollector, SettingsError
-from blurb.messages.text import grouped, number, probability, signed
+from blurb.messages import ErrorCollector, SettingsError, grouped, number, probability, signed
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.records import columns

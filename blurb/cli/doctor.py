@@ -11,7 +11,7 @@ import click
 from blurb.cli._exit import PARTLY
 from blurb.cli._made import click_command
 from blurb.doctor import Diagnosis, Fact, examine
-from blurb.messages.text import plural
+from blurb.messages import plural
 from blurb.options import Argument
 from blurb.terminal.output import json_text
 

@@ -9,8 +9,7 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.execution import stale_files
-from blurb.messages.errors import DataError, StoreError
-from blurb.messages.text import megabytes, plural
+from blurb.messages import DataError, StoreError, megabytes, plural
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From

@@ -14,7 +14,7 @@ from blurb.cli._group import Group
 from blurb.cli._made import click_command
 from blurb.heads._spec import options, written
 from blurb.inputs import words
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages import SettingsError, UnknownName
 from blurb.options import Argument
 from blurb.records import columns
 from blurb.terminal.output import show

@@ -9,7 +9,7 @@ import click
 
 from blurb.api.comparing import plan
 from blurb.cli._made import click_command
-from blurb.messages.text import duration, grouped, number, plural
+from blurb.messages import duration, grouped, number, plural
 from blurb.planning.seeds import SeedLine
 from blurb.records import columns
 from blurb.terminal.output import show

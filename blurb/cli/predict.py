@@ -13,7 +13,7 @@ from blurb.api.predicting import load_dataset, load_model
 from blurb.cli._made import HEAD, POOLING, click_command
 from blurb.data import raw
 from blurb.learners import saved_models
-from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.messages import ErrorCollector, SettingsError
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT, TRUST
 from blurb.results import references

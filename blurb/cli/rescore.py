@@ -8,8 +8,7 @@ from typing import Annotated
 import click
 
 from blurb.cli._made import LEADERBOARD, click_command
-from blurb.messages.errors import StoreError
-from blurb.messages.text import plural
+from blurb.messages import StoreError, plural
 from blurb.planning.options import OUTPUT
 from blurb.results import tables
 from blurb.store.rescore import rescore

@@ -9,7 +9,7 @@ import click
 from blurb.api.sweeping import retry
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._made import click_command
-from blurb.messages.text import option, plural
+from blurb.messages import option, plural
 
 
 @click_command("retry", retry)

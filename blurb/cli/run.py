@@ -10,8 +10,7 @@ from click.core import ParameterSource
 
 from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
 from blurb.cli._made import WithSettings, click_command
-from blurb.messages.errors import SettingsError
-from blurb.messages.text import option, plural
+from blurb.messages import SettingsError, option, plural
 from blurb.options import Argument, Option
 from blurb.planning import run_file
 from blurb.planning.options import RunOptions

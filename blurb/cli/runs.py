@@ -7,15 +7,12 @@ from typing import Annotated, Literal, TypedDict
 
 import click
 
-from blurb.api.runs import find, finish, stored_rows, verified
-from blurb.api.runs import remove as remove_row
-from blurb.api.runs import rename as rename_row
+from blurb.api.runs import find, finish, remove as remove_row, rename as rename_row, stored_rows, verified
 from blurb.cli._exit import PARTLY
 from blurb.cli._group import Group
 from blurb.cli._made import LEADERBOARD_AFTER, click_command
 from blurb.execution import row_edits
-from blurb.messages.errors import SettingsError, UnknownName
-from blurb.messages.text import megabytes, plural
+from blurb.messages import SettingsError, UnknownName, megabytes, plural
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From, columns

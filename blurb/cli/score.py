@@ -9,7 +9,7 @@ import click
 
 from blurb.api import scoring
 from blurb.cli._made import click_command
-from blurb.messages.text import grouped
+from blurb.messages import grouped
 from blurb.scoring.scores import Score, ScoreLine
 from blurb.terminal.output import Column, emit, say
 

@@ -21,8 +21,7 @@ from blurb.execution import trial_states
 from blurb.execution.job import TrialProgress
 from blurb.execution.trial_states import TrialStanding
 from blurb.grouping import by_key
-from blurb.messages.errors import StoreError
-from blurb.messages.text import duration, option
+from blurb.messages import StoreError, duration, option
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From, Rule

@@ -12,8 +12,7 @@ import click
 from blurb import tasks
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
-from blurb.messages.errors import BlurbError, SettingsError
-from blurb.messages.text import option
+from blurb.messages import BlurbError, SettingsError, option
 from blurb.options import Argument, Option
 from blurb.records import Count, From
 from blurb.terminal.output import Column, emit, json_text, show

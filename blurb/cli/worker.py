@@ -9,7 +9,7 @@ import click
 from blurb.api.sweeping import work
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._made import click_command
-from blurb.messages.text import plural
+from blurb.messages import plural
 
 
 @click_command("worker", work)

@@ -23,7 +23,7 @@ from typing import IO, Any
 from blurb import __version__
 from blurb.corpora.build import MissingRelease, prepare
 from blurb.data.loading import examine
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.system import leases
 from blurb.system.files import file_hash
 from blurb.tasks import Download, Task

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from blurb.cost import model
 from blurb.cost.inputs import Inputs
-from blurb.messages.errors import BlurbError, DataError, ErrorGroup, SettingsError, safe_message
-from blurb.messages.spelling import opt
-from blurb.messages.text import duration
+from blurb.messages import BlurbError, DataError, ErrorGroup, SettingsError, duration, opt, safe_message
 from blurb.tasks import Task
 
 if TYPE_CHECKING:

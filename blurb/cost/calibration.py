@@ -26,8 +26,7 @@ from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.texts import encode_texts
-from blurb.messages.spelling import opt
-from blurb.messages.text import size
+from blurb.messages import opt, size
 from blurb.protocols.settings import Settings
 from blurb.system.process import trim_heap
 from blurb.training.batches import collate

@@ -20,7 +20,7 @@ from blurb.cost.throughput import Rates, needed
 from blurb.execution.data_sources import DataSource
 from blurb.execution.environment import environment, threads_of
 from blurb.execution.job import Job
-from blurb.messages.errors import StoreError
+from blurb.messages import StoreError
 from blurb.store import index
 from blurb.store.trial import PredictedCost, read_provenance
 

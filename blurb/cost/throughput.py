@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from blurb.checkpoints.architecture import EncoderSize
-from blurb.messages.errors import BlurbError
+from blurb.messages import BlurbError
 from blurb.system.cache import home
 from blurb.system.files import write_whole
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blurb.data.loading import path_of, read_split
 from blurb.data.schema import Example
-from blurb.messages.errors import DataError, SettingsError
+from blurb.messages import DataError, SettingsError
 from blurb.system.files import replacing, write_whole
 from blurb.table_files import ID_LINE, sentences
 from blurb.tasks import SPLITS, Task

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 
 VARIABLE = "BLURB_DATA"
 

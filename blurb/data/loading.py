@@ -14,9 +14,7 @@ from blurb.data import manifest
 from blurb.data.readers import linkbert
 from blurb.data.readers._examples import telling_cuts
 from blurb.data.schema import Example, hash_rows, hash_splits, to_dataset
-from blurb.messages.errors import FIRST, BlurbError, DataError, ErrorCollector, followed
-from blurb.messages.spelling import opt
-from blurb.messages.text import option
+from blurb.messages import FIRST, BlurbError, DataError, ErrorCollector, followed, opt, option
 from blurb.registry import load_object
 from blurb.system.files import file_hash
 from blurb.tasks import SPLITS, Split, Task

@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from blurb import __version__
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.system import leases
 from blurb.system.files import file_hash, read_bytes, replacing
 from blurb.tasks import SPLITS, Split, Task

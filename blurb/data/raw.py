@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from blurb.data.readers._examples import span_of
 from blurb.data.schema import Example
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.table_files import json_object, lines_of
 from blurb.tasks import Task
 

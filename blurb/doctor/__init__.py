@@ -12,7 +12,7 @@ from blurb.doctor import data
 from blurb.doctor._base import Diagnosis, Fact, Fault, Subject, as_fault, few
 from blurb.execution.sweeps import FOLDER, JOBS
 from blurb.learners import of_protocol
-from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError
+from blurb.messages import BlurbError, DataError, ErrorCollector, SettingsError
 from blurb.planning import run_file
 from blurb.regression import rules
 from blurb.results.references import table_rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from blurb.messages.errors import BlurbError, ended
+from blurb.messages import BlurbError, ended
 from blurb.records import Rule
 
 Subject = Literal[

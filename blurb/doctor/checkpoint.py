@@ -9,7 +9,7 @@ from typing import Any
 from blurb.checkpoints import Checkpoint
 from blurb.doctor._base import Diagnosis, Fact, Fault, as_fault
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import ErrorCollector
+from blurb.messages import ErrorCollector
 
 SAVE = "Save it again with save_pretrained, or download it again."
 

@@ -11,8 +11,7 @@ from blurb import tasks
 from blurb.data import loading
 from blurb.data.schema import leaks
 from blurb.doctor._base import Diagnosis, Fact, Fault, as_fault, few
-from blurb.messages.errors import BlurbError, ErrorCollector
-from blurb.messages.text import option
+from blurb.messages import BlurbError, ErrorCollector, option
 from blurb.system import text_files
 from blurb.tasks import SPLITS, Split, Task
 from blurb.tasks._file import alike

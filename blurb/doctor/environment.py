@@ -17,7 +17,7 @@ from blurb import DISTRIBUTION, __version__, heads, metrics, tasks
 from blurb.doctor._base import Diagnosis, Fact, Fault, as_fault
 from blurb.execution.engines import engines
 from blurb.learners import kinds
-from blurb.messages.errors import SettingsError, safe_message
+from blurb.messages import SettingsError, safe_message
 from blurb.registry import Registry
 from blurb.system import cache
 from blurb.system.files import nearest

@@ -14,10 +14,8 @@ from blurb.execution import sweeps
 from blurb.execution.allowed import NotAllowed
 from blurb.execution.data_sources import DataSource, data_hash
 from blurb.execution.job import Job
-from blurb.messages.errors import BlurbError, ModelError, StoreError, UnknownName, ended
-from blurb.messages.text import plural
-from blurb.store import row_contents
-from blurb.store import row_trials as rows
+from blurb.messages import BlurbError, ModelError, StoreError, UnknownName, ended, plural
+from blurb.store import row_contents, row_trials as rows
 from blurb.store.store import ASIDE, OLD, OWNERS, Store, left_out
 from blurb.system.files import read_json, size_of
 from blurb.training import hardware

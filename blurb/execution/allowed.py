@@ -20,8 +20,7 @@ from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
 from blurb.execution.options import Keep
 from blurb.learners import PREFIX, in_trial
-from blurb.messages.errors import BlurbError, StoreError, UnknownName
-from blurb.messages.spelling import opt
+from blurb.messages import BlurbError, StoreError, UnknownName, opt
 from blurb.store.trial import Configuration, stored_types
 from blurb.system import cache
 from blurb.system.files import check_types, file_hash

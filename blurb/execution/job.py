@@ -24,7 +24,7 @@ from blurb.execution.options import Keep as Keep
 from blurb.formulations._base import Formulation
 from blurb.learners import LearnerKind
 from blurb.learners.base import Learner, Predicted, Subset
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.store import plugins
 from blurb.store.record import LOSS
 from blurb.store.store import Store

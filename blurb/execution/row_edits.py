@@ -15,10 +15,8 @@ from pathlib import Path
 from blurb import names
 from blurb.execution import sweeps
 from blurb.learners import saved_models
-from blurb.messages.errors import BlurbError, SettingsError, StoreError, followed
-from blurb.store import row_contents
-from blurb.store import row_trials as rows
-from blurb.store import trial_checkpoints as checkpoints
+from blurb.messages import BlurbError, SettingsError, StoreError, followed
+from blurb.store import row_contents, row_trials as rows, trial_checkpoints as checkpoints
 from blurb.store.row_trials import RowTrials
 from blurb.store.store import LEASE, OLD, OWNERS, Store, leftovers
 from blurb.store.trial import PROVENANCE, read_provenance

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from blurb.execution import engines, sweeps
-from blurb.messages.errors import BlurbError
-from blurb.store import row_contents
-from blurb.store import row_trials as rows
-from blurb.store import trial_checkpoints as checkpoints
+from blurb.messages import BlurbError
+from blurb.store import row_contents, row_trials as rows, trial_checkpoints as checkpoints
 from blurb.store.store import LEASE, QUEUE, ROWS_LEASE, Store, leftovers
 from blurb.system import leases
 from blurb.system.files import FORGOTTEN, OURS, disk_time, size_of

@@ -21,7 +21,7 @@ from blurb.execution.allowed import JOB_FIELDS, SHARED, NotAllowed, check_code, 
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
 from blurb.learners import saved_models
-from blurb.messages.errors import SettingsError, StoreError, Tell, tell_damage
+from blurb.messages import SettingsError, StoreError, Tell, tell_damage
 from blurb.store import rescore
 from blurb.store.plugins import Typed
 from blurb.store.record import SPEC

@@ -11,10 +11,8 @@ from typing import Literal, get_args
 
 from blurb.execution import sweeps
 from blurb.execution.allowed import NotAllowed
-from blurb.messages.errors import BlurbError, Tell, tell_damage
-from blurb.store import row_contents
-from blurb.store import row_trials as rows
-from blurb.store import trial_checkpoints as checkpoints
+from blurb.messages import BlurbError, Tell, tell_damage
+from blurb.store import row_contents, row_trials as rows, trial_checkpoints as checkpoints
 from blurb.store.store import LEASE, Store
 from blurb.system import leases
 from blurb.system.lease_records import LeaseRecord

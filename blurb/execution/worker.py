@@ -25,12 +25,9 @@ from blurb.execution.job import Job, Reporter, TrialOutcome, TrialProgress, pred
 from blurb.inputs import tokenized_split
 from blurb.learners import building, saved_models
 from blurb.learners.base import Subset
-from blurb.messages.errors import BlurbError, DataError, SettingsError, TrainingError, safe_message
-from blurb.messages.spelling import opt
-from blurb.messages.text import redacted
+from blurb.messages import BlurbError, DataError, SettingsError, TrainingError, opt, redacted, safe_message
 from blurb.protocols.settings import limits
-from blurb.store import plugins, rescore, row_contents
-from blurb.store import trial_checkpoints as checkpoints
+from blurb.store import plugins, rescore, row_contents, trial_checkpoints as checkpoints
 from blurb.store.record import PREDICTIONS, read_predictions, write_predictions
 from blurb.store.store import Store
 from blurb.store.trial import PROVENANCE, Provenance

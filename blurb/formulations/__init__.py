@@ -9,7 +9,7 @@ from typing import Any
 
 from blurb import metrics
 from blurb.formulations._base import Classification, Formulation
-from blurb.messages.errors import UnknownName
+from blurb.messages import UnknownName
 from blurb.protocols.settings import FIELDS, Settings, typed
 from blurb.registry import load_object
 from blurb.tasks import TYPES, Task, types

@@ -19,7 +19,7 @@ from blurb import formulations, metrics
 from blurb.data.schema import Example, texts
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 from blurb.metrics import Counts
 from blurb.protocols.settings import Settings, Where, shown
 from blurb.tasks import Task

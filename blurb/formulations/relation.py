@@ -10,7 +10,7 @@ from blurb.inputs import relations
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_relations
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 
 
 class Relation(Classification):

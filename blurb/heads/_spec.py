@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Protocol
 
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages import SettingsError, UnknownName
 
 WORDS = {"true": True, "false": False}
 

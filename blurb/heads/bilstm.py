@@ -8,7 +8,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from blurb.heads._base import Head, Problem
 from blurb.heads.linear import Linear
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 
 
 class BiLSTM(Head):

@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 
 STRATEGIES = ("dummify", "dummy-tokens", "original", "markers", "typed-markers")
 DUMMIES = STRATEGIES[:2]

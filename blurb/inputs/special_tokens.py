@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blurb.inputs.features import Ragged
-from blurb.messages.errors import ModelError
+from blurb.messages import ModelError
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.messages.errors import UnknownName
+from blurb.messages import UnknownName
 
 
 class Span(NamedTuple):

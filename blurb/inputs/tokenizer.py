@@ -22,7 +22,7 @@ import numpy as np
 
 from blurb.inputs.features import Ints
 from blurb.inputs.special_tokens import SpecialTokens, special_tokens_of
-from blurb.messages.errors import ModelError
+from blurb.messages import ModelError
 from blurb.system.files import file_hash
 
 WITHOUT_FRAME: dict[str, Any] = {

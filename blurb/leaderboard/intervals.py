@@ -14,7 +14,7 @@ from pathlib import Path
 
 import blurb
 from blurb import metrics
-from blurb.messages.errors import BlurbError, StoreError, followed, tell_damage
+from blurb.messages import BlurbError, StoreError, followed, tell_damage
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import Published, Row
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from blurb.leaderboard import intervals
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.names import by_number
 from blurb.results import from_store, groups, results_csv, tables
 from blurb.results.row import Origin, Row, labelled

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
-from blurb.messages.text import number, once
+from blurb.messages import number, once
 from blurb.results import predictions, published
 from blurb.results.dataset_scores import in_order
 from blurb.results.row import Row

@@ -10,7 +10,7 @@ from __future__ import annotations
 from blurb.learners.kind import LearnerKind, RowKind
 from blurb.learners.kinds.encoder import LEARNER as DEFAULT
 from blurb.learners.kinds.external import LEARNER as EXTERNAL
-from blurb.messages.errors import UnknownName
+from blurb.messages import UnknownName
 from blurb.registry import Registry
 
 __all__ = [

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from blurb.checkpoints.source import ModelSource
-from blurb.checkpoints.source import resolve as of_checkpoint
+from blurb.checkpoints.source import ModelSource, resolve as of_checkpoint
 from blurb.heads._spec import canonical, parse
 from blurb.learners import PREFIX, LearnerKind, get_named, is_named, kinds, named, of_trial
-from blurb.messages.errors import ModelError
+from blurb.messages import ModelError
 from blurb.names import known_as
 
 if TYPE_CHECKING:

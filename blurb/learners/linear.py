@@ -18,7 +18,7 @@ from blurb.heads._spec import parse
 from blurb.heads.linear import decide
 from blurb.inputs.features import Features, Ints
 from blurb.learners.base import Learner
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 from blurb.protocols.settings import Where, shown, unknown_origin
 from blurb.training.crf_fit import FittedChain, fit_chain
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blurb.learners import DEFAULT, LearnerKind, kinds, named, of_checkpoints
-from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
+from blurb.messages import ErrorCollector, SettingsError, UnknownName
 from blurb.protocols import protocol as protocol_files
 from blurb.protocols.protocol import Protocol
 

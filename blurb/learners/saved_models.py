@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.learners import DEFAULT, kinds
-from blurb.messages.errors import ModelError
-from blurb.messages.spelling import opt
+from blurb.messages import ModelError, opt
 from blurb.system.files import copy_file, damage, read_json, seal, write_json
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ and the Hub.
 
 from __future__ import annotations
 
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 from blurb.metrics._metric import Counts, Metric, Scores
 from blurb.metrics.functions.accuracy import accuracy
 from blurb.metrics.functions.binary_f1 import binary_f1

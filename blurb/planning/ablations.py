@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
-from blurb.messages.text import probability, signed
+from blurb.messages import probability, signed
 from blurb.results import schema
 from blurb.results.row import Row
 from blurb.statistics.welch import compare

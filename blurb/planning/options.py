@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from blurb.execution.engines import DEFAULT
 from blurb.execution.options import KEEP, Keep, TrialOptions
 from blurb.inputs.relations import DUMMIES
-from blurb.messages.errors import DataError, ErrorCollector, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, ErrorCollector, SettingsError, opt
 from blurb.names import checkpoints_by_number
 from blurb.options import Option, option, parameters
 from blurb.protocols.settings import MOST_SEEDS

@@ -20,8 +20,7 @@ from blurb.execution import engines, sweeps
 from blurb.execution.engine import Engine, Launch
 from blurb.inputs.relations import DUMMIES
 from blurb.learners import DEFAULT, is_named, of_protocol
-from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import BlurbError, ErrorCollector, SettingsError, opt
 from blurb.planning import quick_checks, trials
 from blurb.planning.options import NamedModel, RunOptions, TrainOptions
 from blurb.planning.request import (

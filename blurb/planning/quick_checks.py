@@ -12,9 +12,7 @@ from blurb.execution.data_sources import data_verdict
 from blurb.grouping import by_key
 from blurb.heads import heads
 from blurb.learners import is_named, of_protocol
-from blurb.messages.errors import BlurbError, ErrorCollector, ModelError, SettingsError
-from blurb.messages.spelling import opt
-from blurb.messages.text import option, plural
+from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt, option, plural
 from blurb.planning.request import check_reference, source
 from blurb.protocols.protocol import Protocol
 from blurb.tasks import Task

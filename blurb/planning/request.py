@@ -19,8 +19,7 @@ from blurb.heads._spec import canonical, parse
 from blurb.inputs.tokenized_split import Read
 from blurb.learners import LearnerKind, is_named, of_protocol
 from blurb.learners.building import resolve
-from blurb.messages.errors import BlurbError, DataError, ErrorCollector, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import BlurbError, DataError, ErrorCollector, SettingsError, opt
 from blurb.names import known_as
 from blurb.protocols import settings
 from blurb.protocols.protocol import Protocol

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import fields
-from blurb.messages.errors import ErrorCollector, SettingsError
+from blurb.messages import ErrorCollector, SettingsError
 from blurb.planning.options import LIMITED, RUN, RunOptions
 from blurb.protocols.settings import TABLE, parse_overrides
 from blurb.system import text_files

@@ -10,8 +10,7 @@ from typing import Annotated, TypedDict
 
 from blurb import fields
 from blurb.fields import SPREAD, Field, declared
-from blurb.messages.errors import ErrorCollector, SettingsError, StoreError
-from blurb.messages.spelling import opt
+from blurb.messages import ErrorCollector, SettingsError, StoreError, opt
 from blurb.records import Count, Rule
 from blurb.results.dataset_scores import in_order
 from blurb.results.row import Row

@@ -15,13 +15,11 @@ from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome
 from blurb.execution.options import TrialOptions
 from blurb.grouping import by_key
 from blurb.learners import LearnerKind, building, of_protocol
-from blurb.messages.errors import BlurbError, ErrorCollector, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import BlurbError, ErrorCollector, SettingsError, opt
 from blurb.planning.request import deduplicated, hashed_settings
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
-from blurb.store import plugins
-from blurb.store import row_trials as rows
+from blurb.store import plugins, row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration, Trial
 from blurb.tasks import Task

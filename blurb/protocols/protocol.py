@@ -16,11 +16,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from blurb import fields, tasks
-from blurb import names as name_rules
+from blurb import fields, names as name_rules, tasks
 from blurb.fields import Field
-from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
-from blurb.messages.spelling import opt
+from blurb.messages import ErrorCollector, SettingsError, UnknownName, opt
 from blurb.protocols import baselines
 from blurb.protocols.settings import DEFAULTS, ELSEWHERE, FIELDS, MOST_SEEDS, TABLE, Settings, in_groups
 from blurb.system import text_files

@@ -12,8 +12,7 @@ from typing import Any
 
 from blurb import fields
 from blurb.fields import Field, declared
-from blurb.messages.errors import UnknownName
-from blurb.messages.spelling import opt, place
+from blurb.messages import UnknownName, opt, place
 from blurb.registry import load_object
 
 MOST_SEEDS = 10_000

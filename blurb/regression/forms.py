@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 from xml.etree import ElementTree
 
 from blurb import records
-from blurb.messages.text import grouped, in_markdown, number, plural, probability, signed
+from blurb.messages import grouped, in_markdown, number, plural, probability, signed
 from blurb.records import Count, From, Probability, Rule
 from blurb.regression.decision import DatasetDecision, Decision, Outcome
 from blurb.regression.rules import RULES

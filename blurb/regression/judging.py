@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from blurb import learners
-from blurb.messages.text import plural, probability
+from blurb.messages import plural, probability
 from blurb.regression.decision import CHECKPOINTS, DatasetDecision, Decision, Outcome, Turn
 from blurb.regression.rules import Limit, Rules
 from blurb.regression.variances import variances

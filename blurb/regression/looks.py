@@ -25,8 +25,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from blurb.messages.errors import SettingsError, StoreError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, StoreError, opt
 from blurb.regression.decision import Decision, Turn
 from blurb.regression.judging import compared_of, decide
 from blurb.regression.rules import Rules

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from blurb import fields, tasks
-from blurb import tasks as known
+from blurb import fields, tasks, tasks as known
 from blurb.fields import POINTS, SPREAD, Field, declared
-from blurb.messages.errors import ErrorCollector, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import ErrorCollector, SettingsError, opt
 from blurb.results import ACROSS
 from blurb.results.score import SCORE
 from blurb.system import text_files

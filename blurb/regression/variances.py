@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from blurb.messages.text import plural, probability
+from blurb.messages import plural, probability
 from blurb.regression.decision import Turn
 from blurb.regression.rules import Rules
 from blurb.results.row import Row

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Annotated, NamedTuple, TypedDict
 
 from blurb import tasks
-from blurb.messages.text import probability, signed
+from blurb.messages import probability, signed
 from blurb.records import Count, Probability
 from blurb.results import predictions
 from blurb.results.comparability import Reason, Use, is_passed, obstacles

@@ -16,7 +16,7 @@ from typing import Annotated, TypedDict
 
 from blurb import tasks
 from blurb.grouping import by_key
-from blurb.messages.text import signed
+from blurb.messages import signed
 from blurb.records import From
 from blurb.results.comparison import ScoreComparison
 from blurb.results.score import SCORE, dataset_weights, weights_of_12

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from blurb import metrics
-from blurb.messages.errors import BlurbError, Tell, tell_damage
+from blurb.messages import BlurbError, Tell, tell_damage
 from blurb.names import by_number
 from blurb.results.dataset_scores import DATASETS, LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
 from blurb.results.row import Origin, Row, RowIdentity, labelled

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from blurb import learners
 from blurb.grouping import by_key
-from blurb.messages.text import distinct
+from blurb.messages import distinct
 from blurb.protocols import protocol
 from blurb.results.comparability import SHORT, is_latest
 from blurb.results.dataset_scores import DatasetScores

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blurb.learners import row_name
-from blurb.messages.errors import FIRST, ErrorCollector
+from blurb.messages import FIRST, ErrorCollector
 from blurb.results import schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
 from blurb.results.row import Origin, Published, Row, labelled

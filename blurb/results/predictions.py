@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from blurb import formulations, metrics
-from blurb.messages.errors import BlurbError, StoreError
+from blurb.messages import BlurbError, StoreError
 from blurb.results.row import Row
 from blurb.statistics.bootstrap import Clusters
 from blurb.store.record import Record

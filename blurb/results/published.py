@@ -12,8 +12,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from blurb.messages.errors import FIRST, DataError, ErrorCollector
-from blurb.messages.spelling import opt
+from blurb.messages import FIRST, DataError, ErrorCollector, opt
 from blurb.results import schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.row import Published, RowIdentity

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from blurb import names, tasks
-from blurb.messages.errors import (
+from blurb.messages import (
     FIRST,
     BlurbError,
     DataError,
@@ -17,9 +17,9 @@ from blurb.messages.errors import (
     SettingsError,
     Tell,
     UnknownName,
+    opt,
     tell_damage,
 )
-from blurb.messages.spelling import opt
 from blurb.names import known_as
 from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row import Published, Row, labelled

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blurb import metrics, tasks
 from blurb.grouping import by_key
-from blurb.messages.errors import FIRST, DataError, ErrorCollector
+from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.results import schema
 from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, in_order
 from blurb.results.row import Origin, Row, labelled

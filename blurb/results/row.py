@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from blurb import learners, tasks
-from blurb.messages.text import distinct
+from blurb.messages import distinct
 from blurb.results import comparability
 from blurb.results.comparability import Reason, Use
 from blurb.results.dataset_scores import DATASETS, DatasetScores

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from blurb.messages.errors import FIRST, DataError, ErrorCollector
-from blurb.messages.text import escaped
+from blurb.messages import FIRST, DataError, ErrorCollector, escaped
 from blurb.results.dataset_scores import DatasetScores, in_order
 from blurb.results.row import Row, RowIdentity
 from blurb.store.record import admits_in_tables

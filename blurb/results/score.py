@@ -20,7 +20,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from blurb import tasks
-from blurb.messages.errors import UnknownName
+from blurb.messages import UnknownName
 from blurb.tasks import TYPES, UNREGISTERED, Task
 
 SCORE = "score"

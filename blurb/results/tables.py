@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from blurb.messages.errors import DataError, StoreError, Tell, tell_damage
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, StoreError, Tell, opt, tell_damage
 from blurb.results import from_store, leaderboard_csv, published, results_csv
 from blurb.results.row import Published, Row
 from blurb.results.schema import KEY, SCHEMA, Numbered, cell_of, most_planned, original, remedy

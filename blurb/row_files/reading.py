@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from blurb import formulations, learners, metrics, tasks
-from blurb.messages.errors import BlurbError, DataError, UnknownName
+from blurb.messages import BlurbError, DataError, UnknownName
 from blurb.names import HASH
 from blurb.results.dataset_scores import LIMITS
 from blurb.row_files.writing import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowRecord, RunRecord

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypedDict
 
 from blurb import __version__
-from blurb.messages.errors import StoreError
+from blurb.messages import StoreError
 from blurb.results.row import Row
 from blurb.store.record import LOSS, PREDICTIONS, Record, read_predictions
 from blurb.tasks import SCORED

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import BlurbError, DataError, UnknownName
-from blurb.messages.spelling import opt
+from blurb.messages import BlurbError, DataError, UnknownName, opt
 from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task
 

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import DataError, UnknownName
-from blurb.messages.spelling import opt
-from blurb.messages.text import plural
+from blurb.messages import DataError, UnknownName, opt, plural
 from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, from_records, is_header
 from blurb.system import parquet
 from blurb.system.text_files import refuse_separators

@@ -15,8 +15,7 @@ from blurb import __version__, formulations
 from blurb.data.loading import identity, path_of, read_split
 from blurb.data.schema import Example, texts
 from blurb.grouping import by_key
-from blurb.messages.errors import BlurbError
-from blurb.messages.text import plural
+from blurb.messages import BlurbError, plural
 from blurb.scoring.columns import Answer, AnswerFile
 from blurb.store import plugins
 from blurb.system.cache import home

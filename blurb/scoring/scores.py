@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict
 from blurb import formulations, metrics, records
 from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.records import From
 from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper

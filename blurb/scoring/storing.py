@@ -11,8 +11,7 @@ from typing import Any
 from blurb import __version__, learners
 from blurb.formulations._base import Formulation
 from blurb.learners import EXTERNAL
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 from blurb.scoring.scores import MatchedAnswers, Score, fingerprint
 from blurb.store import rescore, row_trials
 from blurb.store.record import PREDICTIONS, write_predictions

@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 
 from blurb.data.readers._examples import label_text, telling_cuts, trimmed
 from blurb.inputs import tagging
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
-from blurb.messages.text import option
+from blurb.messages import SettingsError, opt, option
 from blurb.scoring.columns import Answer, AnswerFile, reading
 from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task

@@ -18,7 +18,7 @@ from blurb import formulations
 from blurb.heads import heads, poolings
 from blurb.heads._spec import resolved
 from blurb.learners import LearnerKind, kinds
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 from blurb.registry import Registry
 from blurb.tasks import Task
 

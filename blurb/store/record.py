@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypedDict, cast
 
 from blurb import metrics, tasks
 from blurb.inputs.tagging import spans
-from blurb.messages.errors import StoreError, UnknownName
+from blurb.messages import StoreError, UnknownName
 from blurb.protocols.settings import FIELDS
 from blurb.store.trial import IN_JSON, PROVENANCE, Provenance, Trial, read_provenance, stored_types
 from blurb.system import parquet

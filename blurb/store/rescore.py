@@ -10,7 +10,7 @@ from typing import Any
 
 from blurb import formulations, metrics
 from blurb.formulations._base import Formulation
-from blurb.messages.errors import BlurbError, SettingsError, StoreError, Tell, followed, notify, tell_damage
+from blurb.messages import BlurbError, SettingsError, StoreError, Tell, followed, notify, tell_damage
 from blurb.store import index
 from blurb.store.record import LOSS, Figures, SplitFigures, read_predictions
 from blurb.store.store import LEFT_OUT, Store, left_out

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from blurb.messages.errors import StoreError
+from blurb.messages import StoreError
 from blurb.store import index
 from blurb.store.record import Record
 from blurb.store.row_trials import RowTrials

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import names
-from blurb.messages.errors import BlurbError, StoreError, Tell, followed, tell_damage
+from blurb.messages import BlurbError, StoreError, Tell, followed, tell_damage
 from blurb.store.store import Store, begin_store
 from blurb.store.trial import Configuration, Provenance, Trial, read_provenance
 from blurb.system.files import read_json, write_json

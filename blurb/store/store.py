@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from blurb import names
-from blurb.messages.errors import StoreError
+from blurb.messages import StoreError
 from blurb.store.record import PREDICTIONS, Record, foreign, read_spec
 from blurb.store.trial import PROVENANCE, Trial
 from blurb.system import leases

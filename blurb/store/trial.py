@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_origin, get_type_hints
 
 from blurb import learners, tasks
 from blurb.fields import types_of
-from blurb.messages.errors import StoreError
+from blurb.messages import StoreError
 from blurb.system.files import check_types, read_json
 
 LATER = ("plugins", "learner", "predictions")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.messages.errors import BlurbError, safe_message
+from blurb.messages import BlurbError, safe_message
 from blurb.system.files import damage, read_json, seal, write_json
 from blurb.system.leases import Lease
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
-from blurb.messages.errors import BlurbError
+from blurb.messages import BlurbError
 from blurb.system.files import beside, nearest, size_of
 
 KINDS = {

@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import BlurbError, DataError, StoreError
-from blurb.messages.text import COMMANDS, escaped, may_command_runner
+from blurb.messages import COMMANDS, BlurbError, DataError, StoreError, escaped, may_command_runner
 
 SEAL = "SEAL.json"
 NO_FILE = "this is no ordinary file (but a pipe or a device)"

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from blurb.messages.errors import StoreError, notify
+from blurb.messages import StoreError, notify
 from blurb.system.files import beside, disk_time, read_bytes, remove_forgotten
 from blurb.system.lease_records import LeaseRecord
 

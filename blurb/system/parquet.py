@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from blurb.messages.errors import BlurbError, DataError
+from blurb.messages import BlurbError, DataError
 from blurb.system.files import ordinary
 from blurb.system.text_files import HEAD_BYTES, refuse_binary
 

@@ -9,9 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from blurb.messages.errors import SettingsError, UnknownName, notify
-from blurb.messages.spelling import opt
-from blurb.messages.text import folded
+from blurb.messages import SettingsError, UnknownName, folded, notify, opt
 from blurb.names import file_beside, known_as
 from blurb.registry import Registry
 from blurb.tasks import _file, types

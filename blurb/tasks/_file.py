@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.fields import Field, read
-from blurb.messages.errors import ErrorCollector, SettingsError, StoreError, UnknownName
-from blurb.messages.text import BLANKS
+from blurb.messages import BLANKS, ErrorCollector, SettingsError, StoreError, UnknownName
 from blurb.system import text_files
 from blurb.system.files import check_types
 from blurb.tasks import types

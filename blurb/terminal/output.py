@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from blurb import records
-from blurb.messages.text import escaped
+from blurb.messages import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -20,8 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb.execution.job import Job, TrialOutcome, TrialProgress
-from blurb.messages.errors import BlurbError
-from blurb.messages.text import duration, plural, size
+from blurb.messages import BlurbError, duration, plural, size
 from blurb.store import rescore
 from blurb.store.record import Record
 from blurb.store.store import Store

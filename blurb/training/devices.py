@@ -6,8 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 
 GPU_FILES = ("nvidia[0-9]*", "nvidiactl", "dxg", "kfd", "nvhost*", "nvmap")
 """Device files of GPUs under Linux: NVIDIA's driver, WSL, AMD's, Jetson's."""

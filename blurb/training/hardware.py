@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 from blurb.training.devices import check_name, check_precision, no_fp16, unavailable
 
 Precision = Literal["fp32", "bf16", "fp16"]

@@ -16,8 +16,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 
 from blurb.inputs.features import Features, Ints
-from blurb.messages.errors import TrainingError
-from blurb.messages.spelling import opt
+from blurb.messages import TrainingError, opt
 from blurb.protocols.settings import Settings
 from blurb.system.process import one_process
 from blurb.training.batches import Batch, Targets, collate, prediction_batches, training_batches

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 from blurb.protocols.settings import Settings
 from blurb.training.network import Network
 

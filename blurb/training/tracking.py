@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 
 if TYPE_CHECKING:
     from accelerate import Accelerator

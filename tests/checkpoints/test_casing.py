@@ -14,8 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb import tasks
-from blurb.checkpoints import ModelSource
-from blurb.checkpoints import source as sources
+from blurb.checkpoints import ModelSource, source as sources
 from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.formulations import bind

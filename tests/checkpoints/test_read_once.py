@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 import transformers
 
-from blurb.checkpoints import Checkpoint, resolve
-from blurb.checkpoints import source as sources
+from blurb.checkpoints import Checkpoint, resolve, source as sources
 from tests import checkpoints
 from tests.conftest import Builder
 from tests.rewriting import rewrite

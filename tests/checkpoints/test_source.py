@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from blurb.checkpoints import Checkpoint, hub, references
-from blurb.checkpoints import source as sources
+from blurb.checkpoints import Checkpoint, hub, references, source as sources
 from blurb.checkpoints.references import default_name, preset_facts, presets
 from blurb.learners import building
 from blurb.learners.building import resolve

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import blurb
-from blurb.checkpoints import Checkpoint, weights
-from blurb.checkpoints import source as sources
+from blurb.checkpoints import Checkpoint, source as sources, weights
 from blurb.checkpoints.source import check_unchanged
 from blurb.execution import sweeps
 from blurb.execution.job import Job

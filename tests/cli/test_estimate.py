@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.cost import budget, calibration
-from blurb.cost import model as cost
+from blurb.cost import budget, calibration, model as cost
 from blurb.cost.model import Estimate
 from blurb.execution.environment import threads_of
 from blurb.messages.errors import SettingsError

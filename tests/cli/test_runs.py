@@ -13,8 +13,7 @@ from blurb.cli import cli
 from blurb.execution import row_edits
 from blurb.messages.errors import UnknownName
 from blurb.results import from_store, tables
-from blurb.store import row_contents
-from blurb.store import row_trials as rows
+from blurb.store import row_contents, row_trials as rows
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import write_json

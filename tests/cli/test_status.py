@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from blurb.execution import stale_files, sweeps, trial_states
-from blurb.store import row_contents, row_trials
-from blurb.store import trial_checkpoints as checkpoints
+from blurb.store import row_contents, row_trials, trial_checkpoints as checkpoints
 from blurb.store.store import NEW, Store
 from blurb.system import leases
 from blurb.system.files import write_json

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
-from blurb.corpora import demo
-from blurb.corpora import originals as prepared
+from blurb.corpora import demo, originals as prepared
 from blurb.inputs.relations import dummified
 
 NER = ("BC5CDR-chem", "BC5CDR-disease", "NCBI-disease", "BC2GM", "JNLPBA")

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from blurb.checkpoints import ModelSource
-from blurb.cost import calibration, learners
-from blurb.cost import model as cost
+from blurb.cost import calibration, learners, model as cost
 from blurb.cost.inputs import InputLengths, Ints
 from blurb.cost.learners import Batches, Cost, encoder, epoch_batches, epochs_of, pass_batches, probe
 from blurb.cost.throughput import Rates
@@ -150,8 +148,7 @@ def test_a_probe_passes_once_over_every_split_and_fits(counted: None, monkeypatc
 
 def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
     from blurb.learners import linear as choosing
-    from blurb.learners.frozen import encoder as frozen
-    from blurb.learners.frozen import probe as learner
+    from blurb.learners.frozen import encoder as frozen, probe as learner
 
     known = (learners.LAYERS, learners.STRENGTHS, learners.FEW, learners.FOLDS)
     assert known == (len(frozen.LAYERS), len(learner.STRENGTHS), choosing.FEW, choosing.FOLDS)

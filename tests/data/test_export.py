@@ -15,8 +15,7 @@ from blurb.data.export import export
 from blurb.data.loading import read_split
 from blurb.messages.errors import DataError
 from blurb.table_files import conll
-from tests.cli.in_process import blurb as command
-from tests.cli.in_process import done
+from tests.cli.in_process import blurb as command, done
 
 TASKS = [task for task in tasks.all() if task.paper_order]
 

@@ -10,8 +10,7 @@ import pytest
 
 from blurb.doctor import examine
 from blurb.results import tables
-from blurb.store import row_contents
-from blurb.store import row_trials as rows
+from blurb.store import row_contents, row_trials as rows
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import write_json

@@ -19,8 +19,7 @@ from blurb.execution import row_edits
 from blurb.learners import saved_models
 from blurb.learners.finetuning import saved_models as finetuned
 from blurb.messages.errors import SettingsError, StoreError
-from blurb.store import row_contents
-from blurb.store import row_trials as rows
+from blurb.store import row_contents, row_trials as rows
 from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 from blurb.system import leases

@@ -25,8 +25,7 @@ from typing import Any
 import blurb
 from blurb.cli import main
 from blurb.execution import job
-from blurb.system import lease_records as holders
-from blurb.system import leases
+from blurb.system import lease_records as holders, leases
 
 # What the commands need, so that the forked process has it at once. None of it starts a thread.
 for _name in (

@@ -6,8 +6,7 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from blurb.checkpoints import Checkpoint
 from blurb.inputs.tokenizer import Subtokens, Tokenizer

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from blurb.inputs import relations
 from blurb.inputs.relations import dummify, insert, mark, special_tokens

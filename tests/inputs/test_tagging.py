@@ -6,8 +6,7 @@ import itertools
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import BILOU, IOB2, IOBES, Entities, Token
 

@@ -16,8 +16,7 @@ from blurb.cli import cli
 from blurb.leaderboard import ranking
 from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
-from blurb.results import from_store, published, results_csv, tables
-from blurb.results import schema as cells
+from blurb.results import from_store, published, results_csv, schema as cells, tables
 from blurb.results.references import file_rows
 from blurb.results.schema import KEY
 from blurb.statistics.welch import half_width

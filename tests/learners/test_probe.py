@@ -24,8 +24,7 @@ from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.worker import execute
 from blurb.formulations import bind
 from blurb.learners import of_protocol
-from blurb.learners.frozen import encoder as frozen
-from blurb.learners.frozen import probe
+from blurb.learners.frozen import encoder as frozen, probe
 from blurb.learners.frozen.encoder import Frozen
 from blurb.learners.linear import folds
 from blurb.messages.errors import SettingsError

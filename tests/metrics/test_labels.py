@@ -6,8 +6,7 @@ They stand in docs/benchmark.md, "GAD" and docs/benchmark.md, "PubMedQA".
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 
 from blurb.metrics import accuracy, binary_f1, micro_f1_without

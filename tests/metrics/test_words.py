@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from seqeval.metrics import f1_score as seqeval_f1
 from sklearn.metrics import f1_score
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from defusedxml import ElementTree
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from scipy import stats
 
 from blurb import records

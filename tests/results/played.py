@@ -9,8 +9,7 @@ from typing import Any
 
 from blurb import formulations, tasks
 from blurb.inputs import tagging
-from blurb.store import rescore
-from blurb.store import row_trials as rows
+from blurb.store import rescore, row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration, Trial
 from blurb.tasks import Task

@@ -15,8 +15,7 @@ import pytest
 from blurb import formulations, metrics, tasks
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import from_store, tables
-from blurb.store import rescore
-from blurb.store import row_trials as rows
+from blurb.store import rescore, row_trials as rows
 from blurb.store.index import cache
 from blurb.store.index.cache import Index
 from blurb.store.store import Store

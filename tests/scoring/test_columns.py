@@ -24,8 +24,7 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.messages.errors import BlurbError, DataError
 from blurb.scoring.columns import answer_column
-from tests.cli.in_process import blurb as command
-from tests.cli.in_process import done
+from tests.cli.in_process import blurb as command, done
 
 Rows = list[dict[str, Any]]
 GAD = read_split(tasks.get("gad"), demo.prepare(), "test")

@@ -13,8 +13,7 @@ import blurb
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
-from tests.cli.in_process import blurb as command
-from tests.cli.in_process import done
+from tests.cli.in_process import blurb as command, done
 from tests.scoring.test_forms import answers
 
 

@@ -25,8 +25,7 @@ from blurb.execution.worker import execute
 from blurb.learners import building
 from blurb.messages.errors import TrainingError
 from blurb.planning import trials
-from blurb.store import row_trials as rows
-from blurb.store import trial_checkpoints as checkpoints
+from blurb.store import row_trials as rows, trial_checkpoints as checkpoints
 from blurb.store.store import Store
 from blurb.store.trial_checkpoints import TrialCheckpoints
 from blurb.system.files import read_json, seal, write_json

@@ -15,8 +15,7 @@ import blurb
 from blurb import metrics, tasks
 from blurb.messages.errors import BlurbError, UnknownName
 from blurb.metrics import macro_f1
-from tests.cli.in_process import blurb as command
-from tests.cli.in_process import done
+from tests.cli.in_process import blurb as command, done
 
 SPLITS = {"train": 60, "dev": 24, "test": 24}
 LABELS = ("bad", "good", "so so")

@@ -7,8 +7,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from blurb.inputs.features import Features, Ragged
 from blurb.training.batches import SORT_FROM, Batch, collate, prediction_batches, training_batches

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from transformers import get_linear_schedule_with_warmup
 
 from blurb.training.optimizer import adamw, learning_rate_factor

@@ -14,7 +14,7 @@ from blurb.cli._made import DATA, TASKS_OR_FILES, click_command
 from blurb.cli.data.download import download, get
 from blurb.cli.data.prepare import prepare, verify
 from blurb.data.export import export as write
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.options import Option
 from blurb.planning.options import SUITE
 from blurb.planning.request import check_files, folders

@@ -16,8 +16,7 @@ from blurb.cli._made import TASKS, click_command
 from blurb.corpora import download as downloads
 from blurb.corpora.build import MissingRelease, prepare
 from blurb.data import home
-from blurb.messages.errors import DataError
-from blurb.messages.text import option
+from blurb.messages import DataError, option
 from blurb.options import Option
 from blurb.tasks import Download, Task
 from blurb.terminal.output import console, show

@@ -11,14 +11,12 @@ import click
 
 from blurb import tasks
 from blurb.cli._made import TASKS, click_command
-from blurb.corpora.build import MissingRelease
-from blurb.corpora.build import prepare as make
+from blurb.corpora.build import MissingRelease, prepare as make
 from blurb.data import home
 from blurb.data.loading import DatasetVerification, elsewhere, examine
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.options import Option
-from blurb.records import Count, From
-from blurb.records import columns as keys
+from blurb.records import Count, From, columns as keys
 from blurb.tasks import SPLITS, Split, Task
 from blurb.terminal.output import Column, emit, show
 

@@ -10,10 +10,8 @@ import click
 from blurb import names
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
-from blurb.cli.leaderboard.show import command as show
-from blurb.cli.leaderboard.show import published_rows
-from blurb.messages.errors import SettingsError, UnknownName
-from blurb.messages.text import plural
+from blurb.cli.leaderboard.show import command as show, published_rows
+from blurb.messages import SettingsError, UnknownName, plural
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.results import published, tables

@@ -9,18 +9,15 @@ from typing import Annotated, Literal, TypedDict
 
 import click
 
-from blurb import data as data_
-from blurb import formulations, tasks
+from blurb import data as data_, formulations, tasks
 from blurb.cli._made import RESULTS, TOGETHER, click_command
 from blurb.data.schema import leaks
 from blurb.leaderboard import intervals, overview, ranking
 from blurb.leaderboard.ranking import Board, Ranked, RankedRow
-from blurb.messages.errors import SettingsError, UnknownName
-from blurb.messages.text import grouped
+from blurb.messages import SettingsError, UnknownName, grouped
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, From, Rule
-from blurb.records import columns as keys
+from blurb.records import Count, From, Rule, columns as keys
 from blurb.results import groups, published
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import Origin, Row

@@ -16,7 +16,7 @@ from pathlib import Path
 from blurb.corpora.releases import MissingRelease, Release
 from blurb.data import manifest
 from blurb.data.loading import DatasetVerification, examine
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.registry import load_object
 from blurb.system.files import beside
 from blurb.tasks import SPLITS, Split, Task

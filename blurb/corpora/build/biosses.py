@@ -11,7 +11,7 @@ from typing import Any
 
 from blurb.corpora.releases import Release, SourceFile, listed, xml
 from blurb.corpora.releases.archives import content_of
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.tasks import SPLITS, Split, Task
 
 PAIRS, SCORES = "Annotation-Pairs.docx", "Annotator-Scores.docx"

@@ -7,7 +7,7 @@ and `NULL` mean no label.
 from __future__ import annotations
 
 from blurb.corpora.releases import Release, SourceFile, listed
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.tasks import SPLITS, Split, Task
 
 ARCHIVES = ("Hallmarks-of-Cancer*", "HoC*", "text*", "labels*")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from blurb.corpora.releases import BLANKS, MissingRelease, Release, SourceFile, listed
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.tasks import Split, Task
 
 TRAINING = ("trainining7b.json", "training7b.json", "BioASQ-trainingDataset7b.json")  # the first is the official name

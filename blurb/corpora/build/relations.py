@@ -8,7 +8,7 @@ from blurb.corpora.originals import chemprot, ddi
 from blurb.corpora.releases import Release
 from blurb.data.schema import Example
 from blurb.inputs.relations import dummified
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.tasks import SPLITS, Split, Task
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from blurb.corpora.releases import Release, SourceFile, listed
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.table_files import Lines
 from blurb.tasks import SPLITS, Split, Task
 

@@ -21,7 +21,7 @@ from blurb.data.loading import TaskData, identified
 from blurb.data.readers._examples import check_label, examples, span_of
 from blurb.data.schema import Example
 from blurb.inputs.relations import dummified, is_dummified
-from blurb.messages.errors import FIRST, DataError, ErrorCollector
+from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.registry import load_object
 from blurb.table_files import FileLine, Record, json_lines
 from blurb.tasks import SPLITS, Split, Task

@@ -8,7 +8,7 @@ from typing import Any
 
 from blurb.corpora.releases import BLANKS, Release, SourceFile, listed, xml
 from blurb.data.schema import Example
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.tasks import Split, Task
 
 TOP = "DDIextraction_2013"

@@ -16,8 +16,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
 from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
-from blurb.messages.errors import DataError
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, opt
 from blurb.system.files import file_hash
 from blurb.system.text_files import decode
 from blurb.table_files import FileLine, Record, cells_of, json_object, numbered

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 
 SUFFIXES = (".tar.gz", ".tgz", ".tar", ".zip")
 MIB = 2**20

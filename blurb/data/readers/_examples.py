@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blurb.data.schema import Example
-from blurb.messages.errors import DataError, ErrorCollector, notify
-from blurb.messages.text import BLANKS, plural
+from blurb.messages import BLANKS, DataError, ErrorCollector, notify, plural
 from blurb.table_files import FileLine
 
 T = TypeVar("T")

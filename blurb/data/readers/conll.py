@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blurb.data.readers._examples import check_labels, examples
 from blurb.data.schema import Example
-from blurb.messages.errors import FIRST, ErrorCollector
+from blurb.messages import FIRST, ErrorCollector
 from blurb.table_files import FileLine, Sentence, conll
 from blurb.tasks import Split, Task
 

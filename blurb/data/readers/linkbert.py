@@ -15,7 +15,7 @@ from blurb.data.readers._examples import check_label, check_labels, examples
 from blurb.data.readers.conll import bio
 from blurb.data.readers.tables import check_score, relation
 from blurb.data.schema import Example
-from blurb.messages.errors import FIRST, ErrorCollector
+from blurb.messages import FIRST, ErrorCollector
 from blurb.table_files import FileLine, Record, json_lines
 from blurb.tasks import Split, Task
 

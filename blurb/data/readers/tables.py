@@ -10,7 +10,7 @@ from typing import Any
 
 from blurb.data.readers._examples import check_label, examples, trimmed
 from blurb.data.schema import Example
-from blurb.messages.errors import FIRST, DataError, ErrorCollector
+from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.table_files import FileLine, json_object, rows_of, text_of
 from blurb.tasks import Split, Task
 

@@ -14,7 +14,7 @@ from blurb.data.readers.conll import check_words
 from blurb.data.readers.tables import check_score
 from blurb.data.schema import Example
 from blurb.inputs import tagging
-from blurb.messages.errors import FIRST, DataError, ErrorCollector
+from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.system.text_files import refuse_separators
 from blurb.table_files import FileLine, Record, Sentence, cells_of, conll, json_lines, lines_of
 from blurb.tasks import Split, Task, types

@@ -9,8 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 from blurb.registry import Registry
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from blurb.execution.engine import Engine, Sweep
 from blurb.execution.environment import SAVING, clean_start, gpus_for, on_gpu, threads_of
 from blurb.execution.job import Job, JobQueue, TrialOutcome, TrialProgress, longest_first
 from blurb.execution.worker import execute, note_death
-from blurb.messages.errors import BlurbError
+from blurb.messages import BlurbError
 from blurb.store.store import Store
 from blurb.system import leases, process, signals
 

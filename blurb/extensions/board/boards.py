@@ -14,7 +14,7 @@ from blurb.extensions.board import ledger
 from blurb.extensions.board.ledger import BEFORE, FOLDER, MOST_SIGNALS, MOST_TEXT, Event, LedgerEntry, append
 from blurb.extensions.board.listing import sentence
 from blurb.extensions.board.verification import Level, Reproduction, RowVerification, beside_others, verify_row
-from blurb.messages.errors import DataError, SettingsError, UnknownName
+from blurb.messages import DataError, SettingsError, UnknownName
 from blurb.results.row import DEMO
 from blurb.row_files.reading import ROWS, manifest_of, read, rows_on
 from blurb.system.files import ordinary, write_whole

@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from blurb import __version__, learners, tasks
-from blurb.messages.errors import BlurbError
-from blurb.messages.text import plural
+from blurb.messages import BlurbError, plural
 from blurb.protocols import protocol
 from blurb.protocols.protocol import Protocol
 from blurb.row_files.reading import RowFiles, run_predictions

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from blurb.extensions.board.verification import Level
-from blurb.messages.errors import DataError, SettingsError
+from blurb.messages import DataError, SettingsError
 from blurb.row_files.reading import MOST_BYTES, ROWS, manifest_of
 from blurb.system import leases
 from blurb.system.files import check_types, read_bytes, write_whole

@@ -15,7 +15,7 @@ from blurb.extensions.board import ledger
 from blurb.extensions.board.ledger import Event, LedgerEntry
 from blurb.extensions.board.verification import Level
 from blurb.extensions.reports.html.provenance import public
-from blurb.messages.text import plural
+from blurb.messages import plural
 from blurb.results.row import Row, labelled
 from blurb.row_files.reading import rows_on
 from blurb.row_files.scores import scores

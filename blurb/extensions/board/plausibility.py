@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from blurb import formulations, learners, tasks
 from blurb.data.schema import leaks
 from blurb.extensions.board.consistency import Signal, SignalKind
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.row_files.reading import RowFiles, run_predictions
 from blurb.row_files.scores import examples_of, figures_of
 from blurb.row_files.writing import RunRecord

@@ -10,12 +10,11 @@ from pathlib import Path
 from blurb import __version__, metrics, tasks
 from blurb.extensions.board import ledger
 from blurb.extensions.board.ledger import BEFORE, FOLDER, Event, LedgerEntry, append
-from blurb.messages.errors import DataError, SettingsError
+from blurb.messages import DataError, SettingsError
 from blurb.results.score import shares_of
 from blurb.row_files.reading import ROWS, RowFiles, manifest_of, read
 from blurb.row_files.scores import figures_of, scores
-from blurb.row_files.writing import ABOUT, MANIFEST, RowRecord, RunRecord, description
-from blurb.row_files.writing import manifest as manifest_file
+from blurb.row_files.writing import ABOUT, MANIFEST, RowRecord, RunRecord, description, manifest as manifest_file
 from blurb.scoring import matching
 from blurb.system.files import read_json
 from blurb.tasks import SCORED

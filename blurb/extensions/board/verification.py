@@ -19,8 +19,7 @@ from blurb import learners, metrics, tasks
 from blurb.data.loading import path_of
 from blurb.extensions.board import consistency, plausibility
 from blurb.extensions.board.consistency import FATAL, Signal, SignalKind
-from blurb.messages.errors import DataError
-from blurb.messages.text import plural
+from blurb.messages import DataError, plural
 from blurb.records import From
 from blurb.results.row import DEMO
 from blurb.results.score import shares_of

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from blurb.cost.model import Estimate, TrialEstimate
 from blurb.extensions.clusters._slurm_script import SAVING
 from blurb.extensions.clusters.slurm import limit_of_site
-from blurb.messages.text import duration, size
+from blurb.messages import duration, size
 from blurb.training.hardware import choose_device
 
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from blurb.messages.errors import BlurbError
-from blurb.messages.spelling import opt
-from blurb.messages.text import plural
+from blurb.messages import BlurbError, opt, plural
 
 SCRIPT = "slurm.sh"
 SAVING = 120

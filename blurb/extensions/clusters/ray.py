@@ -21,8 +21,7 @@ from blurb.execution.engine import Engine, Launch, Sweep
 from blurb.execution.environment import SAVING, at_root, clean_start
 from blurb.execution.job import Job, JobQueue, TrialOutcome
 from blurb.execution.worker import execute, note_death
-from blurb.messages.errors import SettingsError, StoreError, safe_message
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, StoreError, opt, safe_message
 from blurb.system import process, signals
 
 LOOK = 1.0

@@ -20,8 +20,7 @@ from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch
 from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome, pack
 from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path, offsets
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 from blurb.store.row_contents import failure_of
 from blurb.system.files import write_whole
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 
 from scipy.special import stdtr
 
-from blurb.messages.errors import DataError, SettingsError
-from blurb.messages.text import plural
+from blurb.messages import DataError, SettingsError, plural
 from blurb.results.dataset_scores import Measure
 
 SEEDS, MOST = 3, 20

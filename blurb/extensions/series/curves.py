@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from blurb import names
-from blurb.messages.errors import BlurbError
+from blurb.messages import BlurbError
 from blurb.metrics._metric import LOSSES
 from blurb.results.dataset_scores import Measure
 from blurb.results.predictions import equals_a_constant

@@ -18,8 +18,7 @@ from blurb.checkpoints.checkpoint import CONFIG, Checkpoint
 from blurb.checkpoints.references import default_name
 from blurb.extensions.series import curves
 from blurb.extensions.series.curves import Step
-from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import BlurbError, DataError, ModelError, SettingsError, opt
 from blurb.system.files import SEAL, damage
 
 INSIDE = "checkpoints"

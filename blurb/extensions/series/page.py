@@ -13,9 +13,7 @@ import click
 from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.html.model import SeriesChart, SeriesPoint
 from blurb.extensions.series.curves import MEAN, Curve, Family, Scored
-from blurb.messages.errors import DataError
-from blurb.messages.spelling import opt
-from blurb.messages.text import plural
+from blurb.messages import DataError, opt, plural
 from blurb.records import Count
 from blurb.results.dataset_scores import Measure
 from blurb.results.predictions import SAME

@@ -17,8 +17,7 @@ from blurb.extensions.reports.plots._style import GRID, QUIET, plotted
 from blurb.extensions.reports.plots.scores import COLOURS, SHAPES
 from blurb.extensions.series import curves, page
 from blurb.extensions.series.curves import Curve, Family, Scored
-from blurb.messages.errors import DataError
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, opt
 from blurb.records import Tabular
 from blurb.results import schema
 from blurb.results.dataset_scores import Measure

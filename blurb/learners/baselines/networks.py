@@ -19,8 +19,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer as Backend
-from tokenizers import models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer as Backend, models, normalizers, pre_tokenizers, processors
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel, PretrainedConfig, PreTrainedTokenizerFast
 from transformers.modeling_outputs import BaseModelOutput
@@ -38,7 +37,7 @@ from blurb.learners.finetuning import network
 from blurb.learners.finetuning.network import NetworkLearner
 from blurb.learners.finetuning.saved_models import whole_embedding
 from blurb.learners.saved_models import ABOUT, check_whole
-from blurb.messages.errors import ModelError, SettingsError, UnknownName
+from blurb.messages import ModelError, SettingsError, UnknownName
 from blurb.protocols.settings import Where, unknown_origin
 from blurb.system.files import read_json, seal, write_json
 from blurb.training.hardware import Precision

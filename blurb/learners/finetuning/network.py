@@ -22,8 +22,7 @@ from blurb.inputs.features import Features
 from blurb.inputs.tokenized_split import cached, features_key
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.base import History, Learner, Predicted, Progress, Subset
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 from blurb.protocols.settings import CHECKPOINTS_OWN, Where, shown, unknown_origin
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything

@@ -32,8 +32,7 @@ from blurb.checkpoints.tokenizer_files import FILES as TOKENIZER_FILES
 from blurb.heads import heads
 from blurb.learners.finetuning.network import EncoderLearner
 from blurb.learners.saved_models import ABOUT, check_whole
-from blurb.messages.errors import ModelError
-from blurb.messages.spelling import opt
+from blurb.messages import ModelError, opt
 from blurb.system.files import NO_FILE, read_json, seal, write_json
 from blurb.training.network import UsedRows
 

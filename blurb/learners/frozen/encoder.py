@@ -24,8 +24,7 @@ from blurb.inputs.tokenized_split import cached, features_key
 from blurb.learners.base import Subset
 from blurb.learners.frozen.vectors import Half, stored
 from blurb.learners.linear import Read
-from blurb.messages.errors import ModelError
-from blurb.messages.spelling import opt
+from blurb.messages import ModelError, opt
 from blurb.training.batches import Batch
 from blurb.training.hardware import Precision, bf16_products
 from blurb.training.loop import in_batches

@@ -22,7 +22,7 @@ from blurb.inputs.features import Ints, Ragged
 from blurb.learners.base import History, Predicted, Progress, Subset
 from blurb.learners.frozen.encoder import LAYERS, Reader
 from blurb.learners.linear import FEW, LinearLearner, Read, best_shift, check_head, folds, rarer_answers, scored_items
-from blurb.messages.errors import TrainingError
+from blurb.messages import TrainingError
 from blurb.protocols.settings import Where, unknown_origin
 from blurb.training.crf_fit import FittedChain
 from blurb.training.hardware import Precision, choose_device, seed_everything

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.grouping import by_key
-from blurb.messages.errors import StoreError, Tell, followed
+from blurb.messages import StoreError, Tell, followed
 from blurb.store.index.entry import (
     IndexEntry,
     Segment,

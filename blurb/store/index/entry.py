@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blurb.grouping import by_key
-from blurb.messages.errors import StoreError
+from blurb.messages import StoreError
 from blurb.store.record import Record, admits
 from blurb.store.store import FILES
 from blurb.store.trial import Provenance

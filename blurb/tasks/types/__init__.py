@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 from blurb.registry import Registry, load_object
 from blurb.tasks.types._type import TaskType
 

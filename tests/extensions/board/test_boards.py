@@ -21,8 +21,7 @@ from blurb.extensions.board import boards, ledger, rescoring
 from blurb.extensions.board.ledger import Event, LedgerEntry, append, today
 from blurb.messages.errors import SettingsError
 from blurb.row_files.reading import manifest_of
-from tests.cli.in_process import blurb as command
-from tests.cli.in_process import done
+from tests.cli.in_process import blurb as command, done
 from tests.extensions.board.test_listing import edit, of_an_older_version
 from tests.extensions.board.test_verification import seal
 from tests.golden import schemas

@@ -28,8 +28,7 @@ from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import ABOUT, RowRecord, RunRecord
 from blurb.scoring import matching
 from blurb.store.trial import Trial
-from tests.cli.in_process import blurb as command
-from tests.cli.in_process import done
+from tests.cli.in_process import blurb as command, done
 from tests.conftest import ROOT
 from tests.extensions.board.test_verification import seal
 

@@ -25,8 +25,7 @@ from blurb.messages.errors import DataError
 from blurb.results import from_store
 from blurb.results.comparability import Use
 from blurb.store.store import Store
-from tests.cli.in_process import blurb as command
-from tests.cli.in_process import done
+from tests.cli.in_process import blurb as command, done
 from tests.extensions.board.test_verification import seal
 from tests.rewriting import rewrite
 from tests.scoring.test_forms import answers

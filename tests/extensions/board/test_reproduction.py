@@ -15,8 +15,7 @@ import pytest
 import blurb
 from blurb.extensions.board.verification import CheckedFigure, Level, Reproduction, RowVerification
 from blurb.row_files.reading import RowFiles
-from tests.cli.in_process import blurb as command
-from tests.cli.in_process import done
+from tests.cli.in_process import blurb as command, done
 from tests.golden import schemas
 
 TASKS = ("ncbi-disease", "gad", "biosses")

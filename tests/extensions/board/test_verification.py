@@ -20,8 +20,7 @@ from blurb.data.loading import read_split
 from blurb.extensions.board.consistency import FATAL, SignalKind
 from blurb.extensions.board.verification import Level, verify
 from blurb.row_files.writing import MANIFEST
-from tests.cli.in_process import blurb as command
-from tests.cli.in_process import done
+from tests.cli.in_process import blurb as command, done
 from tests.golden import schemas
 from tests.scoring.test_forms import answers
 

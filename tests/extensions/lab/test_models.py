@@ -15,8 +15,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import DistilBertConfig, DistilBertForMaskedLM
 
-from blurb.extensions.lab.pretraining import models, request, trainer
-from blurb.extensions.lab.pretraining import pretrain as pretraining
+from blurb.extensions.lab.pretraining import models, pretrain as pretraining, request, trainer
 from blurb.extensions.lab.pretraining.pretrain import pretrain
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from blurb import data, formulations, records, tasks
 from blurb.checkpoints import Checkpoint

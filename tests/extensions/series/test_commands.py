@@ -18,8 +18,7 @@ from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from blurb.planning.options import RunOptions
 from tests import checkpoints
-from tests.cli.in_process import blurb as command
-from tests.cli.in_process import done
+from tests.cli.in_process import blurb as command, done
 from tests.extensions.series.test_series import made_row
 
 pytestmark = pytest.mark.costly

@@ -11,10 +11,16 @@ from blurb import records, tasks
 from blurb.cli._made import click_command
 from blurb.extensions.board import boards, ledger
 from blurb.extensions.board.boards import VerifiedBoard
-from blurb.extensions.board.verification import MARGIN, Level, Reproduction, VerificationRecord, VerifiedRow, sentences
-from blurb.extensions.board.verification import verify as verified
-from blurb.messages.errors import SettingsError
-from blurb.messages.text import grouped
+from blurb.extensions.board.verification import (
+    MARGIN,
+    Level,
+    Reproduction,
+    VerificationRecord,
+    VerifiedRow,
+    sentences,
+    verify as verified,
+)
+from blurb.messages import SettingsError, grouped
 from blurb.options import Argument, Option
 from blurb.planning.options import SUITE
 from blurb.planning.request import folders

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from blurb.extensions.lab.pretraining import pretrain as lab
-from blurb.extensions.lab.pretraining import request
+from blurb.extensions.lab.pretraining import pretrain as lab, request
 
 
 def pretrain(

@@ -14,9 +14,7 @@ from blurb.extensions.lab.study import conduct, findings, parts, spec
 from blurb.extensions.lab.study.conduct import Forecast, MissingPart, Texts, how_many_fit
 from blurb.extensions.lab.study.findings import Findings
 from blurb.extensions.lab.study.spec import Study, Variant
-from blurb.messages.errors import DataError, SettingsError
-from blurb.messages.spelling import opt
-from blurb.messages.text import duration
+from blurb.messages import DataError, SettingsError, duration, opt
 from blurb.options import Argument, Option
 from blurb.planning import preflight, trials
 from blurb.planning.options import RunOptions

@@ -10,7 +10,7 @@ from blurb.extensions.lab.attention import weights
 from blurb.extensions.lab.attention.result import Attention, ModelWeights
 from blurb.extensions.lab.attention.weights import Opened, Projections, Span, open_model
 from blurb.inputs.tokenizer import Subtokens
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 
 MODELS = 2
 """Maximum number of models that are shown side by side."""

@@ -20,7 +20,7 @@ from blurb.extensions.lab.attention.result import Attention, ModelWeights
 from blurb.extensions.lab.attention.weights import Floats, Projections
 from blurb.extensions.reports.html import environment, in_script, policy_hash, source
 from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET, check, save
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

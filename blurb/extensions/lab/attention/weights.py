@@ -28,8 +28,7 @@ from blurb.checkpoints.references import CheckpointPlace, default_name, locate
 from blurb.inputs.tokenizer import Subtokens, Tokenizer
 from blurb.learners import is_named, saved_models
 from blurb.learners.finetuning.network import NetworkLearner
-from blurb.messages.errors import ModelError, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import ModelError, SettingsError, opt
 
 Floats = npt.NDArray[np.float32]
 Span = tuple[int, int]

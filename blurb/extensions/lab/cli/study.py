@@ -9,7 +9,7 @@ import click
 from blurb.cli._made import click_command
 from blurb.extensions.lab.api.studying import missing_parts, study
 from blurb.extensions.lab.study.findings import PICTURE
-from blurb.messages.text import duration
+from blurb.messages import duration
 from blurb.options import Option
 from blurb.terminal.output import can_draw, list_written
 

@@ -12,7 +12,7 @@ from blurb import records
 from blurb.cli._made import TASKS_OR_FILES, click_command
 from blurb.extensions.reports.plots import _style
 from blurb.extensions.reports.stats import TABLE_8
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 from blurb.options import Argument, Option
 from blurb.planning.options import TRUST
 from blurb.records import From, Rule

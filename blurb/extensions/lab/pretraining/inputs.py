@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION, Recipe
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

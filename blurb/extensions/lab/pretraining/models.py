@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.checkpoints import scratch
 from blurb.extensions.lab.pretraining.recipe import HEAD, SIZES, Recipe
-from blurb.messages.errors import ModelError, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import ModelError, SettingsError, opt
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -21,8 +21,7 @@ from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, enough, s
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION, Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.reports.html import environment
-from blurb.messages.errors import SettingsError
-from blurb.messages.text import plural
+from blurb.messages import SettingsError, plural
 from blurb.system.files import full_disks_told, nearest, new_folder, read_json, write_json
 
 ABOUT = "pretraining.json"

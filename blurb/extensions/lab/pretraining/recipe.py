@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from blurb import fields
 from blurb.fields import Field, declared
-from blurb.messages.errors import SettingsError, UnknownName
+from blurb.messages import SettingsError, UnknownName
 from blurb.options import option
 
 SIZES: Mapping[str, Mapping[str, int]] = {

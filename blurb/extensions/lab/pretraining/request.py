@@ -14,8 +14,7 @@ from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.text import documents, task_texts
 from blurb.extensions.lab.text.documents import TextDocument
 from blurb.extensions.lab.text.task_texts import HeldOut, TrainTexts
-from blurb.messages.errors import DataError, SettingsError, UnknownName
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, SettingsError, UnknownName, opt
 
 WORD = re.compile(r"\S+")
 HELD_OUT = 50

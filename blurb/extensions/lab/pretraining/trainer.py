@@ -28,8 +28,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 
 from blurb.checkpoints.reading import errors_alone
 from blurb.extensions.lab.pretraining.inputs import IGNORED, Bools, PretrainingInputs, Stream, cut
-from blurb.messages.errors import notify
-from blurb.messages.text import duration
+from blurb.messages import duration, notify
 from blurb.system.files import damage, read_json, seal, take_out, write_json
 from blurb.system.process import one_process
 

@@ -16,8 +16,7 @@ from blurb.extensions.lab.study.reading import VariantDifference, compared, read
 from blurb.extensions.lab.study.spec import Study
 from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.plots import scores
-from blurb.messages.errors import DataError
-from blurb.messages.text import probability, signed
+from blurb.messages import DataError, probability, signed
 from blurb.records import Tabular
 from blurb.results import published, schema
 from blurb.results.decomposition import Decomposition, decompose

@@ -20,12 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from blurb.extensions.lab.pretraining import request
-from blurb.extensions.lab.pretraining.pretrain import ABOUT as PRETRAINING
-from blurb.extensions.lab.pretraining.pretrain import PLAN, version_of
+from blurb.extensions.lab.pretraining.pretrain import ABOUT as PRETRAINING, PLAN, version_of
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.study.spec import Study, Variant
-from blurb.messages.errors import DataError
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, opt
 from blurb.results.dataset_scores import DatasetScores, Run
 from blurb.results.row import Row
 from blurb.row_files.reading import read

@@ -17,7 +17,7 @@ from statistics import NormalDist
 
 from blurb.extensions.lab.study import parts
 from blurb.extensions.lab.study.spec import Study
-from blurb.messages.text import probability
+from blurb.messages import probability
 from blurb.results.comparison import ScoreComparison, compare_rows
 from blurb.results.predictions import clusters_of
 from blurb.results.row import Row

@@ -13,7 +13,7 @@ from blurb.extensions.lab.pretraining import request
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.fields import Field
 from blurb.learners import PREFIX
-from blurb.messages.errors import ErrorCollector, SettingsError, UnknownName
+from blurb.messages import ErrorCollector, SettingsError, UnknownName
 from blurb.protocols import protocol
 from blurb.system import text_files
 from blurb.tasks import Task

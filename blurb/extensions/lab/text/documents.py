@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 from xml.parsers import expat
 
-from blurb.messages.errors import DataError, SettingsError
+from blurb.messages import DataError, SettingsError
 from blurb.system.files import of_system, ordinary
 from blurb.system.text_files import decode
 from blurb.table_files import FileLine, json_object

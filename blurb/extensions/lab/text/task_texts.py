@@ -23,8 +23,7 @@ from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION
 from blurb.extensions.lab.text.documents import TextDocument
 from blurb.extensions.reports.audit.audited import LONG
 from blurb.extensions.reports.audit.duplicates import SENTENCE_END
-from blurb.messages.errors import DataError
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, opt
 from blurb.tasks import SCORED, Task
 
 BLOCK = 20

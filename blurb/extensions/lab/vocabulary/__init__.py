@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blurb import formulations
-from blurb import tasks as tasks_
+from blurb import formulations, tasks as tasks_
 from blurb.checkpoints import Checkpoint, scratch
 from blurb.checkpoints.references import CheckpointPlace, default_name, locate, published_terms
 from blurb.data.loading import elsewhere, path_of, read_split
@@ -23,8 +22,7 @@ from blurb.extensions.reports.plots._style import lanes, save
 from blurb.formulations._base import Formulation
 from blurb.inputs.tokenizer import Tokenizer, flat
 from blurb.learners import is_named
-from blurb.messages.errors import DataError, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, SettingsError, opt
 from blurb.system.process import gc_disabled
 from blurb.table_files import lines_of
 from blurb.tasks import Task

@@ -11,8 +11,7 @@ from pathlib import Path
 from blurb.data.loading import TaskData, path_of, read_split
 from blurb.data.schema import Example, group
 from blurb.inputs.tokenized_split import Read, TokenizedSplit
-from blurb.messages.errors import BlurbError, DataError
-from blurb.messages.spelling import opt
+from blurb.messages import BlurbError, DataError, opt
 from blurb.records import Count
 from blurb.system.files import read_bytes
 from blurb.system.text_files import decode

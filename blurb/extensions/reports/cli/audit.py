@@ -15,7 +15,7 @@ from blurb.data.loading import elsewhere
 from blurb.extensions.reports.audit import audit as examine
 from blurb.extensions.reports.audit.audited import AuditFinding, gather
 from blurb.extensions.reports.cli.stats import chosen
-from blurb.messages.errors import DataError, SettingsError
+from blurb.messages import DataError, SettingsError
 from blurb.options import Option
 from blurb.records import columns
 from blurb.system.files import write_whole

@@ -14,8 +14,7 @@ from blurb.extensions.reports import errors
 from blurb.extensions.reports.cli.errors import GOLD, TABLE_LIMIT
 from blurb.extensions.reports.differences import differences
 from blurb.extensions.reports.differences.answers import Difference, grouped, shortened
-from blurb.messages.errors import UnknownName
-from blurb.messages.text import plural
+from blurb.messages import UnknownName, plural
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.records import columns

@@ -10,8 +10,7 @@ import click
 from blurb.cli._made import click_command
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.plots import _style, confusion
-from blurb.messages.errors import UnknownName
-from blurb.messages.text import plural
+from blurb.messages import UnknownName, plural
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.results.references import trial

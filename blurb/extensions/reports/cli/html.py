@@ -11,8 +11,7 @@ from blurb.cli._made import RESULTS, TOGETHER, click_command
 from blurb.extensions.reports.html.collect import TITLE, collect
 from blurb.extensions.reports.html.model import Curves, ListedBoard
 from blurb.extensions.reports.html.render import render
-from blurb.messages.errors import SettingsError
-from blurb.messages.text import plural
+from blurb.messages import SettingsError, plural
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.system.files import write_whole

@@ -16,7 +16,7 @@ from blurb.extensions.reports.plots import _style, input_lengths
 from blurb.extensions.reports.stats import RULE, TABLE_8, Statistics, measure
 from blurb.formulations._base import majority_score
 from blurb.inputs.tokenized_split import Read
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 from blurb.options import Option
 from blurb.planning.options import CASING
 from blurb.planning.request import folders, reader

@@ -9,8 +9,7 @@ from typing import Any
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.differences import answers
 from blurb.extensions.reports.differences.answers import Differences, in_order, pieces_of
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 from blurb.results.comparability import Reason
 from blurb.store.record import Record
 from blurb.tasks import Split

@@ -16,8 +16,7 @@ import click
 from blurb import formulations, tasks
 from blurb.corpora.originals import load_original
 from blurb.data import load
-from blurb.messages.errors import SettingsError, notify
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, notify, opt
 from blurb.registry import load_object
 from blurb.store.record import Record
 from blurb.tasks import ScoredSplit, Split

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blurb.extensions.reports.errors import Mistake, Report, ReportTable, share
-from blurb.messages.text import signed
+from blurb.messages import signed
 from blurb.tasks import Task
 
 BY_CLASS = ("gold", "predicted", "right", "precision", "recall")

@@ -29,8 +29,7 @@ from blurb.extensions.reports.html.model import (
 from blurb.extensions.reports.html.provenance import public, row_provenance
 from blurb.leaderboard import intervals, ranking
 from blurb.leaderboard.intervals import Value
-from blurb.messages.errors import DataError
-from blurb.messages.spelling import opt
+from blurb.messages import DataError, opt
 from blurb.names import by_number
 from blurb.planning.ablations import COLUMNS, SCHEMA
 from blurb.results import comparability, comparison, groups, published

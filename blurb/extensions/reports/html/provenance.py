@@ -11,7 +11,7 @@ from blurb import tasks
 from blurb.extensions.reports.html.model import DatasetProvenance, RowProvenance
 from blurb.inputs.relations import DUMMIES
 from blurb.learners import is_named
-from blurb.messages.text import plural
+from blurb.messages import plural
 from blurb.results.row import DEMO, Row
 
 SELF_MADE = "scratch:"

@@ -13,7 +13,7 @@ from blurb.extensions.reports.html.collect import MOST_ENCODERS, MOST_PROBES, op
 from blurb.extensions.reports.html.model import Leaderboard, Page, PageRow, winners
 from blurb.leaderboard.intervals import BASES, Value
 from blurb.leaderboard.terminal import SHORT
-from blurb.messages.text import probability
+from blurb.messages import probability
 from blurb.results.comparison import PAIRED
 from blurb.results.score import SCORE, dataset_weights, type_weights
 from blurb.tasks import TWELVE, TYPES

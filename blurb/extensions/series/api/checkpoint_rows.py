@@ -9,14 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from blurb import names
-from blurb import tasks as tasks_
+from blurb import names, tasks as tasks_
 from blurb.checkpoints import Checkpoint
 from blurb.extensions.series.curves import Scored, Step, numbers_beside
 from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
-from blurb.messages.errors import BlurbError, ModelError, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import BlurbError, ModelError, SettingsError, opt
 from blurb.names import by_number
 from blurb.protocols import protocol as protocols
 from blurb.results import from_store

@@ -15,8 +15,7 @@ from blurb.extensions.series.api.checkpoint_rows import Scoring, names_of
 from blurb.extensions.series.curves import Scored, Step, losses
 from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
-from blurb.messages.errors import ErrorCollector, SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import ErrorCollector, SettingsError, opt
 from blurb.options import Argument, Option
 from blurb.protocols import protocol as protocols
 from blurb.regression.rules import Rules, read_rules

@@ -15,7 +15,7 @@ from typing import Any
 import blurb
 from blurb.extensions.series.api.checkpoint_rows import names_of
 from blurb.extensions.series.curves import losses
-from blurb.messages.errors import BlurbError, DataError
+from blurb.messages import BlurbError, DataError
 from blurb.system.signals import end_with_parent
 
 

@@ -24,7 +24,7 @@ import torch
 from transformers import TrainerCallback
 
 from blurb import names
-from blurb.messages.errors import SettingsError
+from blurb.messages import SettingsError
 from blurb.store.store import QUEUE
 from blurb.system.files import nearest
 from blurb.system.process import launcher_free_environment

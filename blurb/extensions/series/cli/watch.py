@@ -14,7 +14,7 @@ from blurb.cli._exit import PARTLY, UNKNOWN, gate
 from blurb.cli._made import click_command
 from blurb.extensions.series.api.following import watch
 from blurb.extensions.series.series import PICTURE, Series
-from blurb.messages.text import grouped
+from blurb.messages import grouped
 from blurb.options import Option
 from blurb.planning.options import TRIALS
 from blurb.regression import Decision

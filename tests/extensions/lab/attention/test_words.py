@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from blurb.extensions.lab.attention.weights import boundaries, find_entity, join, spans, united, words_of_pieces
 from blurb.inputs.tokenizer import Subtokens

@@ -10,8 +10,7 @@ from typing import Any
 
 from blurb import formulations, tasks
 from blurb.data.schema import Example
-from blurb.store import rescore
-from blurb.store import row_trials as row_files
+from blurb.store import rescore, row_trials as row_files
 from blurb.store.store import Store
 from blurb.tasks import Task
 from tests.store import fakes

@@ -12,8 +12,7 @@ from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration
 from tests.cli.test_start_up import loaded
-from tests.extensions.reports.export.stores import bioasq, export, gad
-from tests.extensions.reports.export.stores import finish as finish_with_answers
+from tests.extensions.reports.export.stores import bioasq, export, finish as finish_with_answers, gad
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "sklearn", "scipy", "evaluate")

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from blurb.messages.errors import SettingsError, StoreError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, StoreError, opt
 from blurb.options import option
 from blurb.registry import Registry
 from blurb.results import from_store

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 from blurb import names
 from blurb.extensions.reports.export.formats import ExportRequest, real_row, rows
 from blurb.extensions.reports.html.model import winners
-from blurb.messages.errors import SettingsError, StoreError
-from blurb.messages.spelling import opt
-from blurb.messages.text import grouped
+from blurb.messages import SettingsError, StoreError, grouped, opt
 from blurb.results import groups
 from blurb.results.comparability import ONE_SEED
 from blurb.results.groups import Standing

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from blurb.inputs.tagging import convert
-from blurb.messages.errors import StoreError
-from blurb.messages.spelling import opt
+from blurb.messages import StoreError, opt
 from blurb.registry import load_object
 from blurb.tasks import Task
 

@@ -9,8 +9,7 @@ import yaml  # type: ignore[import-untyped]
 
 from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import figures
-from blurb.messages.errors import SettingsError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, opt
 
 
 def _render(wanted: ExportRequest) -> Files:

@@ -15,8 +15,7 @@ from typing import Any
 from blurb import __version__, metrics
 from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import ExportFigure, figures, whole_score
-from blurb.messages.errors import SettingsError, StoreError
-from blurb.messages.spelling import opt
+from blurb.messages import SettingsError, StoreError, opt
 from blurb.results.row import Row
 from blurb.statistics.welch import half_width
 from blurb.store.record import Record, within

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import OPTIONS, ExportCell, grid
-from blurb.messages.text import in_markdown as escape
+from blurb.messages import in_markdown as escape
 
 
 def _cell(cell: ExportCell) -> str:

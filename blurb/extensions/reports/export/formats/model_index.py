@@ -8,7 +8,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from blurb import metrics, names
 from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import figures, whole_score
-from blurb.messages.errors import DataError
+from blurb.messages import DataError
 
 
 def _render(wanted: ExportRequest) -> Files:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files, one_row
-from blurb.messages.errors import StoreError
-from blurb.messages.spelling import opt
+from blurb.messages import StoreError, opt
 from blurb.results.dataset_scores import DATASETS
 from blurb.row_files import writing as row_files
 

@@ -21,8 +21,7 @@ from jsonschema import Draft202012Validator
 
 from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files, real_row
 from blurb.extensions.reports.export.formats._submission import Unit, predictions, schema_of
-from blurb.messages.errors import StoreError
-from blurb.messages.spelling import opt
+from blurb.messages import StoreError, opt
 from blurb.results.row import Row
 from blurb.store.record import PREDICTIONS, Record, read_predictions
 from blurb.tasks import Task
