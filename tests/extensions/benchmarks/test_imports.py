@@ -49,6 +49,6 @@ def test_a_store_of_scale_is_read_through_an_index_that_the_first_view_begins(
             cache._known.clear()
             outputs.append(CliRunner().invoke(cli, typed, catch_exceptions=False).output)
             assert list((runs / ".index").glob("*.arrow")), words
-            monkeypatch.setattr(index.Index, "_folder_content", lambda *_: pytest.fail("a trial was read from its folder"))
+            monkeypatch.setattr(index.Index, "_folder_content", lambda *_: pytest.fail("a folder was read"))
         monkeypatch.setattr(index.Index, "_folder_content", read)
         assert outputs[0] == outputs[1]
