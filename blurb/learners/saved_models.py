@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ Restore = Callable[[Path, str, bool], tuple["Learner", dict[str, Any]]]
 FOLDER = "model"
 """In the folder of a trial."""
 ABOUT = "blurb.json"
+LONGEST = 2**31
+"""In tokens; `max_length` is below."""
 
 
 def is_kept(trial: Path) -> bool:
@@ -33,6 +35,29 @@ def check_whole(folder: Path) -> None:
             where=folder,
             fix=f"remove the folder and run the trial again with {opt('keep-model', 'best')}.",
         )
+
+
+def read_about(folder: Path, schema: int, fields: Mapping[str, type]) -> dict[str, Any]:
+    """`blurb.json` of a kept model whose files are whole.
+
+    :param fields: what must be in it, each with its type
+    :raises ModelError: if a file is missing or damaged, or `blurb.json` is not what a `save` writes
+    """
+    check_whole(folder)
+    about = read_json(folder / ABOUT)
+    if about.get("schema") != schema:
+        raise ModelError(
+            f"its schema has version {about.get('schema')}, but this version of blurb reads {schema}",
+            where=folder / ABOUT,
+        )
+    for name, kind in fields.items():
+        if type(about.get(name)) is not kind:
+            raise ModelError(
+                f"'{name}' must be of type {kind.__name__} (got {about.get(name)!r})", where=folder / ABOUT
+            )
+    if not 0 < about["max_length"] < LONGEST:
+        raise ModelError(f"'max_length' must be at least 1 (got {about['max_length']})", where=folder / ABOUT)
+    return about
 
 
 def copy_as(model: str, folder: Path, target: Path) -> None:

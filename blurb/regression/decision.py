@@ -137,9 +137,9 @@ class Decision:
 
     def to_junit(self) -> bytes:
         """The decision as JUnit XML, a test case a finding."""
-        from blurb.regression import forms
+        from blurb.regression.junit import document
 
-        return forms.write(self)
+        return document(self)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hypothesis import example, given, strategies as st
 from scipy import stats
 
 from blurb import records
-from blurb.regression import DatasetDecision, Decision, Outcome, Rules, forms
+from blurb.regression import DatasetDecision, Decision, Outcome, Rules, forms, junit
 from blurb.regression.decision import Turn
 from blurb.results.comparison import PAIRED, ScoreComparison
 from blurb.statistics.welch import WelchComparison, compare
@@ -54,7 +54,7 @@ def of(*findings: DatasetDecision, candidate: str = "new", baseline: str = "old"
 
 
 def parsed(decision: Decision) -> Any:
-    return ElementTree.fromstring(forms.write(decision))
+    return ElementTree.fromstring(decision.to_junit())
 
 
 def properties(node: Any) -> dict[str, str]:
@@ -152,7 +152,7 @@ def test_junit_counts_what_it_holds() -> None:
     assert properties(cases[1]) == {
         name: str(value)
         for name, value in records.of(forms.FindingRecord, FINDINGS[1]).items()
-        if name in forms.FIGURES
+        if name in junit.FIGURES
     }
     assert properties(cases[2]) == {"candidate_score": "70.0", "baseline_runs": "0", "candidate_runs": "3"}
 

@@ -36,10 +36,10 @@ from blurb.learners.base import Subset
 from blurb.learners.finetuning import network
 from blurb.learners.finetuning.network import NetworkLearner
 from blurb.learners.finetuning.saved_models import whole_embedding
-from blurb.learners.saved_models import ABOUT, check_whole
+from blurb.learners.saved_models import ABOUT, read_about
 from blurb.messages import ModelError, SettingsError, UnknownName
 from blurb.protocols.settings import Where, unknown_origin
-from blurb.system.files import read_json, seal, write_json
+from blurb.system.files import seal, write_json
 from blurb.training.hardware import Precision
 
 DROPOUT = 0.1
@@ -194,6 +194,7 @@ NETWORK = "network.safetensors"
 SCHEMA = 1
 FIELDS: Mapping[str, type] = {
     "model": str,
+    "learner": str,
     "max_length": int,
     "options": dict,
     "task": dict,
@@ -246,13 +247,9 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     :param remote_code: has no effect, as there is no code in it
     :raises ModelError: if it is missing or damaged
     """
-    check_whole(folder)
-    about = read_json(folder / ABOUT)
-    wrong = [name for name, kind in FIELDS.items() if type(about.get(name)) is not kind]
-    if wrong or about.get("schema") != SCHEMA or about.get("learner") not in NETWORKS:
-        raise ModelError(
-            f"this version of blurb cannot read it ({', '.join(wrong) or 'another schema'})", where=folder / ABOUT
-        )
+    about = read_about(folder, SCHEMA, FIELDS)
+    if about["learner"] not in NETWORKS:
+        raise ModelError(f"there is no baseline '{about['learner']}'", where=folder / ABOUT)
     formulation = formulations.bind(tasks.of_declaration(about["task"], str(folder / ABOUT)), about["settings"])
     try:
         learner = NETWORKS[about["learner"]](formulation, device, about["precision"], **about["options"])

@@ -31,9 +31,9 @@ from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.tokenizer_files import FILES as TOKENIZER_FILES
 from blurb.heads import heads
 from blurb.learners.finetuning.network import EncoderLearner
-from blurb.learners.saved_models import ABOUT, check_whole
+from blurb.learners.saved_models import ABOUT, read_about
 from blurb.messages import ModelError, opt
-from blurb.system.files import NO_FILE, read_json, seal, write_json
+from blurb.system.files import NO_FILE, seal, write_json
 from blurb.training.network import UsedRows
 
 HEAD = "head.safetensors"
@@ -49,7 +49,6 @@ FIELDS: Mapping[str, type] = {
     "precision": str,
 }
 """Fields of `blurb.json` that are read."""
-LONGEST = 2**31
 PLAIN, TAGGER = "AutoModel", "AutoModelForTokenClassification"
 CLOSE = 1e-4
 """Maximum difference of logits that are the same."""
@@ -99,8 +98,7 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
 
     if not folder.is_dir():
         raise ModelError("no model here", where=folder, fix=f"run the trial again with {opt('keep-model', 'best')}.")
-    check_whole(folder)
-    about = _about(folder)
+    about = read_about(folder, SCHEMA, FIELDS)
     if about["remote_code"] and not remote_code:
         raise ModelError(
             "this model needs the Python files of its checkpoint, which are in its folder. If you trust who "
@@ -124,21 +122,6 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
             f"{folder / HEAD} does not fit the task and settings in {ABOUT} ({str(error).splitlines()[0]})."
         ) from error
     return learner, about
-
-
-def _about(folder: Path) -> dict[str, Any]:
-    """The content of `blurb.json`; ModelError if it is not what `save` writes."""
-    about = read_json(folder / ABOUT)
-    if about.get("schema") != SCHEMA:
-        raise ModelError(
-            f"{folder} has schema version {about.get('schema')}, but this version of blurb reads {SCHEMA}."
-        )
-    for name, kind in FIELDS.items():
-        if type(about.get(name)) is not kind:
-            raise ModelError(f"{folder / ABOUT}: '{name}' must be of type {kind.__name__} (got {about.get(name)!r}).")
-    if not 0 < about["max_length"] < LONGEST:
-        raise ModelError(f"{folder / ABOUT}: 'max_length' must be at least 1 (got {about['max_length']}).")
-    return about
 
 
 def whole_embedding(encoder: Any) -> None:
