@@ -27,7 +27,7 @@ from blurb.execution.engine import Engine
 from blurb.execution.job import Job, TrialOutcome
 from blurb.messages import BlurbError, Tell, UnknownName, safe_message, tell_damage
 from blurb.planning import preflight, trials
-from blurb.planning.options import Given, Keep, NamedModel, RunOptions, Tokenizer
+from blurb.planning.options import Checkpointing, Given, Keep, NamedModel, RunOptions, Tokenizer
 from blurb.planning.quick_checks import left_out, warnings_of
 from blurb.planning.run_file import with_file
 from blurb.planning.trials import Planned, Request
@@ -205,11 +205,13 @@ def run(
     budget: str | None = None,
     head: str | None = None,
     pooling: str | None = None,
+    adapter: str | None = None,
     tagging: str | None = None,
     relation_input: str | None = None,
     dummy_tokens: bool = False,
     name: str | None = None,
     tokenizer: Tokenizer | None = None,
+    base: str | None = None,
     revision: str | None = None,
     trust_remote_code: bool = False,
     casing: str | None = None,
@@ -221,6 +223,7 @@ def run(
     dry_run: bool = False,
     keep_sweep: bool = False,
     device: str = "auto",
+    checkpointing: Checkpointing = "auto",
     jobs: int = 1,
     precision: str = "auto",
     engine: str = "local",
@@ -255,8 +258,11 @@ def run(
     :param leaderboard: table to write, with `results.csv` in the same folder; None for no tables
     :param name: of the row, if there is one model
     :param tokenizer: of the model, if its checkpoint has none
+    :param base: of the model, if that is an adapter of PEFT
+    :param adapter: "lora" trains an adapter instead of the encoder itself
     :param casing: "cased" or "uncased" if the tokenizer's files are wrong
     :param precision: "fp32", "bf16" or "fp16"; "auto" is bf16 where the hardware supports it
+    :param checkpointing: "on" computes activations twice instead of keeping them; "auto" if one input does not fit
     :param jobs: number of trials in parallel
     :param track: "tensorboard", "wandb", "mlflow" or "trackio"
     :param check: a baseline, to which each row is compared as by `blurb.check`: `Results.decisions`

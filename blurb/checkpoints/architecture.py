@@ -249,6 +249,14 @@ def is_causal(encoder: Any) -> bool:
     return bool((one - other).abs().max() <= 1e-5 * one.abs().max())
 
 
+def make_bidirectional(encoder: Any) -> None:
+    """Lets every position of a decoder attend to all; an encoder that builds its own masks stays as it is."""
+    encoder.config.is_causal = False  # asked by the functions that make masks
+    for module in encoder.modules():
+        if hasattr(module, "is_causal"):
+            module.is_causal = False  # asked where there is no mask, as nothing is padded
+
+
 _BOUNDS = tomllib.loads((files("blurb.checkpoints") / "config_bounds.toml").read_text(encoding="utf-8"))
 UPPER_BOUNDS = {name: group["most"] for group in _BOUNDS["group"] for name in group["fields"]}
 """Maximum of configuration fields that are counts or sizes."""

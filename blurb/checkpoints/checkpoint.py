@@ -11,7 +11,7 @@ from typing import Any
 
 from blurb.checkpoints import architecture, loading
 from blurb.checkpoints.architecture import EncoderSize, check_code, check_config, size_of
-from blurb.checkpoints.reading import blamed, read_json
+from blurb.checkpoints.reading import blamed, read_json, shortened
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
 from blurb.checkpoints.weights import PATTERNS, Stamp, Weights, check_header, find_weights, other_release
 from blurb.inputs.tokenizer import Tokenizer
@@ -101,14 +101,25 @@ class Checkpoint:
             return architecture.is_causal(encoder)
 
     @cached_property
+    def can_be_bidirectional(self) -> bool:
+        """Whether each position can be made to attend to all."""
+        encoder, _ = self.load_encoder()
+        architecture.make_bidirectional(encoder)
+        return not architecture.is_causal(encoder)
+
+    @cached_property
     def width(self) -> int:
         """Size of a vector of the last layer: measured, as config.json states it for another layer in some."""
         shape = architecture.vectors_of(self.outline)
         return shape[1] if shape is not None else int(self.config.hidden_size)
 
-    def load_encoder(self) -> tuple[Any, bool]:
-        """A new encoder in float32, and whether it has a pooler with trained weights."""
-        return loading.load_encoder(self.folder, self.config, self.remote_code)
+    def load_encoder(self, keep_bf16: bool = False) -> tuple[Any, bool]:
+        """A new encoder in float32, and whether it has a pooler with trained weights.
+
+        :param keep_bf16: leave weights in bf16 that are so in the file
+        """
+        dtype = self.weights.dtype if keep_bf16 else "float32"
+        return loading.load_encoder(self.folder, self.config, self.remote_code, dtype)
 
     def check(self) -> None:
         """Raises a ModelError for whatever keeps this from being fine-tuned, but for weights that are not finite."""
@@ -160,12 +171,11 @@ class Checkpoint:
                 fix=f"if the weights are merged, remove {ADAPTER}.",
             )
         if (self.folder / ADAPTER).is_file():
-            base = read_json(self.folder, ADAPTER).get("base_model_name_or_path")
+            says = shortened(read_json(self.folder, ADAPTER).get("base_model_name_or_path"))
             raise ModelError(
-                "this is a PEFT adapter (adapter_config.json), not a full model. Merge it with "
-                "PeftModel.from_pretrained(base, adapter).merge_and_unload(), where base is "
-                f"{base or 'its base model'}, and save model and tokenizer with save_pretrained to a new folder.",
+                f"this is an adapter of PEFT ({ADAPTER}), not a whole model",
                 where=self.folder,
+                fix=f"name the model that it was trained on with {opt('base')} (it says {says}).",
             )
         if (self.folder / CONFIG).is_file():
             return

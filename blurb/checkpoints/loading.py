@@ -100,15 +100,15 @@ def check_filled(folder: Path, config: Any, remote_code: bool) -> None:
     _check_names(folder, config, *_from_files(folder, config, remote_code, "meta"))
 
 
-def load_encoder(folder: Path, config: Any, remote_code: bool) -> tuple[Any, bool]:
-    """The encoder in float32, and whether it has a pooler with trained weights.
+def load_encoder(folder: Path, config: Any, remote_code: bool, dtype: str = "float32") -> tuple[Any, bool]:
+    """The encoder, and whether it has a pooler with trained weights.
 
     Only the encoder of an encoder-decoder is loaded. Weights of heads in the checkpoint are ignored.
     """
     from transformers import AutoModel
 
     hide_progress()
-    model, missing, unused = _from_files(folder, config, remote_code)
+    model, missing, unused = _from_files(folder, config, remote_code, dtype=dtype)
     pooler = getattr(model, "pooler", None)
     trained_pooler = pooler is not None and not any(key.startswith("pooler.") for key in missing)
     _check_names(folder, config, model, missing, unused)
@@ -125,7 +125,9 @@ def _loader(config: Any) -> Any:
     return AutoModelForTextEncoding if type(config) in AutoModelForTextEncoding._model_mapping else AutoModel
 
 
-def _from_files(folder: Path, config: Any, remote_code: bool, device: str = "") -> tuple[Any, set[str], set[str]]:
+def _from_files(
+    folder: Path, config: Any, remote_code: bool, device: str = "", dtype: str = "float32"
+) -> tuple[Any, set[str], set[str]]:
     """The model of the weight files, the names of its weights that they lack or have in another size, and those left.
 
     :param device: "meta" reads the headers of the files alone
@@ -134,7 +136,7 @@ def _from_files(folder: Path, config: Any, remote_code: bool, device: str = "") 
         model, info = _loader(config).from_pretrained(
             str(folder),
             config=config,
-            dtype="float32",
+            dtype=dtype,
             trust_remote_code=remote_code,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # named below; transformers' own error does not

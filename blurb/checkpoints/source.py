@@ -79,6 +79,7 @@ def resolve(
     remote_code: bool = False,
     casing: str | None = None,
     tokenizer: PreTrainedTokenizerBase | str | Path | None = None,
+    base: str | None = None,
 ) -> ModelSource:
     """Resolves a reference to a checkpoint.
 
@@ -86,11 +87,16 @@ def resolve(
         data first, see `blurb.checkpoints.scratch`
     :param casing: "cased" or "uncased"; None follows the preset, or else the tokenizer's files
     :param tokenizer: over that of the checkpoint: a loaded one, or the folder or Hub id of one
+    :param base: of an adapter, into which it is merged
     :raises ModelError: says what is missing and what to do
     """
     folder, commit, usual = locate(reference, revision, remote_code)
     casing = usual if casing is None else casing
-    if tokenizer is not None:
+    if base is not None:
+        from blurb.checkpoints import staged_checkpoint
+
+        folder, commit = staged_checkpoint.with_adapter(folder, base, tokenizer, remote_code)
+    elif tokenizer is not None:
         from blurb.checkpoints import staged_checkpoint
 
         Checkpoint(folder).check_files(with_tokenizer=False)
@@ -192,22 +198,22 @@ def _is_unchanged(read: Checkpoint) -> bool:
     return read.read_at - newest >= YOUNG and stamp == read.stamp
 
 
-def encoder_of(source: ModelSource) -> tuple[Any, bool]:
+def encoder_of(source: ModelSource, keep_bf16: bool = False) -> tuple[Any, bool]:
     """`Checkpoint.load_encoder` of a resolved model, as a copy for the caller.
 
     Copying takes a third of the time of loading. Encoders that draw random weights while loading are loaded every
-    time, as these weights depend on the seed of the trial.
+    time, as these weights depend on the seed of the trial. So are those in bf16, which are large.
     """
-    if source.weights in _encoders:
+    if source.weights in _encoders and not keep_bf16:
         encoder, trained_pooler = _encoders[source.weights]
         return copy.deepcopy(encoder), trained_pooler
     import torch
 
     before = torch.get_rng_state()
     _encoders.clear()  # first, or two of them would be there
-    encoder, trained_pooler = source.checkpoint.load_encoder()
+    encoder, trained_pooler = source.checkpoint.load_encoder(keep_bf16)
     check_unchanged(source)  # they may have been overwritten while they were read
-    if torch.equal(before, torch.get_rng_state()) and not source.remote_code:
+    if torch.equal(before, torch.get_rng_state()) and not source.remote_code and not keep_bf16:
         _encoders[source.weights] = encoder, trained_pooler
         encoder = copy.deepcopy(encoder)
     return encoder, trained_pooler

@@ -13,13 +13,16 @@ from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from blurb.checkpoints import adapter
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.reading import blamed
 from blurb.checkpoints.references import locate
+from blurb.checkpoints.tokenizer_files import TOKENIZERS
 from blurb.checkpoints.weights import INDEX, PATTERNS
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError
 from blurb.system.cache import home
+from blurb.system.files import file_hash
 
 IN_MEMORY = "in memory"
 """The revision of a loaded model."""
@@ -55,6 +58,27 @@ def with_tokenizer(checkpoint: Path, tokenizer: PreTrainedTokenizerBase | str | 
                 _link(path.resolve(), folder / path.name)
 
     return _kept(fill, tokenizer, remote_code)
+
+
+def with_adapter(
+    folder: Path, base: str, tokenizer: PreTrainedTokenizerBase | str | Path | None, remote_code: bool
+) -> tuple[Path, str]:
+    """An adapter merged into its base, and which files these were.
+
+    :param base: the reference of its base, which no file of the adapter decides
+    :param tokenizer: over those of the adapter and of the base
+    """
+    adapter.check(folder, base)
+    place = locate(base, None, remote_code)
+    checkpoint = Checkpoint(place.folder, remote_code)
+    checkpoint.check()
+    own = folder if any((folder / name).is_file() for name in TOKENIZERS) else place.folder
+
+    def fill(target: Path) -> None:
+        adapter.merged(folder, base, checkpoint).save_pretrained(target)
+
+    made = _kept(fill, own if tokenizer is None else tokenizer, remote_code)
+    return made, f"{file_hash(folder / adapter.WEIGHTS)[:12]} on {base} {checkpoint.weights_hash[:12]}"
 
 
 def default_name(model: PreTrainedModel) -> str:

@@ -60,6 +60,19 @@ class Weights:
         """Bytes of all files."""
         return sum(path.stat().st_size for path in self.files)
 
+    @property
+    def dtype(self) -> str:
+        """ "bfloat16" if all floating-point weights are so in safetensors; else "float32", in which they are read."""
+        from safetensors import safe_open
+
+        kinds: set[str] = set()
+        for path in self.files:
+            if path.suffix != ".safetensors":
+                return "float32"
+            with safe_open(path, "np") as file:
+                kinds |= {file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 - no mapping
+        return "bfloat16" if {kind for kind in kinds if "F" in kind} == {"BF16"} else "float32"
+
     def stamp(self, with_code: bool) -> Stamp:
         """Of the files now, and of all that would change which files count.
 

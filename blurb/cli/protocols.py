@@ -64,4 +64,6 @@ def show_protocol(
     click.echo(f"{protocol.name}: {protocol.description}")
     if protocol.note:
         click.echo(f"Note of its rows: {protocol.note}.")
+    if protocol.adapter:
+        click.echo(f"With an adapter: {', '.join(f'{name} {value:g}' for name, value in protocol.adapter.items())}.")
     show(("setting", "value", "origin", "tasks"), protocols.grouped(lines), form)

@@ -40,6 +40,7 @@ class Job:
     :param predicted: predicted seconds (`blurb.cost`), 0 without an estimate
     :param keep: whether to keep the trained model
     :param resume: whether to write checkpoints, and to go on from them (`blurb.store.trial_checkpoints`)
+    :param checkpointing: of activations (`blurb.training.loop.Trainer`)
     """
 
     trial: Trial
@@ -53,6 +54,7 @@ class Job:
     predicted: float = 0.0
     keep: Keep = "none"
     resume: bool = False
+    checkpointing: str = "auto"
 
     @property
     def learner(self) -> LearnerKind:

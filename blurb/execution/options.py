@@ -11,6 +11,8 @@ from blurb.protocols.settings import MOST_SEEDS
 
 Keep: TypeAlias = Literal["none", "best", "replace"]
 KEEP: tuple[Keep, ...] = ("none", "best", "replace")
+Checkpointing: TypeAlias = Literal["auto", "on", "off"]
+CHECKPOINTING: tuple[Checkpointing, ...] = ("auto", "on", "off")
 MOST_JOBS = 4_096
 """Trials at a time on one machine: a larger number is a typo."""
 
@@ -22,7 +24,7 @@ class TrialOptions:
     :param suite: its rows never mix with those of another
     :param seeds: seeds 1 to N; None for the protocol's; a word of what decides about N, before trials are planned
     :param progress: whether estimates, progress and failures are printed to stderr
-    :param track, keep_model, resume_trials, jobs, dry_run: no part of a trial's identity
+    :param track, keep_model, resume_trials, checkpointing, jobs, dry_run: no part of a trial's identity
     """
 
     suite: str = option(
@@ -57,6 +59,14 @@ class TrialOptions:
         page="long-runs.md",
     )
 
+    checkpointing: Checkpointing = option(
+        "auto",
+        "Machine",
+        "Compute activations twice instead of keeping them, which takes less memory and a third more time; auto if "
+        "one input does not fit.",
+        choices=CHECKPOINTING,
+        page="large-models.md",
+    )
     jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1, most=MOST_JOBS)
     dry_run: bool = option(
         False, "Trials", "List the trials with their estimated cost, and stop.", page="protocols.md#cost"

@@ -162,7 +162,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None
         log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
         log.info("command: %s", shlex.join(sys.argv))
         learner = building.learner(job.source, formulation, job.device, trial.precision, trial.learner)
-        learner.tracking = watch
+        learner.tracking, learner.checkpointing = watch, job.checkpointing
         if job.resume:
             here = environment(job.place)
             about = checkpoints.about(trial.hash, {name: here[name] for name in ALIKE})

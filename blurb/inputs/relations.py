@@ -23,6 +23,8 @@ from blurb.messages import SettingsError, opt
 STRATEGIES = ("dummify", "dummy-tokens", "original", "markers", "typed-markers")
 DUMMIES = STRATEGIES[:2]
 MARKERS = STRATEGIES[3:]
+NEW_TOKENS = ("dummy-tokens", *MARKERS)
+"""Those that add tokens to the vocabulary."""
 SHORT = {"CHEMICAL": "CHEM"}
 """Short types in the dummy of two overlapping entities: `@CHEM-GENE$`."""
 Span = tuple[int, int]

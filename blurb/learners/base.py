@@ -88,6 +88,7 @@ class Learner(ABC):
     :ivar facts: facts about training and inputs, for the provenance
     :ivar tracking: receives the results of every epoch, if the learner has epochs
     :ivar checkpoints: where an interrupted training goes on from, if the learner has epochs
+    :ivar checkpointing: of activations: auto, on or off, if the learner has layers
     """
 
     def __init__(self, formulation: Formulation) -> None:
@@ -95,6 +96,7 @@ class Learner(ABC):
         self.facts: dict[str, Any] = {}
         self.tracking = Tracking()
         self.checkpoints: Checkpoints | None = None
+        self.checkpointing = "auto"
 
     @abstractmethod
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:

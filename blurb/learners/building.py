@@ -50,6 +50,7 @@ def resolve(
     remote_code: bool = False,
     casing: str | None = None,
     tokenizer: PreTrainedTokenizerBase | str | Path | None = None,
+    base: str | None = None,
 ) -> ModelSource:
     """Resolves a model reference.
 
@@ -62,7 +63,7 @@ def resolve(
         name_of_kind = known_as(reference, known)
         if name_of_kind in known and not Path(reference).is_dir():
             raise ModelError(f"There is no model called '{reference}'.", fix=f"Write {PREFIX}{name_of_kind}.")
-        return of_checkpoint(reference, name, revision, remote_code, casing, tokenizer)
+        return of_checkpoint(reference, name, revision, remote_code, casing, tokenizer, base)
     weights = spelled(reference)
     return ModelSource(name or weights, "learner", weights.removeprefix(PREFIX), weights=weights)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from blurb.execution.engines import DEFAULT
-from blurb.execution.options import KEEP, Keep, TrialOptions
+from blurb.execution.options import KEEP, Checkpointing, Keep, TrialOptions
 from blurb.inputs.relations import DUMMIES
 from blurb.messages import DataError, ErrorCollector, SettingsError, opt
 from blurb.names import checkpoints_by_number
@@ -98,9 +98,9 @@ def _named_model(at: FileLine, line: dict[str, str]) -> NamedModel:
     return NamedModel(reference, name or None, tuple(dict.fromkeys(tags.split())))
 
 
-__all__ = ["KEEP", "Given", "Keep", "Model", "RowReference", "RunOptions", "Tokenizer", "TrainOptions"]
+__all__ = ["KEEP", "Checkpointing", "Given", "Keep", "Model", "RowReference", "RunOptions", "Tokenizer", "TrainOptions"]
 Given: TypeAlias = Model | NamedModel
-SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "tagging", "relation_input")
+SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "adapter", "tagging", "relation_input")
 """Options that are settings; the others are given with `--set`, or by name in Python."""
 LIMITED = ("max_train", "max_eval")
 """The settings that `--limit` gives."""
@@ -163,6 +163,14 @@ class TrainOptions(TrialOptions):
         "Folder or Hub id of the tokenizer, if it is not that of the checkpoint.",
         metavar="REF",
         page="python.md",
+    )
+    base: str | None = option(
+        None,
+        "Model",
+        "The model that MODEL, an adapter of PEFT, was trained on; it is merged into it.",
+        metavar="REF",
+        complete="models",
+        page="large-models.md",
     )
     revision: str | None = option(None, "Model", "Revision of the model on the Hub.")
     trust_remote_code: bool = option(False, "Model", "Allow the checkpoint to run its own code.")
@@ -263,6 +271,13 @@ class RunOptions(TrainOptions):
     )
     pooling: str | None = option(
         None, "Protocol", "Pooling of sequence tasks (see blurb heads); short for --set pooling=..."
+    )
+    adapter: str | None = option(
+        None,
+        "Protocol",
+        "lora: train an adapter instead of the encoder itself; short for --set adapter=lora.",
+        choices=("none", "lora"),
+        page="large-models.md",
     )
     tagging: str | None = option(None, "Protocol", "Tagging scheme of NER and PICO; short for --set tagging=NAME.")
     relation_input: str | None = option(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb import formulations, learners, names, tasks
-from blurb.checkpoints import Checkpoint, ModelSource, references, scratch
+from blurb.checkpoints import Checkpoint, ModelSource, adapter, references, scratch
 from blurb.execution.data_sources import data_verdict
 from blurb.grouping import by_key
 from blurb.heads import heads
@@ -86,7 +86,9 @@ def look_at(model: Model, options: RunOptions) -> None:
         scratch.size_of(reference)
     else:
         place = references.folder_or_id(reference)
-        if isinstance(place, Path):
+        if isinstance(place, Path) and options.base is not None:
+            adapter.check(place, options.base)
+        elif isinstance(place, Path):
             check_parts(place, options.trust_remote_code, options.tokenizer is None)
 
 
@@ -176,11 +178,13 @@ def _loaded(options: TrainOptions, named: NamedModel, folder: Path, found: Error
     model = named.model
     try:
         return source(
-            model, named.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer
-        )
+            model, named.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer,
+            options.base,
+        )  # fmt: skip
     except BlurbError as error:
         parts = ErrorCollector()
-        if isinstance(error, ModelError) and isinstance(model, str | Path) and Path(model).expanduser().is_dir():
+        whole = isinstance(error, ModelError) and options.base is None
+        if whole and isinstance(model, str | Path) and Path(model).expanduser().is_dir():
             parts.tried(check_parts, Path(model).expanduser())
         for each in parts.errors or [error]:
             found.add(each)

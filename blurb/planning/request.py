@@ -133,6 +133,7 @@ def source(
     folder: Path,
     casing: str | None = None,
     tokenizer: Tokenizer | None = None,
+    base: str | None = None,
 ) -> ModelSource:
     """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
     if name is not None:
@@ -146,11 +147,15 @@ def source(
         )
     reference = str(model)
     check_reference(reference)
-    if tokenizer is not None and (is_named(reference) or reference.startswith(scratch.PREFIX)):
-        raise SettingsError(f"{reference} has no use for another tokenizer", fix=f"remove {opt('tokenizer')}.")
+    if is_named(reference) or reference.startswith(scratch.PREFIX):
+        for option, given in (("tokenizer", tokenizer), ("base", base)):
+            if given is not None:
+                raise SettingsError(f"{reference} has no use for {opt(option)}", fix="remove it.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
-    return resolve(reference, name, revision=revision, remote_code=remote_code, casing=casing, tokenizer=tokenizer)
+    return resolve(
+        reference, name, revision=revision, remote_code=remote_code, casing=casing, tokenizer=tokenizer, base=base
+    )
 
 
 def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None) -> dict[str, Any]:

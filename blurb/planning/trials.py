@@ -16,6 +16,7 @@ from blurb.execution.options import TrialOptions
 from blurb.grouping import by_key
 from blurb.learners import LearnerKind, building, of_protocol
 from blurb.messages import BlurbError, ErrorCollector, SettingsError, opt
+from blurb.planning import rates
 from blurb.planning.request import deduplicated, hashed_settings
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
@@ -133,6 +134,7 @@ def job(request: Request, source: ModelSource, task: Task, seed: int, point: Map
     return Job(
         trial, source, asked, origin, request.store, request.device, request.track or "", plugins.typed(),
         keep=request.keep_model if kind.save else "none", resume=request.resume_trials,
+        checkpointing=request.checkpointing,
     )  # fmt: skip
 
 
@@ -290,4 +292,6 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
             if trials:
                 families = {trial.task: trial.family for trial in planned}
                 code = {trial.task: trial.plugins for trial in planned if trial.plugins}
-                rows.write(store, replace(request.row(source), trials=trials, families=families, plugins=code))
+                said = rates.remarks(request, source, planned)
+                row = replace(request.row(source), trials=trials, families=families, plugins=code, rates=said)
+                rows.write(store, row)

@@ -28,9 +28,11 @@ BASELINES = "baselines"
 """The file of the training settings of baselines, which is no protocol."""
 VERSIONS = 10_000
 """Versions are below this, to distinguish `quick@2` from a user's `quick@` followed by eight digits of a hash."""
+ADAPTER = "adapter"
+"""Section of settings of trials that train an adapter, over those of the task."""
 SMALL = "small"
 """Section of the learning rate of encoders that are too small for `lr_by_size`."""
-NOT_SETTINGS = ("description", "note", "version", "extends", "rank")
+NOT_SETTINGS = ("description", "note", "version", "extends", "rank", "family")
 """Keys that a protocol does not inherit from the one that it extends."""
 
 
@@ -48,6 +50,8 @@ class Protocol:
     :param small: (parameters in millions, learning rate of encoders below, in the place of `lr_by_size`), or None
     :param hash: changes with every setting in the file
     :param learner: name of the kind of learner that reads the checkpoints (`blurb.learners`); "" is fine-tuning
+    :param adapter: settings of trials that train an adapter, over those of the task
+    :param family: `model_type` of the encoders that its rates were published for; "" if they are for all
     :param per_baseline: training settings of baselines, over those of `baselines.toml`
     """
 
@@ -63,6 +67,8 @@ class Protocol:
     learner: str = ""
     per_baseline: baselines.Tables = field(default_factory=dict)
     small: tuple[float, float] | None = None
+    adapter: Mapping[str, Any] = field(default_factory=dict)
+    family: str = ""
 
     def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int, baseline: str = "") -> Settings:
         """The settings of a task for a model with that many parameters.
@@ -82,6 +88,8 @@ class Protocol:
             values = {**DEFAULTS, **{name: values[name] for name in in_groups("examples", "inputs")}}
             for tables in (default_baselines(), self.per_baseline):
                 values.update(baselines.of(tables, baseline, task))
+        if {**values, **overrides}["adapter"] != DEFAULTS["adapter"]:
+            values.update(self.adapter)
         values.update(overrides)
         return Settings(**values)
 
@@ -184,9 +192,10 @@ def parse(name: str, where: str, content: Mapping[str, Any], errors: ErrorCollec
             errors.add(SettingsError(f"[{SMALL}] is for encoders below the size of [lr_by_size].", where=where))
         small = None
     relevant = {key: value for key, value in content.items() if key not in NOT_SETTINGS}
-    if SMALL not in own or shipped:
-        # It came to the shipped protocols later: rows of larger encoders are what they were, and keep their hash.
-        relevant.pop(SMALL, None)
+    for later in (SMALL, ADAPTER):
+        if later not in own or shipped:
+            # It came to the shipped protocols later: rows that it does not concern are what they were, as is the hash.
+            relevant.pop(later, None)
     version = values.get("version", 1)
     if version > 1:
         relevant["version"] = version
@@ -203,6 +212,8 @@ def parse(name: str, where: str, content: Mapping[str, Any], errors: ErrorCollec
         learner=values.get("learner", ""),
         per_baseline=baselines.by_task(values.get("baselines", {})),
         small=small,
+        adapter=values.get(ADAPTER, {}),
+        family=values.get("family", ""),
     )
 
 
@@ -211,12 +222,13 @@ def _table() -> Field:
     by_task = dict.fromkeys((task.name for task in tasks.all()), TABLE)
     axes = {name: Field(list, rule=bool, must="be a list of values", parse=partial(_axis, name)) for name in FIELDS}
     keys = {
-        **dict.fromkeys(("description", "note", "learner"), Field(str)),
+        **dict.fromkeys(("description", "note", "learner", "family"), Field(str)),
         "rank": Field(bool),
         "version": Field(int, low=1, below=VERSIONS),
         "extends": Field(str, choices=names(), noun="protocol to extend"),
         "seeds": Field(object, parse=_seeds),
         "all": TABLE,
+        ADAPTER: TABLE,
         "tasks": Field(dict, keys=by_task, noun="task"),
         "search": Field(dict, keys=axes, noun="setting", aliases=ELSEWHERE),
         "lr_by_size": _numbers("millions", "below", "from"),

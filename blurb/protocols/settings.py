@@ -160,6 +160,31 @@ class Settings:
         low=0,
         later=True,
     )
+    attention: str = setting(
+        "as-is",
+        "large models",
+        "bidirectional: every sub-token of a decoder attends to the whole text",
+        choices=("as-is", "bidirectional"),
+        later=True,
+    )
+    adapter: str = setting(
+        "none",
+        "large models",
+        "lora: matrices of low rank beside the encoder's linear layers learn, the encoder does not",
+        choices=("none", "lora"),
+        later=True,
+    )
+    lora_rank: int = setting(16, "large models", "rank of these matrices", low=1, later=True)
+    lora_alpha: float = setting(
+        32.0, "large models", "their product is multiplied by lora_alpha / lora_rank", above=0, later=True
+    )
+    lora_dropout: float = setting(0.05, "large models", "dropout before these matrices", low=0, below=1, later=True)
+    lora_targets: str = setting(
+        "all-linear",
+        "large models",
+        "the layers that get them: all linear ones but the pooler's, or names such as q_proj,v_proj",
+        later=True,
+    )
 
     def __post_init__(self) -> None:
         fields.check(self)

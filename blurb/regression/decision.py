@@ -65,6 +65,7 @@ class Decision:
     :param turn: the look of a series at which it was judged; None without a state file
     :param variance: a sentence on the variance between runs that the tests rest on, if that is not of these rows alone
     :param scope: a sentence on what is judged; "" if there is nothing to add
+    :param row_remarks: on how the seeds of a row were planned, and on its learning rates
     :param constant: the datasets on which a row has the score of a constant answer: nothing there can become worse
     :param checked_at: when, with the time zone; None if nobody looked at the clock
     :param seconds: that the check took
@@ -80,6 +81,7 @@ class Decision:
     variance: str = ""
     scope: str = ""
     constant: str = ""
+    row_remarks: tuple[str, ...] = ()
     checked_at: datetime | None = None
     seconds: float | None = None
 
@@ -119,8 +121,10 @@ class Decision:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The head of a report: the look, the variance between runs, and constant answers."""
-        return tuple(filter(None, ("" if self.turn is None else self.turn.text, self.variance, self.constant)))
+        """The head of a report: the look, the variance between runs, constant answers, remarks on a row."""
+        return tuple(
+            filter(None, ("" if self.turn is None else self.turn.text, self.variance, self.constant, *self.row_remarks))
+        )
 
     def __repr__(self) -> str:
         return f"<Decision on {self.candidate} compared with {self.baseline}, {self.rules.split}: {self.outcome.words}>"

@@ -184,4 +184,5 @@ class Check(TypedDict):
     variance: Annotated[str, "where the variance between runs is from, if not from these two rows alone"]
     scope: Annotated[str, "what the decision is on, if that needs a word"]
     constant: Annotated[str, "on which datasets a row has the score of a constant answer; empty if on none"]
+    row_remarks: Annotated[list[str], "on how the seeds of a row were planned, and on its learning rates"]
     findings: Annotated[list[FindingRecord], "the score first, if there is one, then each task"]

@@ -64,6 +64,7 @@ def decide(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None = None
     return Decision(
         candidate.name, baseline.name, rules, tuple(findings), remarks, bool(candidate.records and baseline.records),
         turn, known.text, _scope(candidate, baseline, findings), _constant(candidate, baseline, required, rules.split),
+        tuple(f"{row.name}: {said}." for row in (candidate, baseline) if not row.published for said in row.remarks),
     )  # fmt: skip
 
 

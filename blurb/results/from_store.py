@@ -9,8 +9,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from blurb import metrics
+from blurb.grouping import by_key
 from blurb.messages import BlurbError, Tell, tell_damage
 from blurb.names import by_number
+from blurb.results import comparability
 from blurb.results.dataset_scores import DATASETS, LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
 from blurb.results.row import Origin, Row, RowIdentity, labelled
 from blurb.store import index, row_trials
@@ -71,7 +73,16 @@ def _row(store: Store, row: RowTrials, keys: Keys, entries: Mapping[str, IndexEn
             planned_seeds=tuple(sorted(seeds)),
             kind=kind,
         )
-    return Row(RowIdentity.of_store(row), datasets, Origin.STORE, (row.design,) if row.design else (), row.tags)
+    return Row(RowIdentity.of_store(row), datasets, Origin.STORE, tuple(_remarks(row)), row.tags)
+
+
+def _remarks(row: RowTrials) -> Iterator[str]:
+    """On how its seeds were planned, and on its learning rates, with the datasets if it is not all of them."""
+    if row.design:
+        yield row.design
+    by_text = by_key((said, task) for task, said in sorted(row.rates.items()) if task in row.trials)
+    for said, tasks_ in by_text.items():
+        yield said if len(tasks_) == len(row.trials) else f"{said} ({comparability.listed(tasks_)})"
 
 
 class RunLayout(NamedTuple):

@@ -24,7 +24,7 @@ from blurb.system.files import read_json, write_json
 FOLDER = "rows"
 """No task can have this name (`blurb.tasks`)."""
 FILE = re.compile(r"[0-9a-f]{12}\.json")
-LATER = ("learner", "design", "tags")
+LATER = ("learner", "design", "rates", "tags")
 """Fields that came later: stored only if they are not empty."""
 
 
@@ -41,6 +41,7 @@ class RowTrials:
     :param tags: words to find it by, no part of any identity; likewise
     :param design: a sentence on how its seeds were planned, if by more than a number; no part of any identity, and
         stored only if not empty
+    :param rates: task -> a remark on its learning rate (`blurb.planning.rates`), likewise
     """
 
     model: str
@@ -54,6 +55,7 @@ class RowTrials:
     learner: str = ""
     tags: tuple[str, ...] = ()
     design: str = ""
+    rates: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def content(self) -> dict[str, Any]:
@@ -96,6 +98,10 @@ class RowTrials:
             plugins={task: plugins[task] for task in trials if task in plugins},
             tags=self.tags or before.tags,
             design=self.design or before.design,
+            rates={
+                **{task: said for task, said in before.rates.items() if task in trials.keys() - self.trials.keys()},
+                **self.rates,
+            },
         )
 
 
@@ -225,7 +231,16 @@ def _check(row: RowTrials, path: Path) -> None:
     """Raises a ValueError or BlurbError if a field of a row is invalid."""
     configuration = row.configuration
     of_configuration = [value for name, value in vars(configuration).items() if name != "overrides"]
-    texts = [row.weights, row.tokenizer, row.learner, row.design, *of_configuration, *row.tags]
+    texts = [
+        row.weights,
+        row.tokenizer,
+        row.learner,
+        row.design,
+        *row.rates,
+        *row.rates.values(),
+        *of_configuration,
+        *row.tags,
+    ]
     scalar = isinstance(configuration.overrides, dict) and all(
         isinstance(value, str | int | float) for value in configuration.overrides.values()
     )

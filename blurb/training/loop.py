@@ -16,15 +16,15 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 
 from blurb.inputs.features import Features, Ints
-from blurb.messages import TrainingError, opt
+from blurb.messages import SettingsError, TrainingError, opt
 from blurb.protocols.settings import Settings
 from blurb.system.process import one_process
 from blurb.training.batches import Batch, Targets, collate, prediction_batches, training_batches
 from blurb.training.dropout import use_cpu_dropout
 from blurb.training.hardware import Precision, bf16_products, out_of_memory
-from blurb.training.network import Network, train_used_rows, use_masks_without_waiting
+from blurb.training.network import Network, checkpoint_activations, train_used_rows, use_masks_without_waiting
 from blurb.training.optimizer import adamw, learning_rate_factor
-from blurb.training.resuming import Checkpoints, Epoch, LoopState, Resumption, weights_of
+from blurb.training.resuming import Checkpoints, Epoch, LoopState, Resumption, restore_weights, weights_of
 from blurb.training.tracking import Tracking
 
 log = logging.getLogger(__name__)
@@ -43,6 +43,8 @@ class Trainer:
     :param pad_id: padding id
     :param on_step: called with (steps done, total steps) after every step
     :param tracking: receives the results of every epoch
+    :param checkpointing: whether the activations of layers are computed again instead of kept ("on", "off"); "auto" if
+        one input does not fit otherwise. No bit changes
     :param checkpoints: where a training that is interrupted is kept, and goes on from
     :ivar state: how far the training is
     :ivar resumed: step and seconds after which it went on
@@ -56,6 +58,7 @@ class Trainer:
     micro_batch: int | None = None
     tracking: Tracking = field(default_factory=Tracking)
     checkpoints: Checkpoints | None = None
+    checkpointing: str = "auto"
     state: LoopState = field(init=False)
     resumed: dict[str, float] = field(default_factory=dict, init=False)
     accelerator: Accelerator = field(init=False)
@@ -71,6 +74,10 @@ class Trainer:
                 cpu=self.device.type == "cpu", mixed_precision=mixed, **self.tracking.options()
             )
         self.tracking.start(self.accelerator)
+        if self.checkpointing == "on" and not checkpoint_activations(self.network.encoder):
+            raise SettingsError(
+                f"{opt('checkpointing', 'on')}: {type(self.network.encoder).__name__} does not support it."
+            )
         self.network.to(self.device)
         if self.device.type == "cpu":
             use_cpu_dropout(self.network)
@@ -123,8 +130,15 @@ class Trainer:
                 log.info("epoch %d of %d: loss %.4f, dev %s", epoch, epochs, state.history[-1].loss, score)
                 resumption.save()
         if state.best is not None:
-            self.network.load_state_dict(state.best.weights)
+            restore_weights(self.network, state.best.weights)
         return state.history
+
+    def _recompute(self, error: RuntimeError) -> None:
+        """Checkpoints activations if one input does not fit; raises a TrainingError if that is done or not possible."""
+        if self.checkpointing != "auto" or not checkpoint_activations(self.network.encoder):
+            raise _too_long() from error
+        self.checkpointing = "on"
+        log.warning("out of memory for one input: activations are computed twice from now on")
 
     def _step(
         self, features: Features, rows: Ints, targets: Targets, optimizer: torch.optim.Optimizer, clip_norm: float
@@ -140,7 +154,7 @@ class Trainer:
                     raise
                 optimizer.zero_grad()
                 if size <= 1:
-                    raise _too_long() from error
+                    self._recompute(error)
                 self.micro_batch = math.ceil(min(size, len(rows)) / 2)
                 if self.device.type == "cuda":
                     torch.cuda.empty_cache()

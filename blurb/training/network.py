@@ -94,6 +94,19 @@ def use_masks_without_waiting(network: nn.Module) -> None:
         encoder.set_attn_implementation(ATTENTION)
 
 
+def checkpoint_activations(encoder: Any) -> bool:
+    """Makes an encoder compute its layers again in the backward pass, to the same bits, instead of keeping them.
+
+    :returns: whether its architecture can; else nothing changes
+    """
+    if not getattr(encoder, "supports_gradient_checkpointing", False):
+        return False
+    # Its name until transformers 5.22.
+    enable = getattr(encoder, "activation_checkpointing_enable", None) or encoder.gradient_checkpointing_enable
+    enable({"use_reentrant": False})
+    return True
+
+
 class UsedRows(nn.Module):
     """An embedding table in which only the rows of some ids are trainable.
 

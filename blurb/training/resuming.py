@@ -112,7 +112,7 @@ class Resumption:
             self.checkpoints.set_aside(reason)
             return
         trainer, state = self.trainer, self.state
-        trainer.network.load_state_dict(tensors["network"])
+        restore_weights(trainer.network, tensors["network"])
         self._restore_optimizer(tensors["optimizer"])
         state.begun, state.order = values["begun"], values["order"]
         state.rng.bit_generator.state = state.order
@@ -137,7 +137,7 @@ class Resumption:
 
     def _misfit(self, tensors: Mapping[str, Weights]) -> str:
         """Why tensors are not those of this network, or ""; looked at first, as half of them would do harm."""
-        shapes = {name: value.shape for name, value in self.trainer.network.state_dict().items()}
+        shapes = {name: value.shape for name, value in changing(self.trainer.network).items()}
         for file in tensors.keys() & {"network", "best"}:
             if {name: value.shape for name, value in tensors[file].items()} != shapes:
                 return "its weights are those of another network"
@@ -230,6 +230,24 @@ class LoopState:
         self.order = dict(self.rng.bit_generator.state)
 
 
+def learning(network: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters that are not frozen, by name."""
+    return {name: each for name, each in network.named_parameters(remove_duplicate=False) if each.requires_grad}
+
+
+def changing(network: nn.Module) -> Weights:
+    """All weights but frozen ones, which are what they were."""
+    frozen = dict(network.named_parameters(remove_duplicate=False)).keys() - learning(network).keys()
+    return {name: value for name, value in network.state_dict().items() if name not in frozen}
+
+
 def weights_of(network: nn.Module) -> Weights:
-    """A copy of all weights on the CPU."""
-    return {name: value.detach().to("cpu", copy=True) for name, value in network.state_dict().items()}
+    """A copy of them on the CPU."""
+    return {name: value.detach().to("cpu", copy=True) for name, value in changing(network).items()}
+
+
+def restore_weights(network: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
+    """Takes what `weights_of` gave; a RuntimeError if one is missing or has no place."""
+    missing, unexpected = network.load_state_dict(weights, strict=False)
+    if wrong := sorted({*learning(network)} & {*missing} | {*unexpected}):
+        raise RuntimeError(f"weights are missing or unexpected: {', '.join(wrong)}")

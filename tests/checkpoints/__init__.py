@@ -17,6 +17,7 @@ from tests.checkpoints.kinds import SIZES
 from tests.checkpoints.texts import odd_words, texts, words
 
 __all__ = [
+    "DECODERS",
     "FAMILIES",
     "KINDS",
     "REFUSED",
@@ -53,15 +54,20 @@ _OTHERS: tuple[Callable[[Path], None], ...] = (
     families.big_bird,
     families.funnel,
     families.xlnet,
+    families.ultrabert,
+    families.embedding_gemma2,
 )
+_DECODERS: tuple[Callable[[Path], None], ...] = (families.qwen3, families.llama, families.mistral, families.gemma3)
 _REFUSED: tuple[Callable[[Path], None], ...] = (families.funnel_base, families.canine)
 KINDS = tuple(builder.__name__ for builder in _USUAL)
 """What most tests go through: every kind of tokenizer, and of positions."""
 FAMILIES = tuple(builder.__name__ for builder in _OTHERS)
 """The other families of encoders, for tests of what differs between architectures."""
+DECODERS = tuple(builder.__name__ for builder in _DECODERS)
+"""Causal decoders of today."""
 REFUSED = tuple(builder.__name__ for builder in _REFUSED)
 """Families that cannot be fine-tuned here."""
-BUILDERS = {builder.__name__: builder for builder in (*_USUAL, *_OTHERS, *_REFUSED)}
+BUILDERS = {builder.__name__: builder for builder in (*_USUAL, *_OTHERS, *_DECODERS, *_REFUSED)}
 
 
 def build(kind: str, folder: Path, seed: int = 0) -> Path:

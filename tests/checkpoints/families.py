@@ -171,3 +171,79 @@ def canine(folder: Path) -> None:
     """Characters by their code points, hashed: no vocabulary, no sub-tokens, no table of their embeddings."""
     config = t.CanineConfig(num_hash_buckets=64, max_position_embeddings=512, local_transformer_stride=16, **SIZES)
     save(t.CanineTokenizer(model_max_length=512), t.CanineModel(config), folder)
+
+
+def _byte_tokenizer(begin: str, end: str, pad: str) -> Any:
+    """Byte-level BPE of today's decoders: `begin` before a text and `end` behind it, if they are given."""
+    vocabulary = byte_level([])
+    tokenizer = Tokenizer(models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(LLAMA_3), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    names = list(dict.fromkeys(name for name in (begin, end, pad) if name))
+    tokenizer.add_special_tokens(names)
+    frame, ids = f"{begin} {{}} {end}".strip(), [(name, tokenizer.token_to_id(name)) for name in (begin, end) if name]
+    if ids:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            frame.format("$A"), frame.format("$A") + " " + frame.format("$B").removeprefix(begin).strip(), ids
+        )
+    return t.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        **({"bos_token": begin} if begin else {}),
+        eos_token=end or pad,
+        pad_token=pad,
+        model_input_names=["input_ids", "attention_mask"],
+        model_max_length=8_192,
+    )
+
+
+def _decoder(folder: Path, config: Any, model: Any, tokenizer: Any, **fields: Any) -> None:
+    sizes = {**SIZES, "num_key_value_heads": 1, "head_dim": 16, **fields}
+    ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    save(tokenizer, model(config(**_of(tokenizer), **ids, **sizes)), folder)
+
+
+def qwen3(folder: Path) -> None:
+    """Qwen3-Embedding: a decoder whose texts end with the token that also pads them, and begin with none."""
+    _decoder(folder, t.Qwen3Config, t.Qwen3Model, _byte_tokenizer("", "<|endoftext|>", "<|endoftext|>"))
+
+
+def llama(folder: Path) -> None:
+    """A decoder with a token before the text, which no classification token is."""
+    tokenizer = _byte_tokenizer("<|begin_of_text|>", "", "<|end_of_text|>")
+    _decoder(folder, t.LlamaConfig, t.LlamaForCausalLM, tokenizer)
+
+
+def mistral(folder: Path) -> None:
+    """A decoder with a window of attention."""
+    tokenizer = _byte_tokenizer("<s>", "", "</s>")
+    _decoder(folder, t.MistralConfig, t.MistralModel, tokenizer, sliding_window=8)
+
+
+def gemma3(folder: Path) -> None:
+    """A decoder with layers of both kinds: a window of attention, and all of it."""
+    tokenizer = _byte_tokenizer("<bos>", "<eos>", "<pad>")
+    kinds = ["sliding_attention", "full_attention"]
+    _decoder(folder, t.Gemma3TextConfig, t.Gemma3TextModel, tokenizer, sliding_window=8, layer_types=kinds)
+
+
+def ultrabert(folder: Path) -> None:
+    """An encoder of a decoder's parts, with windows of attention."""
+    tokenizer = _byte_tokenizer("[CLS]", "[SEP]", "[PAD]")
+    config = t.AutoConfig.for_model("ultrabert").__class__
+    kinds = ["sliding_attention", "full_attention"]
+    _decoder(folder, config, t.AutoModelForMaskedLM.from_config, tokenizer, sliding_window=8, layer_types=kinds)
+
+
+def embedding_gemma2(folder: Path) -> None:
+    """The text part of EmbeddingGemma 2: an encoder with an embedding of its own for each layer."""
+    tokenizer = _byte_tokenizer("<bos>", "<eos>", "<pad>")
+    kinds = ["sliding_attention", "full_attention"]
+    _decoder(
+        folder, t.EmbeddingGemma2TextConfig, t.AutoModel.from_config, tokenizer,
+        sliding_window=8, layer_types=kinds, hidden_size_per_layer_input=8, embedding_dim=48,
+    )  # fmt: skip

@@ -86,7 +86,8 @@ def test_cls_is_refused_with_what_would_work(decoder: Builder, kind: str, poolin
     source = resolve(str(decoder(kind)))
     settings = Settings(max_length=48, pooling=pooling)
     with pytest.raises(
-        SettingsError, match=r"causal decoder.* Possible values: attention, attention-dot, attention-general, mean\."
+        SettingsError,
+        match=r"causal decoder.* Possible values: attention, attention-dot, attention-general, last, mean\.",
     ):
         check(source, bind(tasks.get("hoc"), settings))
     check(source, bind(tasks.get("bc2gm"), settings))  # words are not pooled

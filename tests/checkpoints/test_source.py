@@ -144,13 +144,13 @@ def test_a_folder_of_checkpoints_names_them(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("merged", [False, True])
-def test_an_adapter_says_how_to_merge_it(copy: Path, merged: bool) -> None:
+def test_an_adapter_asks_for_its_base(copy: Path, merged: bool) -> None:
     """With `peft` installed transformers would load another model than the folder's weights."""
     if not merged:
         (copy / "config.json").unlink()
     expected = {
         True: r"beside whole weights.*; if the weights are merged, remove adapter_config.json",
-        False: r"PEFT adapter.*merge_and_unload\(\), where base is org/base, and save model and tokenizer",
+        False: r"adapter of PEFT .*, not a whole model.*--base \(it says 'org/base'\)",
     }
     content = {"peft_type": "LORA", "base_model_name_or_path": "org/base"}
     (copy / "adapter_config.json").write_text(json.dumps(content), encoding="utf-8")
@@ -341,9 +341,9 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     load = Checkpoint.load_encoder
 
-    def counted(self: Checkpoint) -> tuple[torch.nn.Module, bool]:
+    def counted(self: Checkpoint, keep_bf16: bool = False) -> tuple[torch.nn.Module, bool]:
         found.append(str(self.folder))
-        return load(self)
+        return load(self, keep_bf16)
 
     monkeypatch.setattr(Checkpoint, "load_encoder", counted)
     return found
@@ -384,9 +384,9 @@ def test_weights_drawn_while_loading_are_drawn_for_every_trial(
     source = resolve(str(checkpoint("bert_uncased")))
     counted = Checkpoint.load_encoder
 
-    def drawing(self: Checkpoint) -> tuple[torch.nn.Module, bool]:
+    def drawing(self: Checkpoint, keep_bf16: bool = False) -> tuple[torch.nn.Module, bool]:
         torch.rand(1)
-        return counted(self)
+        return counted(self, keep_bf16)
 
     monkeypatch.setattr(Checkpoint, "load_encoder", drawing)
     for _ in range(3):

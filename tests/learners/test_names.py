@@ -24,7 +24,7 @@ OTHER_MEANINGS = {
         "cli/score.py",
         "scoring/scores.py",
     ),  # of the most frequent answer
-    "constant": ("metrics/functions/pearson.py", "regression/forms.py"),  # whether the predictions are all alike
+    "constant": ("metrics/functions/pearson.py", "regression/junit.py"),  # whether the predictions are all alike
     "bigrams": ("extensions/reports/stats.py", "extensions/reports/cli/stats.py"),  # repeated words in the data
     "probe": ("cost/budget.py",),  # a protocol
 }

@@ -125,7 +125,7 @@ def test_what_trials_have_of_options_is_in_the_request(tmp_path: Path) -> None:
     request, engine, rules = preflight.checked(options)
     assert (
         request.of_trials
-        == {**given, "track": None, "jobs": 1, "dry_run": False, "progress": True}
+        == {**given, "track": None, "checkpointing": "auto", "jobs": 1, "dry_run": False, "progress": True}
         == options.of_trials
     )
     assert (engine.hands_over, rules) == (False, None)

@@ -203,7 +203,7 @@ def test_every_model_is_looked_at_and_what_does_not_go_together_is_in_the_list(
 
 def test_no_checkpoint_at_all_is_one_fault(broken: Callable[..., Path]) -> None:
     (error,) = refused(model=broken("adapter", adapter))
-    assert "this is a PEFT adapter" in str(error)
+    assert "this is an adapter of PEFT" in str(error)
 
 
 def test_a_device_that_is_not_there_hides_no_model(broken: Callable[..., Path]) -> None:

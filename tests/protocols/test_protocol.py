@@ -44,6 +44,12 @@ COMMON = {
     "ngrams": 2,
     "min_count": 2,
     "window": 2,
+    "attention": "as-is",
+    "adapter": "none",
+    "lora_rank": 16,
+    "lora_alpha": 32.0,
+    "lora_dropout": 0.05,
+    "lora_targets": "all-linear",
 }
 
 # docs/benchmark.md, "Settings of standard": task: (learning rate, batch size, epochs, max length).
@@ -94,6 +100,7 @@ def test_the_protocols_that_come_with_blurb() -> None:
     assert protocol.names() == [
         "demo",
         "linkbert",
+        "modern",
         "paper",
         "probe",
         "quick",
@@ -110,6 +117,28 @@ def test_standard(task: str) -> None:
     _expect(_settings("standard", task), lr=lr, batch_size=batch_size, epochs=epochs, max_length=max_length)
     assert protocol.load("standard").seeds(tasks.get(task)) == tuple(range(1, tasks.get(task).seeds + 1))
     assert protocol.load("standard").grid({}) == []
+
+
+@pytest.mark.parametrize("task", NAMES)
+def test_modern_is_standard_with_a_search_and_the_constants_of_modernbert(task: str) -> None:
+    """In torch's units: ModernBERT's 8e-6 a step at a rate of 8e-5 would be 0.1 (docs/protocols.md)."""
+    _, batch_size, epochs, max_length = STANDARD[task]
+    shown = {"batch_size": batch_size, "epochs": epochs, "max_length": max_length}
+    _expect(_settings("modern", task, lr=3e-5), **shown, lr=3e-5, beta2=0.98, epsilon=1e-6, weight_decay=0.01)
+    modern = protocol.load("modern")
+    assert modern.seeds(tasks.get(task)) == protocol.load("standard").seeds(tasks.get(task))
+    assert modern.grid({}) == [{"lr": rate} for rate in (1e-5, 3e-5, 8e-5, 2e-4)]
+
+
+@pytest.mark.parametrize("name", ["standard", "quick", "modern"])
+def test_an_adapter_has_a_rate_of_its_own_unless_one_is_typed(name: str) -> None:
+    known, task = protocol.load(name), tasks.get("gad")
+    full, lora, typed = (
+        known.settings(task, given, 10**8).lr for given in ({}, {"adapter": "lora"}, {"adapter": "lora", "lr": 7e-4})
+    )
+    assert lora >= 5 * full
+    assert typed == 7e-4
+    assert known.hash == protocol.load(name).hash
 
 
 @pytest.mark.parametrize("task", NAMES)

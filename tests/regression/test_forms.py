@@ -78,6 +78,7 @@ def test_json_has_everything() -> None:
         "variance": "",
         "scope": "",
         "constant": "",
+        "row_remarks": [],
     }
     score, gad, hoc = found["findings"]
     assert [one["outcome"] for one in (score, gad, hoc)] == ["pass", "regression", "cannot judge"]

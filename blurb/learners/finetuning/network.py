@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from blurb.checkpoints import ModelSource
-from blurb.checkpoints.architecture import capacity, check_segments, enlarge
+from blurb.checkpoints.architecture import capacity, check_segments, enlarge, make_bidirectional
 from blurb.checkpoints.source import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
@@ -19,17 +19,22 @@ from blurb.heads._base import Head, Problem
 from blurb.heads._spec import parse
 from blurb.heads.pooling._base import Pooling
 from blurb.inputs.features import Features
+from blurb.inputs.relations import NEW_TOKENS
 from blurb.inputs.tokenized_split import cached, features_key
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.base import History, Learner, Predicted, Progress, Subset
+from blurb.learners.finetuning import adapters
 from blurb.messages import SettingsError, opt
-from blurb.protocols.settings import CHECKPOINTS_OWN, Where, shown, unknown_origin
+from blurb.protocols.settings import CHECKPOINTS_OWN, DEFAULTS, Where, shown, unknown_origin
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear_start import fold, linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
 from blurb.training.optimizer import check_layers, layers_differ, treat_layers
+from blurb.training.resuming import restore_weights
+
+OF_LORA = ("lora_rank", "lora_alpha", "lora_dropout", "lora_targets")
 
 
 class NetworkLearner(Learner):
@@ -58,6 +63,9 @@ class NetworkLearner(Learner):
     @abstractmethod
     def encoder(self) -> tuple[Any, bool]:
         """A new encoder for the ids of `self.tokenizer`, and whether it has a pooler with trained weights."""
+
+    def adapt(self, encoder: Any) -> None:
+        """Changes a new encoder as the settings of large models say; nothing by default."""
 
     def vector_size(self, encoder: Any) -> int:
         """Size of a vector of the encoder."""
@@ -110,7 +118,7 @@ class NetworkLearner(Learner):
         self.tokenizer, self.limit = tokenizer, limit
         network, _ = self._network()
         network.use_pooler = use_pooler
-        network.load_state_dict(state)
+        restore_weights(network, state)
         self.trainer = self._trainer(network)
 
     def predict(self, units: Subset) -> Predicted:
@@ -150,6 +158,7 @@ class NetworkLearner(Learner):
             progress,
             tracking=self.tracking,
             checkpoints=self.checkpoints,
+            checkpointing=self.checkpointing,
         )
 
     def _network(self) -> tuple[Network, int | None]:
@@ -160,6 +169,7 @@ class NetworkLearner(Learner):
         treat_layers(encoder, settings)
         if settings.encoder_dropout != CHECKPOINTS_OWN:
             set_dropout(encoder, settings.encoder_dropout)
+        self.adapt(encoder)
         enlarge(encoder, self.tokenizer.size)
         pooling, use_pooler = None, False
         size = self.vector_size(encoder)
@@ -199,6 +209,7 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
                 model=source.name,
             )
         check_layers(source.checkpoint.outline, settings)
+    _check_large(source, formulation, where)
     if formulation.pooled and not head.reads_sequence:
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:
@@ -209,6 +220,33 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
                 task=formulation.task.name,
                 model=source.name,
             )
+
+
+def _check_large(source: ModelSource, formulation: Formulation, where: Where) -> None:
+    """Raises a SettingsError if attention or adapter do not suit a checkpoint, or the other settings."""
+    settings = formulation.settings
+    if settings.attention == "bidirectional" and not source.checkpoint.can_be_bidirectional:
+        raise SettingsError(
+            f"The attention {shown(settings, 'attention', where)} has no effect on {{model}}: a word still changes no "
+            "vector before it.",
+            model=source.name,
+        )
+    if settings.adapter == "none":
+        if given := [name for name in OF_LORA if getattr(settings, name) != DEFAULTS[name]]:
+            raise SettingsError(f"{', '.join(given)}: only with {opt('adapter', 'lora')}.")
+        return
+    if layers_differ(settings):
+        raise SettingsError(
+            "freeze_layers, reinit_layers and layer_decay have no effect beside an adapter, with which no layer learns",
+            fix=f"leave them at their defaults, or remove {opt('adapter')}.",
+        )
+    if formulation.has_entities and settings.relation_input in NEW_TOKENS:
+        raise SettingsError(
+            f"The relation input {shown(settings, 'relation_input', where)} adds tokens, whose vectors an adapter does "
+            "not learn",
+            fix=f"use dummify or original, or remove {opt('adapter')}.",
+        )
+    adapters.check(source.checkpoint.outline, settings)
 
 
 def _unfit(pooling: type[Pooling], formulation: Formulation, source: ModelSource) -> str:
@@ -240,7 +278,15 @@ class EncoderLearner(NetworkLearner):
         return self.source.checkpoint.tokenizer
 
     def encoder(self) -> tuple[Any, bool]:
-        return encoder_of(self.source)
+        adapted = self.formulation.settings.adapter != "none"
+        return encoder_of(self.source, keep_bf16=adapted and self.precision == "bf16")
+
+    def adapt(self, encoder: Any) -> None:
+        settings = self.formulation.settings
+        if settings.attention == "bidirectional":
+            make_bidirectional(encoder)
+        if settings.adapter != "none":
+            adapters.inject(encoder, settings, self.source.name)
 
     def vector_size(self, encoder: Any) -> int:
         return self.source.checkpoint.width

@@ -26,10 +26,11 @@ from torch import nn
 from transformers import AutoModelForTokenClassification
 
 from blurb import formulations, tasks
-from blurb.checkpoints import of_folder
+from blurb.checkpoints import adapter, of_folder
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.tokenizer_files import FILES as TOKENIZER_FILES
 from blurb.heads import heads
+from blurb.learners.finetuning import adapters
 from blurb.learners.finetuning.network import EncoderLearner
 from blurb.learners.saved_models import ABOUT, read_about
 from blurb.messages import ModelError, opt
@@ -39,6 +40,7 @@ from blurb.training.network import UsedRows
 HEAD = "head.safetensors"
 SCHEMA = 1
 FIELDS: Mapping[str, type] = {
+    "format": str,
     "model": str,
     "casing": str,
     "remote_code": bool,
@@ -64,8 +66,12 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
     network, task = learner.trainer.network, learner.formulation.task
     encoder: Any = network.encoder
     whole_embedding(encoder)
-    tagger = _tagger(learner)
-    (encoder if tagger is None else tagger).save_pretrained(folder)
+    adapted = learner.formulation.settings.adapter != "none"
+    tagger = None if adapted else _tagger(learner)
+    if adapted:
+        adapters.save(encoder, folder)
+    else:
+        (encoder if tagger is None else tagger).save_pretrained(folder)
     if learner.source.remote_code:  # before the tokenizer is tried, whose class the configuration may decide
         for code in Path(learner.source.location).glob("*.py"):
             shutil.copy(code, folder)
@@ -76,13 +82,14 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
         folder / ABOUT,
         {
             "schema": SCHEMA,
-            "format": TAGGER if tagger is not None else PLAIN,
+            "format": "adapter" if adapted else TAGGER if tagger is not None else PLAIN,
             "model": learner.source.name,
             "casing": learner.source.casing,
             "remote_code": learner.source.remote_code,
             "max_length": learner.limit,
             "use_pooler": network.use_pooler,
             "task": dataclasses.asdict(task),
+            **({"base": {"location": learner.source.location, "weights": learner.source.weights}} if adapted else {}),
             **trial,
         },
     )
@@ -106,22 +113,46 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
             where=folder,
         )
     task = tasks.of_declaration(about["task"], str(folder / ABOUT))
-    source = of_folder(folder, about["model"], casing=about["casing"], remote_code=about["remote_code"])
+    adapted = about["format"] == "adapter"
+    place = _base_of(folder, about) if adapted else folder
+    source = of_folder(place, about["model"], casing=about["casing"], remote_code=about["remote_code"])
+    if adapted and source.weights != about["base"]["weights"]:
+        raise ModelError(f"the base of this adapter, {place}, has changed since it was trained", where=folder)
     learner = EncoderLearner(source, formulations.bind(task, about["settings"]), device, about["precision"])
-    encoder, _ = source.checkpoint.load_encoder()
     if not (folder / HEAD).is_file():
         raise ModelError(
             f"{folder / HEAD}: missing, or {NO_FILE}", fix=f"run the trial again with {opt('keep-model', 'best')}."
         )
-    state = {f"encoder.{name}": value for name, value in encoder.state_dict().items()}
     try:
+        if adapted:
+            state = adapters.in_network(load_file(folder / adapter.WEIGHTS))
+        else:
+            encoder, _ = source.checkpoint.load_encoder()
+            state = {f"encoder.{name}": value for name, value in encoder.state_dict().items()}
         state |= load_file(folder / HEAD)
-        learner.restore(learner.tokenizer, state, about["max_length"], about["use_pooler"])
+        tokenizer = (
+            Checkpoint(folder, about["remote_code"], about["casing"]).tokenizer if adapted else learner.tokenizer
+        )
+        learner.restore(tokenizer, state, about["max_length"], about["use_pooler"])
     except (SafetensorError, RuntimeError, ValueError, TypeError) as error:
         raise ModelError(
             f"{folder / HEAD} does not fit the task and settings in {ABOUT} ({str(error).splitlines()[0]})."
         ) from error
     return learner, about
+
+
+def _base_of(folder: Path, about: dict[str, Any]) -> Path:
+    """The folder of the checkpoint that an adapter was trained on."""
+    base = about.get("base")
+    if not isinstance(base, dict) or not isinstance(base.get("location"), str):
+        raise ModelError("'base' must say where the checkpoint of this adapter lies", where=folder / ABOUT)
+    if not Path(base["location"]).is_dir():
+        raise ModelError(
+            f"the base of this adapter is gone: {base['location']}",
+            where=folder,
+            fix=f"put it back; or merge the adapter: blurb run {folder} {opt('base', 'MODEL')}",
+        )
+    return Path(base["location"])
 
 
 def whole_embedding(encoder: Any) -> None:
