@@ -41,6 +41,8 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
         plot.check()
     check_writable(output=Path(options.output), out=out)
     grid = ablations.grid(options.axis)
+    if options.tasks is None and not grid.datasets:
+        raise SettingsError(f"The axis '{grid.axis}' has no published table", fix=f"name datasets: {opt('tasks')}.")
     chosen = tasks.load_selection(grid.datasets if options.tasks is None else options.tasks)
     _check_axis(grid, chosen)
     common = typed_settings(options.overrides, options.shorthands)
@@ -84,8 +86,9 @@ def _check_axis(grid: ablations.Grid, chosen: list[tasks.Task]) -> None:
     """Raises a SettingsError if the axis does not apply to a task, as far as that shows without the model."""
     for task in chosen:
         formulation = formulations.bind(task)
-        concerned = {"head", *formulation.own_settings, *(["pooling"] if formulation.pooled else [])}
-        parts = {tuple(item for item in cell.settings.items() if item[0] in concerned) for cell in grid.cells}
+        foreign = formulations.specific_settings() - {*formulation.own_settings}
+        foreign |= set() if formulation.pooled else {"pooling"}
+        parts = {tuple(item for item in cell.settings.items() if item[0] not in foreign) for cell in grid.cells}
         if len(parts) < len(grid.cells):
             raise SettingsError(
                 f"Some cells of axis '{grid.axis}' are identical on {task.name}", fix=f"leave it out of {opt('tasks')}."

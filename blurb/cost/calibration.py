@@ -26,6 +26,7 @@ from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.texts import encode_texts
+from blurb.learners.finetuning import adapters
 from blurb.messages import opt, size
 from blurb.protocols.settings import Settings
 from blurb.system.process import trim_heap
@@ -45,21 +46,31 @@ MEASURED = 3
 SETTINGS: Mapping[str, Any] = {"lr": 1e-6, "epochs": 1, "select": "last", "max_length": 512}
 
 
-def rates_of(source: ModelSource, device: str, precision: str, threads: int | None, lengths: Sequence[int]) -> Rates:
+def rates_of(
+    source: ModelSource,
+    device: str,
+    precision: str,
+    threads: int | None,
+    lengths: Sequence[int],
+    adapter: Settings | None = None,
+) -> Rates:
     """The rates of an encoder at the given lengths, from the cache or measured now.
 
     :param threads: threads of the process that will train; None for those of this process
     :param lengths: lengths of the grid (`rates.needed`); inputs never exceed what fits the encoder
+    :param adapter: settings of the adapter that learns in the place of the encoder
     """
     shape = source.checkpoint.size
     lengths = sorted({min(length, shape.most or length) for length in lengths})
     with _threads(threads):
-        name = throughput.key(source.location, shape, str(choose_device(device)), precision, torch.get_num_threads())
+        name = throughput.key(
+            source.location, shape, str(choose_device(device)), precision, torch.get_num_threads(), adapter
+        )
         known = throughput.read(name, shape)
         missing = [length for length in lengths if known is None or length not in known.train]
         if known is None or missing:
             try:
-                known = _measure(source, device, precision, known, missing)
+                known = _measure(source, device, precision, known, missing, adapter)
             finally:
                 gc.collect()  # the encoder is in a cycle of references, as a learner is
                 trim_heap()
@@ -83,11 +94,13 @@ class Calibrator:
     :ivar load: seconds that loading took
     """
 
-    def __init__(self, source: ModelSource, device: str, precision: Precision) -> None:
+    def __init__(self, source: ModelSource, device: str, precision: Precision, adapter: Settings | None = None) -> None:
         seed_everything(0)  # the trials ask for deterministic kernels, too
         tokenizer = source.checkpoint.tokenizer
         start = clock()
-        encoder, _ = source.checkpoint.load_encoder()
+        encoder, _ = source.checkpoint.load_encoder(adapter is not None and precision == "bf16")
+        if adapter is not None:
+            adapters.inject(encoder, adapter)
         self.load = clock() - start
         if getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None
@@ -99,7 +112,8 @@ class Calibrator:
         rows = encoder.get_input_embeddings().num_embeddings
         self.ids = np.setdiff1d(np.arange(min(rows, 5_000)), [tokenizer.pad_id])  # as many as a small corpus uses
         # As the loop does with the ids of a corpus; once for all fits that follow.
-        train_used_rows(encoder, torch.from_numpy(np.union1d(self.ids, [tokenizer.pad_id])).to(self.device))
+        if adapter is None:
+            train_used_rows(encoder, torch.from_numpy(np.union1d(self.ids, [tokenizer.pad_id])).to(self.device))
         self.token_type_ids = encode_texts(["a"], tokenizer, 8).token_type_ids is not None
         self.times: list[float] = []
 
@@ -156,9 +170,16 @@ class Calibrator:
         return sums[1] - sums[0]
 
 
-def _measure(source: ModelSource, device: str, precision: Any, known: Rates | None, lengths: Sequence[int]) -> Rates:
+def _measure(
+    source: ModelSource,
+    device: str,
+    precision: Any,
+    known: Rates | None,
+    lengths: Sequence[int],
+    adapter: Settings | None = None,
+) -> Rates:
     """The known rates and those at the given lengths."""
-    calibrator = Calibrator(source, device, precision)
+    calibrator = Calibrator(source, device, precision, adapter)
     shape = source.checkpoint.size
     short = min(32, shape.most or 32)
     if known is None:

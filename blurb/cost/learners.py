@@ -65,6 +65,9 @@ class TrialProfile:
     :param parameters: parameters of the whole encoder
     :param device: type of the torch device
     :param rates: rates of its encoder; None if it has none
+    :param trained: parameters of its adapter; 0 if the encoder itself learns
+    :param keeps_bf16: whether the weights of the encoder stay in bf16
+    :param recomputes: whether activations are computed twice instead of kept
     """
 
     settings: Settings
@@ -75,6 +78,9 @@ class TrialProfile:
     device: str
     precision: str
     rates: Rates | None
+    trained: int = 0
+    keeps_bf16: bool = False
+    recomputes: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,6 +149,7 @@ def encoder(profile: TrialProfile) -> Cost:
     batches = epoch_batches(rows["train"], settings.batch_size, profile.seed)
     epochs, share = epochs_of(len(batches.sizes), settings.epochs, settings.max_updates)
     train = share * float(profile.rates.step(batches.sizes, batches.lengths).sum())
+    train *= 4 / 3 if profile.recomputes else 1  # a forward pass more
     dev, test = (
         _forward(profile, pass_batches(rows[split], profile.device)) + _written(profile, split)
         for split in tasks.SCORED
@@ -217,5 +224,12 @@ def _memory(profile: TrialProfile, batches: Batches) -> float:
     # One that learns, one that is kept for the next trial, the best so far.
     copies = 4 * profile.parameters * (3 if profile.settings.select == "best" else 2)
     half = 0 if profile.precision == "fp32" else 2 * shape.body
+    if profile.trained:  # the best so far is that of the adapter, and frozen weights are cast when they are used
+        learns, half = profile.trained, 0
+        copies = profile.parameters * (2 if profile.keeps_bf16 else 8) + 8 * learns
     largest = float(np.max(profile.rates.activations(batches.sizes, batches.lengths)))
+    if profile.recomputes:  # the inputs of all layers, and all of one layer
+        largest = largest / max(1, shape.layers) + 4.0 * shape.layers * shape.hidden * float(
+            np.max(batches.sizes * batches.lengths)
+        )
     return HELD + copies + 12 * learns + half + largest

@@ -21,6 +21,7 @@ from blurb.execution.data_sources import DataSource
 from blurb.execution.environment import environment, threads_of
 from blurb.execution.job import Job
 from blurb.messages import StoreError
+from blurb.protocols.settings import Settings
 from blurb.store import index
 from blurb.store.trial import PredictedCost, read_provenance
 
@@ -163,7 +164,7 @@ def least(jobs: Sequence[Job]) -> Estimate:
     :raises BlurbError: if data or a tokenizer cannot be loaded
     """
     inputs = Inputs()
-    sources = {(job.source.location, job.trial.precision): job.source for job in jobs if job.source.tokenizer}
+    sources = {_encoder(job): job.source for job in jobs if job.source.tokenizer}
     rates = {key: Rates.unmeasured(source.checkpoint.size) for key, source in sources.items()}
     costs = [(job, *_cost(job, inputs, rates)) for job in jobs]
     return Estimate([TrialEstimate(job, type_, cost, False, Correction()) for job, type_, cost in costs])
@@ -194,14 +195,14 @@ def _is_there(path: Path) -> bool:
     return (path / "DONE.json").is_file()
 
 
-def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tuple[str, str], Rates]:
-    """The rates of the encoders by folder and precision, at the input lengths of most of their sub-tokens."""
+def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[Encoder, Rates]:
+    """The rates of the encoders, at the input lengths of most of their sub-tokens."""
     from blurb.cost.calibration import rates_of
 
-    encoders: dict[tuple[str, str], dict[DataSource, Job]] = {}
+    encoders: dict[Encoder, dict[DataSource, Job]] = {}
     for job in jobs:
         if job.source.tokenizer:
-            encoders.setdefault((job.source.location, job.trial.precision), {})[job.data] = job
+            encoders.setdefault(_encoder(job), {})[job.data] = job
     rates = {}
     for key, by_data in encoders.items():
         first = next(iter(by_data.values()))
@@ -210,18 +211,18 @@ def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[tup
         lengths = np.sort(np.concatenate(rows))
         within = np.searchsorted(np.cumsum(lengths), [0.05 * lengths.sum(), 0.95 * lengths.sum()])
         around = needed(int(lengths[place]) for place in within)
-        rates[key] = rates_of(first.source, first.device, first.trial.precision, threads, around)
+        rates[key] = rates_of(first.source, first.device, first.trial.precision, threads, around, _adapter(first))
     return rates
 
 
-def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tuple[str, Cost]:
+def _cost(job: Job, inputs: Inputs, rates: dict[Encoder, Rates]) -> tuple[str, Cost]:
     """Type of the task and cost of a trial; nothing if its kind says nothing of it."""
     from blurb.training.hardware import choose_device
 
     task = tasks.load(job.data.task)
     if not job.learner.cost:
         return task.type, Cost()
-    encoder = rates.get((job.source.location, job.trial.precision))
+    encoder = rates.get(_encoder(job))
     lengths = inputs.of(job, job.source.checkpoint.size) if encoder else inputs.units(job)
     formulation = formulations.bind(task, job.trial.settings)
     profile = TrialProfile(
@@ -233,8 +234,38 @@ def _cost(job: Job, inputs: Inputs, rates: dict[tuple[str, str], Rates]) -> tupl
         device=choose_device(job.device).type,
         precision=job.trial.precision,
         rates=encoder,
+        **_of_adapter(job),
+        recomputes=job.checkpointing == "on",
     )
     return task.type, job.learner.load("cost")(profile)
+
+
+Encoder = tuple[str, str, str]
+"""What is measured: folder, precision, and the adapter that learns in its place."""
+
+
+def _encoder(job: Job) -> Encoder:
+    adapter = _adapter(job)
+    about = f"{adapter.lora_rank} {adapter.lora_targets}" if adapter else ""
+    return job.source.location, job.trial.precision, about
+
+
+def _adapter(job: Job) -> Settings | None:
+    """The settings of a trial that trains an adapter."""
+    stored = job.trial.settings
+    return formulations.bind(tasks.load(job.data.task), stored).settings if "adapter" in stored else None
+
+
+def _of_adapter(job: Job) -> dict[str, Any]:
+    """The facts of a profile that an adapter decides."""
+    settings = _adapter(job)
+    if settings is None:
+        return {}
+    from blurb.learners.finetuning import adapters
+
+    checkpoint = job.source.checkpoint
+    keeps_bf16 = job.trial.precision == "bf16" and checkpoint.weights.dtype == "bfloat16"
+    return {"trained": adapters.trained(checkpoint.outline, settings), "keeps_bf16": keeps_bf16}
 
 
 def predicted(planned: Sequence[Planned], found: Estimate) -> list[Planned]:

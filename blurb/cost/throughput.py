@@ -15,6 +15,7 @@ import numpy as np
 
 from blurb.checkpoints.architecture import EncoderSize
 from blurb.messages import BlurbError
+from blurb.protocols.settings import Settings
 from blurb.system.cache import home
 from blurb.system.files import write_whole
 
@@ -81,7 +82,9 @@ def needed(lengths: Iterable[int]) -> tuple[int, ...]:
     return GRID[first : max(last, first + 1) + 1]
 
 
-def key(location: str, shape: EncoderSize, device: str, precision: str, threads: int) -> str:
+def key(
+    location: str, shape: EncoderSize, device: str, precision: str, threads: int, adapter: Settings | None = None
+) -> str:
     """Cache key of a measurement: machine, shape of the weights, precision, threads, and training code."""
     import torch
 
@@ -97,6 +100,8 @@ def key(location: str, shape: EncoderSize, device: str, precision: str, threads:
         "kind": json.loads((Path(location) / "config.json").read_text(encoding="utf-8")).get("model_type", ""),
         "shape": asdict(shape),
     }
+    if adapter is not None:
+        known["adapter"] = [adapter.lora_rank, adapter.lora_targets]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -24,7 +24,7 @@ class TokenTagging(Formulation):
 
     kind = "tokens"
     pooled = False
-    own_settings = ("tagging",)
+    own_settings = ("tagging", "word_borders")
     vectors = ("word",)
 
     @property
@@ -36,7 +36,7 @@ class TokenTagging(Formulation):
         return tagging.labels(self.task.labels, self.scheme)
 
     def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
-        return encode_words([unit["tokens"] for unit in units], tokenizer, max_length)
+        return encode_words([unit["tokens"] for unit in units], tokenizer, max_length, self.settings.word_borders)
 
     def targets(self, units: Sequence[Example]) -> Ragged:
         index = {tag: i for i, tag in enumerate(self.labels)}

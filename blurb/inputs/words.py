@@ -49,18 +49,50 @@ def windows(size: int, room: int) -> list[tuple[int, int, int, int]]:
     return [(begin, begin + room, cuts[i], cuts[i + 1]) for i, begin in enumerate(begins)]
 
 
-def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_length: int) -> Features:
+BORDERS = ("blanks", "prefix", "none")
+
+
+def _subtokens(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, borders: str) -> list[Subtokens]:
+    """The sub-tokens of sentences, with their places in the words joined by single blanks."""
+    if borders == "none":
+        words = iter(tokenizer.subtokens([word for sentence in sentences for word in sentence]))
+        return [_joined([next(words) for _ in sentence], sentence) for sentence in sentences]
+    if borders == "prefix":
+        found = tokenizer.subtokens([" " + " ".join(words) for words in sentences])
+        return [
+            Subtokens(one.ids, [max(0, at - 1) for at in one.starts], [max(0, at - 1) for at in one.ends])
+            for one in found
+        ]
+    return tokenizer.subtokens([" ".join(words) for words in sentences])
+
+
+def _joined(parts: Sequence[Subtokens], words: Sequence[str]) -> Subtokens:
+    """The sub-tokens of words that were cut one by one."""
+    whole, place = Subtokens([], [], []), 0
+    for part, word in zip(parts, words, strict=True):
+        whole.ids.extend(part.ids)
+        whole.starts.extend(place + at for at in part.starts)
+        whole.ends.extend(place + at for at in part.ends)
+        place += len(word) + 1
+    return whole
+
+
+def encode_words(
+    sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_length: int, borders: str = "blanks"
+) -> Features:
     """Features of sentences given as words.
 
     Every word that has a sub-token is in exactly one row; words that the tokenizer drops are in none and are predicted
     as `O`, so that all gold labels are scored.
+
+    :param borders: one of `BORDERS`: the text has a blank before each word but the first, before each, or before none
     """
     special_tokens = tokenizer.special_tokens
     room = max(1, max_length - len(special_tokens.prefix) - len(special_tokens.suffix))
     ids, types, unit, words, positions, ends = [], [], [], [], [], []
     windowed = 0
     for index, (sentence, subtokens) in enumerate(
-        zip(sentences, tokenizer.subtokens([" ".join(words) for words in sentences]), strict=True)
+        zip(sentences, _subtokens(sentences, tokenizer, borders), strict=True)
     ):
         first, after = np.array(word_pieces(sentence, subtokens), dtype=np.int64).reshape(-1, 2).T
         cuts = windows(len(subtokens.ids), room)

@@ -1,4 +1,4 @@
-"""Tables 12 to 14 of Gu et al.: their grids (`ablations.csv`, in the order of the cells), and the tables of a run."""
+"""Grids of an ablation: tables 12 to 14 of Gu et al. (`ablations.csv`) and our own; and the tables of a run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from blurb.messages import probability, signed
 from blurb.results import schema
@@ -19,6 +20,14 @@ from blurb.system.files import write_whole
 POOLING_INPUT = "markers"
 """The axis `pooling` is the part of Table 14 with this relation input, the only one with three poolings."""
 
+OURS = {
+    "rate": ("lr", (1e-5, 3e-5, 8e-5, 2e-4, 5e-4)),
+    "warmup": ("warmup", (0.0, 0.06, 0.1, 0.2)),
+    "word-borders": ("word_borders", ("blanks", "prefix", "none")),
+}
+"""Axes without a published table: the setting and its values."""
+AXES = ("head", "tagging", "relation", "pooling", *OURS)
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -28,7 +37,7 @@ class Cell:
     :param published: dataset -> score of the paper's PubMedBERT, times 100
     """
 
-    settings: Mapping[str, str]
+    settings: Mapping[str, Any]
     published: Mapping[str, float]
 
     @property
@@ -60,6 +69,9 @@ class Grid:
 
 def grid(axis: str) -> Grid:
     """The published grid of an axis."""
+    if axis in OURS:
+        setting, values = OURS[axis]
+        return Grid(axis, "", tuple(Cell({setting: value}, {}) for value in values))
     if axis == "pooling":
         whole = grid("relation")
         part = tuple(cell for cell in whole.cells if cell.settings["relation_input"] == POOLING_INPUT)

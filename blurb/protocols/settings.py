@@ -160,6 +160,14 @@ class Settings:
         low=0,
         later=True,
     )
+    word_borders: str = setting(
+        "blanks",
+        "inputs",
+        "NER and PICO: blanks between words (blanks), before the first as well (prefix), or none, each word by itself",
+        noun="word border",
+        choices=_known("blurb.inputs.words:BORDERS"),
+        later=True,
+    )
     attention: str = setting(
         "as-is",
         "large models",

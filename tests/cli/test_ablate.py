@@ -161,3 +161,32 @@ def test_what_cannot_be_is_refused_before_training(
     assert isinstance(result.exception, BlurbError)
     assert message in str(result.exception)
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.costly
+def test_the_rate_is_an_axis_of_any_dataset_with_a_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "rate.svg"
+    done = ablate("rate", tmp_path, "--tasks", "bc5-chem,biosses", "--seeds", "2", "--plot", str(picture))
+    assert done.exit_code == 0, done.output
+    lines = csv_lines(tmp_path / "tables" / "rate.csv")
+    assert [(line["cell"], line["task"]) for line in lines[:3]] == [
+        ("lr=1e-05", "bc5-chem"),
+        ("lr=1e-05", "biosses"),
+        ("lr=3e-05", "bc5-chem"),
+    ]
+    assert len(lines) == 10
+    assert {line["published"] for line in lines} == {""}
+    assert "0.0005" in picture.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("axis", "tasks", "said"),
+    [
+        ("warmup", None, "has no published table; name datasets: --tasks"),
+        ("word-borders", "gad", "are identical on gad"),
+    ],
+)
+def test_an_axis_that_says_nothing_there_is_refused(tmp_path: Path, axis: str, tasks: str | None, said: str) -> None:
+    refused = ablate(axis, tmp_path, *([] if tasks is None else ["--tasks", tasks]))
+    assert said in str(refused.exception)
+    assert list(tmp_path.iterdir()) == []

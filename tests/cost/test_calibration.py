@@ -99,7 +99,9 @@ def test_no_input_is_longer_than_the_encoder_s(
     most = source.checkpoint.size.most
     asked: list[Any] = []
 
-    def noted(source: ModelSource, device: str, precision: str, known: Rates | None, lengths: list[int]) -> Rates:
+    def noted(
+        source: ModelSource, device: str, precision: str, known: Rates | None, lengths: list[int], _: Any
+    ) -> Rates:
         asked.append((lengths, torch.get_num_threads()))
         each = dict.fromkeys(lengths, 1.0)
         return Rates(source.checkpoint.size, 0.0, 0.0, each, each, each)

@@ -54,6 +54,11 @@ def _targets(encoder: Any, wanted: str) -> list[tuple[str, Any]]:
     ]
 
 
+def trained(encoder: Any, settings: Settings) -> int:
+    """Number of parameters of the matrices that an encoder, which needs no weights, gets."""
+    return sum(settings.lora_rank * sum(module.weight.shape) for _, module in _targets(encoder, settings.lora_targets))
+
+
 def inject(encoder: Any, settings: Settings, base: str = "") -> None:
     """Puts matrices, in float32, beside the layers of an encoder in place, and freezes all of its own weights.
 
@@ -63,7 +68,7 @@ def inject(encoder: Any, settings: Settings, base: str = "") -> None:
 
     config = LoraConfig(
         r=settings.lora_rank,
-        lora_alpha=settings.lora_alpha,  # type: ignore[arg-type] # PEFT divides it by r, whatever its type
+        lora_alpha=settings.lora_alpha,
         lora_dropout=settings.lora_dropout,
         target_modules=sorted({name.rpartition(".")[2] for name, _ in _targets(encoder, settings.lora_targets)}),
         exclude_modules=POOLER if any(name.endswith("pooler") for name, _ in encoder.named_modules()) else None,

@@ -56,7 +56,7 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
     """The plot of a grid, in print size: one panel fits a column, three fit a page."""
     from matplotlib.figure import Figure
 
-    names = [", ".join(cell.settings.values()) for cell in grid.cells]
+    names = [", ".join(map(str, cell.settings.values())) for cell in grid.cells]
     across = min(ACROSS, len(datasets))
     down = -(-len(datasets) // across)
     width = max(3.1, 0.3 + 0.058 * max(map(len, names)) + 1.8 * across)  # inches; less would cut the legend
