@@ -21,7 +21,7 @@ from blurb.doctor import checkpoint
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.inputs.words import word_pieces
 from blurb.learners.base import Subset
-from blurb.messages import BlurbError, SettingsError
+from blurb.messages import BlurbError, SettingsError, opt
 from blurb.protocols import protocol
 
 TRIES: tuple[tuple[str, Mapping[str, Any]], ...] = (
@@ -113,7 +113,8 @@ def check_model(reference: str, casing: str | None = None, remote_code: bool = F
             f"Inputs of {', '.join(short)} are cut to {facts['longest_input']} sub-tokens, the maximum of the encoder, "
             "where the protocol has more."
         )
-    plain = {"pooling": "mean"} if (tokenizer.special_tokens.cls is None or checked.checkpoint.is_causal) else {}
+    causal = checked.checkpoint.is_causal
+    plain = {"pooling": "last" if causal else "mean"} if causal or tokenizer.special_tokens.cls is None else {}
     tries = [_try(checked, tasks.get(name), settings or plain, folder) for name, settings in TRIES]
     return ModelCheck(checked.name, facts, surprises, tries)
 
@@ -122,7 +123,7 @@ def _tokenizer_notes(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[s
     if not getattr(tokenizer.inner, "is_fast", False):
         yield "The tokenizer has no fast version: sub-tokens are found word by word, and a word is their only place."
     if tokenizer.special_tokens.cls is None:
-        yield "The tokenizer adds no classification token: the pooling must be attention or mean."
+        yield "The tokenizer adds no classification token: the pooling must be attention, last or mean."
     if tokenizer.inner.pad_token_id is None:
         yield "There is no padding token: id 0 is used, which the mask hides."
     first, later = (tokenizer.subtokens([text])[0].ids for text in ("insulin", "an insulin"))
@@ -145,7 +146,11 @@ def _encoder_notes(source: ModelSource, tokenizer: Tokenizer, encoder: Any) -> I
     folder = Path(source.location)
     yield from (f"{problem.what} {problem.fix}" for problem in checkpoint.silent(folder, tokenizer, encoder))
     if source.checkpoint.is_causal:
-        yield "It is a causal decoder: each position sees only what is before it, and the pooling cls is refused."
+        other = f", or {opt('set', 'attention=bidirectional')}" if source.checkpoint.can_be_bidirectional else ""
+        yield (
+            "It is a causal decoder: each position sees only what is before it, and the pooling cls is refused. Use "
+            f"{opt('pooling', 'last')}{other} with mean (docs/large-models.md)."
+        )
     if _leaves_segments_out(tokenizer, encoder):
         yield (
             "The encoder can tell the texts of a pair apart by segment ids, but its tokenizer leaves these out. If its "

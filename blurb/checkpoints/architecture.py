@@ -98,6 +98,8 @@ TEXT_TASKS = (
     "TEXT_ENCODING",
 )
 """Tasks of transformers that read text and nothing else."""
+WITHOUT = {"embedding_gemma2": ("vision_config", "audio_config")}
+"""Types that read text among others: the parts of the configuration without which they read text alone."""
 PLACES = 9
 """Sub-tokens of the input by which an encoder shows whether it keeps the length."""
 
@@ -144,7 +146,7 @@ def _other_types() -> frozenset[str]:
 
     of_tasks = {kind for task in TEXT_TASKS for kind in getattr(modeling_auto, f"MODEL_FOR_{task}_MAPPING_NAMES", {})}
     parts = {kind for kind in CONFIG_MAPPING_NAMES if kind.endswith(("_text", "_text_model"))}
-    return frozenset(CONFIG_MAPPING_NAMES) - of_tasks - parts - {"dpr", "t5gemma2_encoder"}
+    return frozenset(CONFIG_MAPPING_NAMES) - of_tasks - parts - {"dpr", "t5gemma2_encoder", *WITHOUT}
 
 
 def check_embeddings(folder: Path, model: Any) -> None:

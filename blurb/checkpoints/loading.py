@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints.architecture import check_embeddings, check_type
+from blurb.checkpoints.architecture import WITHOUT, check_embeddings, check_type
 from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
 from blurb.checkpoints.reading import blamed, errors_alone, hide_progress
 from blurb.checkpoints.tokenizer_files import with_casing
@@ -47,6 +47,7 @@ def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> 
         else:
             # Older releases wrote this into config.json, and newer ones derive it.
             kept = {name: value for name, value in content.items() if name != "use_return_dict"}
+            kept |= dict.fromkeys(WITHOUT.get(str(kind), ()))
             fields = PreTrainedConfig._decode_special_floats(copy.deepcopy(kept))
             config = CONFIG_MAPPING[kind].from_dict(fields, name_or_path=str(folder))
         for name in RESET.keys() & content.keys():

@@ -204,16 +204,20 @@ def encoder_of(source: ModelSource, keep_bf16: bool = False) -> tuple[Any, bool]
     Copying takes a third of the time of loading. Encoders that draw random weights while loading are loaded every
     time, as these weights depend on the seed of the trial. So are those in bf16, which are large.
     """
-    if source.weights in _encoders and not keep_bf16:
+    if keep_bf16:
+        loaded = source.checkpoint.load_encoder(keep_bf16=True)
+        check_unchanged(source)
+        return loaded
+    if source.weights in _encoders:
         encoder, trained_pooler = _encoders[source.weights]
         return copy.deepcopy(encoder), trained_pooler
     import torch
 
     before = torch.get_rng_state()
     _encoders.clear()  # first, or two of them would be there
-    encoder, trained_pooler = source.checkpoint.load_encoder(keep_bf16)
+    encoder, trained_pooler = source.checkpoint.load_encoder()
     check_unchanged(source)  # they may have been overwritten while they were read
-    if torch.equal(before, torch.get_rng_state()) and not source.remote_code and not keep_bf16:
+    if torch.equal(before, torch.get_rng_state()) and not source.remote_code:
         _encoders[source.weights] = encoder, trained_pooler
         encoder = copy.deepcopy(encoder)
     return encoder, trained_pooler

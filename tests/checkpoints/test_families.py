@@ -29,6 +29,8 @@ SURPRISES: dict[str, tuple[str, ...]] = {
     "big_bird": (SEGMENTS, EAGER),
     "funnel": (SEGMENTS, EAGER),
     "xlnet": (SEGMENTS, EAGER),
+    "ultrabert": (NO_CLS,),
+    "embedding_gemma2": (NO_CLS,),
 }
 LIMITS = {
     "xlm_roberta": 512,
@@ -43,7 +45,21 @@ LIMITS = {
     "big_bird": 4_096,
     "funnel": None,
     "xlnet": None,
+    "ultrabert": 32_768,
+    "embedding_gemma2": None,
 }
+PRESETS = {
+    "modernbert": ("ModernBertModel", False),
+    "deberta": ("DebertaV2Model", False),
+    "eurobert": ("EuroBertModel", False),
+    "ultrabert": ("UltrabertModel", False),
+    "embedding_gemma2": ("EmbeddingGemma2Model", False),
+    "qwen3": ("Qwen3Model", True),
+    "llama": ("LlamaModel", True),
+    "mistral": ("MistralModel", True),
+    "gemma3": ("Gemma3TextModel", True),
+}
+"""Tiny checkpoints of the presets of today and of decoders: the class of the encoder, and whether it is causal."""
 
 
 def test_no_family_is_forgotten() -> None:
@@ -60,6 +76,17 @@ def test_every_kind_of_task_runs_and_what_surprises_is_told(checkpoint: Builder,
     assert all(expected in said for said, expected in zip(told, SURPRISES[kind], strict=True))
     pooling = {"pooling": "mean"} if NO_CLS in SURPRISES[kind] else {}
     assert [one.settings for one in found.tries if one.task == "hoc"] == [pooling]
+
+
+@pytest.mark.parametrize(("kind", "truth"), PRESETS.items())
+def test_what_it_is_and_how_to_use_a_decoder_is_told(checkpoint: Builder, kind: str, truth: tuple[str, bool]) -> None:
+    found = check_model(str(checkpoint(kind)))
+    said = " ".join(found.surprises)
+    assert (found.facts["architecture"], "causal decoder" in said) == truth
+    assert ("--pooling last, or --set attention=bidirectional with mean" in said) is truth[1]
+    assert [one.error for one in found.tries] == [""] * len(TRIES)
+    (hoc,) = (one for one in found.tries if one.task == "hoc")
+    assert (hoc.settings == {"pooling": "last"}) is truth[1]
 
 
 @pytest.mark.parametrize("kind", [kind for kind, most in LIMITS.items() if most == 512])

@@ -341,9 +341,9 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     load = Checkpoint.load_encoder
 
-    def counted(self: Checkpoint, keep_bf16: bool = False) -> tuple[torch.nn.Module, bool]:
+    def counted(self: Checkpoint) -> tuple[torch.nn.Module, bool]:
         found.append(str(self.folder))
-        return load(self, keep_bf16)
+        return load(self)
 
     monkeypatch.setattr(Checkpoint, "load_encoder", counted)
     return found
@@ -384,9 +384,9 @@ def test_weights_drawn_while_loading_are_drawn_for_every_trial(
     source = resolve(str(checkpoint("bert_uncased")))
     counted = Checkpoint.load_encoder
 
-    def drawing(self: Checkpoint, keep_bf16: bool = False) -> tuple[torch.nn.Module, bool]:
+    def drawing(self: Checkpoint) -> tuple[torch.nn.Module, bool]:
         torch.rand(1)
-        return counted(self, keep_bf16)
+        return counted(self)
 
     monkeypatch.setattr(Checkpoint, "load_encoder", drawing)
     for _ in range(3):
