@@ -41,10 +41,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
         plot.check()
     check_writable(output=Path(options.output), out=out)
     grid = ablations.grid(options.axis)
-    if options.tasks is None and not grid.datasets:
-        raise SettingsError(f"The axis '{grid.axis}' has no published table", fix=f"name datasets: {opt('tasks')}.")
-    chosen = tasks.load_selection(grid.datasets if options.tasks is None else options.tasks)
-    _check_axis(grid, chosen)
+    chosen = _chosen(grid, options)
     common = typed_settings(options.overrides, options.shorthands)
     for key in grid.cells[0].settings:
         if key in common:
@@ -82,8 +79,11 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     return Ablation(lines, files, [outcome for outcome in outcomes if outcome.status == "failed"])
 
 
-def _check_axis(grid: ablations.Grid, chosen: list[tasks.Task]) -> None:
-    """Raises a SettingsError if the axis does not apply to a task, as far as that shows without the model."""
+def _chosen(grid: ablations.Grid, options: AblateOptions) -> list[tasks.Task]:
+    """The tasks; SettingsError if the axis does not apply to one, as far as that shows without the model."""
+    if options.tasks is None and not grid.datasets:
+        raise SettingsError(f"The axis '{grid.axis}' has no published table", fix=f"name datasets: {opt('tasks')}.")
+    chosen = tasks.load_selection(grid.datasets if options.tasks is None else options.tasks)
     for task in chosen:
         formulation = formulations.bind(task)
         foreign = formulations.specific_settings() - {*formulation.own_settings}
@@ -93,6 +93,7 @@ def _check_axis(grid: ablations.Grid, chosen: list[tasks.Task]) -> None:
             raise SettingsError(
                 f"Some cells of axis '{grid.axis}' are identical on {task.name}", fix=f"leave it out of {opt('tasks')}."
             )
+    return chosen
 
 
 def _check_cells_differ(grid: ablations.Grid, finals: list[Sequence[Job]]) -> None:

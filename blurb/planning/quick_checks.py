@@ -177,15 +177,13 @@ def _is_remote(model: Model) -> bool:
 def _loaded(options: TrainOptions, named: NamedModel, folder: Path, found: ErrorCollector) -> ModelSource | None:
     model = named.model
     try:
-        return source(
-            model, named.name, options.revision, options.trust_remote_code, folder, options.casing, options.tokenizer,
-            options.base,
-        )  # fmt: skip
+        files = options.casing, options.tokenizer, options.base
+        return source(model, named.name, options.revision, options.trust_remote_code, folder, *files)
     except BlurbError as error:
         parts = ErrorCollector()
-        whole = isinstance(error, ModelError) and options.base is None
-        if whole and isinstance(model, str | Path) and Path(model).expanduser().is_dir():
-            parts.tried(check_parts, Path(model).expanduser())
+        is_folder = isinstance(model, str | Path) and Path(model).expanduser().is_dir()
+        if isinstance(error, ModelError) and is_folder and options.base is None:
+            parts.tried(check_parts, Path(str(model)).expanduser())
         for each in parts.errors or [error]:
             found.add(each)
     return None

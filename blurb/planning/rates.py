@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from blurb.checkpoints import ModelSource
@@ -18,21 +19,19 @@ def remarks(request: Request, source: ModelSource, trials: Iterable[Trial]) -> d
     protocol, searches = request.protocol, request.learner(source).searches
     if not searches or "lr" in request.overrides:
         return {}
-    grid = sorted(protocol.search.get("lr", ()))
-    found = {}
+    grid, texts = sorted(protocol.search.get("lr", ())), {}
     for task, rate, adapter in {(one.task, one.settings["lr"], one.settings.get("adapter")) for one in trials}:
         if len(grid) > 1 and rate in (grid[0], grid[-1]):
-            found[task] = f"rate at the edge of the grid {grid[0]:g} to {grid[-1]:g}"
+            texts[task] = f"rate at the edge of the grid {grid[0]:g} to {grid[-1]:g}"
         elif adapter and not grid and "lr" not in protocol.adapter:
-            found[task] = "an adapter at a rate of full fine-tuning, where about ten times that is usual"
+            texts[task] = "an adapter at a rate of full fine-tuning, where about ten times that is usual"
         elif not adapter and protocol.family and _family(source) not in ("", protocol.family):
-            found[task] = f"rates published for {protocol.family.upper()}"
-    return found
+            texts[task] = f"rates published for {protocol.family.upper()}"
+    return texts
 
 
 def _family(source: ModelSource) -> str:
     """The `model_type` of a checkpoint; "" if its files are gone, as they may be after a long search."""
-    try:
+    with suppress(ModelError):
         return str(source.checkpoint.config_json.get("model_type", ""))
-    except ModelError:
-        return ""
+    return ""

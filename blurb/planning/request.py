@@ -148,9 +148,8 @@ def source(
     reference = str(model)
     check_reference(reference)
     if is_named(reference) or reference.startswith(scratch.PREFIX):
-        for option, given in (("tokenizer", tokenizer), ("base", base)):
-            if given is not None:
-                raise SettingsError(f"{reference} has no use for {opt(option)}", fix="remove it.")
+        if given := [opt(name) for name, one in (("tokenizer", tokenizer), ("base", base)) if one is not None]:
+            raise SettingsError(f"{reference} has no use for {given[0]}", fix="remove it.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
     return resolve(

@@ -63,7 +63,8 @@ PRESETS = {
 
 
 def test_no_family_is_forgotten() -> None:
-    assert tuple(SURPRISES) == tuple(LIMITS) == checkpoints.FAMILIES
+    assert tuple(SURPRISES) == tuple(LIMITS)
+    assert tuple(kind for kind in LIMITS if kind not in checkpoints.MISSING) == checkpoints.FAMILIES
 
 
 @pytest.mark.parametrize("kind", checkpoints.FAMILIES)
@@ -78,7 +79,9 @@ def test_every_kind_of_task_runs_and_what_surprises_is_told(checkpoint: Builder,
     assert [one.settings for one in found.tries if one.task == "hoc"] == [pooling]
 
 
-@pytest.mark.parametrize(("kind", "truth"), PRESETS.items())
+@pytest.mark.parametrize(
+    ("kind", "truth"), [(kind, truth) for kind, truth in PRESETS.items() if kind not in checkpoints.MISSING]
+)
 def test_what_it_is_and_how_to_use_a_decoder_is_told(checkpoint: Builder, kind: str, truth: tuple[str, bool]) -> None:
     found = check_model(str(checkpoint(kind)))
     said = " ".join(found.surprises)
