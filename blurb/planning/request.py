@@ -147,9 +147,9 @@ def source(
         )
     reference = str(model)
     check_reference(reference)
-    if is_named(reference) or reference.startswith(scratch.PREFIX):
-        if given := [opt(name) for name, one in (("tokenizer", tokenizer), ("base", base)) if one is not None]:
-            raise SettingsError(f"{reference} has no use for {given[0]}", fix="remove it.")
+    given = [opt(name) for name, one in (("tokenizer", tokenizer), ("base", base)) if one is not None]
+    if given and (is_named(reference) or reference.startswith(scratch.PREFIX)):
+        raise SettingsError(f"{reference} has no use for {given[0]}", fix="remove it.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
     return resolve(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,7 @@ from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome
 from blurb.execution.options import TrialOptions
 from blurb.grouping import by_key
 from blurb.learners import LearnerKind, building, of_protocol
-from blurb.messages import BlurbError, ErrorCollector, SettingsError, opt
-from blurb.planning import rates
+from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt
 from blurb.planning.request import deduplicated, hashed_settings
 from blurb.protocols import settings as settings_
 from blurb.protocols.protocol import Protocol
@@ -292,6 +292,17 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
             if trials:
                 families = {trial.task: trial.family for trial in planned}
                 code = {trial.task: trial.plugins for trial in planned if trial.plugins}
-                said = rates.remarks(request, source, planned)
+                said = remarks_on_rates(request, source, planned)
                 row = replace(request.row(source), trials=trials, families=families, plugins=code, rates=said)
                 rows.write(store, row)
+
+
+def remarks_on_rates(request: Request, source: ModelSource, planned: Iterable[Trial]) -> dict[str, str]:
+    """Task -> `Protocol.remark` on its trials; without those tasks of which there is nothing to say."""
+    if "lr" in request.overrides or not request.learner(source).searches:
+        return {}
+    family = ""
+    with suppress(ModelError):  # its files may be gone after a long search
+        family = str(source.checkpoint.config_json.get("model_type", ""))
+    texts = {trial.task: request.protocol.remark(trial.settings, family) for trial in planned}
+    return {task: text for task, text in texts.items() if text}

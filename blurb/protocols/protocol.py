@@ -93,6 +93,21 @@ class Protocol:
         values.update(overrides)
         return Settings(**values)
 
+    def remark(self, settings: Mapping[str, Any], family: str) -> str:
+        """What a reader of a row should know of its learning rate, if nobody typed it; "" if there is nothing to say.
+
+        :param settings: of one of its trials
+        :param family: `model_type` of its encoder; "" if that is not known
+        """
+        grid, adapter = sorted(self.search.get("lr", ())), settings.get("adapter")
+        if len(grid) > 1 and settings["lr"] in (grid[0], grid[-1]):
+            return f"rate at the edge of the grid {grid[0]:g} to {grid[-1]:g}"
+        if adapter and not grid and "lr" not in self.adapter:
+            return "an adapter at a rate of full fine-tuning, where about ten times that is usual"
+        if not adapter and self.family and family not in ("", self.family):
+            return f"rates published for {self.family.upper()}"
+        return ""
+
     def where(self, task: tasks.Task, setting: str, baseline: str = "") -> str:
         """The origin of a setting's value, for messages."""
         if baseline and setting not in in_groups("examples", "inputs"):

@@ -41,7 +41,7 @@ class RowTrials:
     :param tags: words to find it by, no part of any identity; likewise
     :param design: a sentence on how its seeds were planned, if by more than a number; no part of any identity, and
         stored only if not empty
-    :param rates: task -> a remark on its learning rate (`blurb.planning.rates`), likewise
+    :param rates: task -> a remark on its learning rate (`Protocol.remark`), likewise
     """
 
     model: str

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blurb.planning import rates, trials
+from blurb.planning import trials
 from blurb.planning.options import RunOptions
 from blurb.planning.preflight import checked
 from blurb.store.row_trials import RowTrials
@@ -28,7 +28,7 @@ def _said(folder: Path, model: Path | str, protocol: str, store: Path, **given: 
     )
     request, *_ = checked(options)
     planned = [job.trial for job in trials.prepare(request).final]
-    return rates.remarks(request, request.sources[0], planned)
+    return trials.remarks_on_rates(request, request.sources[0], planned)
 
 
 @pytest.mark.parametrize(
