@@ -58,7 +58,7 @@ def size_of(model: Any) -> EncoderSize:
         if id(parameter) not in tables and not name.startswith("pooler.")
     )
     table = model.get_input_embeddings()
-    layers, hidden = (getattr(model.config, name, None) for name in ("num_hidden_layers", "hidden_size"))
+    layers, hidden = (getattr(_text_part(model), name, None) for name in ("num_hidden_layers", "hidden_size"))
     return EncoderSize(
         body=body,
         table=int(table.weight.numel()),
@@ -69,13 +69,18 @@ def size_of(model: Any) -> EncoderSize:
     )
 
 
+def _text_part(model: Any) -> Any:
+    """The configuration of an encoder, of one that reads pictures, too, that of its text."""
+    return getattr(model.config, "text_config", None) or model.config
+
+
 def capacity(encoder: Any) -> int | None:
     """The maximum number of sub-tokens of an encoder; None if relative positions set no limit."""
     table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
     if table is not None and hasattr(table, "num_embeddings"):
         padding = table.padding_idx  # RoBERTa counts positions from padding_idx + 1
         return int(table.num_embeddings) - (0 if padding is None else padding + 1)
-    limit = getattr(encoder.config, "max_position_embeddings", None)
+    limit = getattr(_text_part(encoder), "max_position_embeddings", None)
     return int(limit) if isinstance(limit, int) and limit > 0 else None
 
 

@@ -17,9 +17,9 @@ from blurb.terminal.output import Picture, show
 
 @click_command("ablate", AblateOptions, but=("track", "keep_model", "resume_trials"), cls=WithSettings)
 def command(model: Annotated[str, Argument(complete="models")], *, plot: Picture | None = None, **given: Any) -> None:
-    """Vary one setting: Table 12, 13 or 14 of the paper, learning rate, warm-up or word borders.
+    """Vary one setting of your encoder's fine-tuning.
 
-    Where there is a published table, the result is compared with it.
+    The axes of Tables 12 to 14 of the paper are compared with these tables.
 
     Writes AXIS.csv and AXIS.md into --out: mean and sd over seeds for each cell and task, and whether the difference
     from the first cell is significant. Finished trials are not repeated: run the same command again to resume, or with

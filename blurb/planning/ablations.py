@@ -26,7 +26,6 @@ OURS = {
     "word-borders": ("word_borders", ("blanks", "prefix", "none")),
 }
 """Axes without a published table: the setting and its values."""
-AXES = ("head", "tagging", "relation", "pooling", *OURS)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from blurb.inputs.relations import DUMMIES
 from blurb.messages import DataError, ErrorCollector, SettingsError, opt
 from blurb.names import checkpoints_by_number
 from blurb.options import Option, option, parameters
-from blurb.planning.ablations import AXES
 from blurb.protocols.settings import MOST_SEEDS
 from blurb.results import ACROSS as DIFFERENCES
 from blurb.table_files import FileLine, head_of, table_of
@@ -356,7 +355,7 @@ class AblateOptions(TrainOptions):
         "Tasks and data",
         "Setting to vary: head (Table 12), tagging (13), relation (14: input x pooling), "
         "pooling (cells of Table 14 with entity markers); rate, warmup, word-borders (with --tasks).",
-        choices=AXES,
+        choices=("head", "tagging", "relation", "pooling", "rate", "warmup", "word-borders"),
     )
     tasks: str | Sequence[str] | None = option(
         None, "Tasks and data", "Task names or types, comma-separated.  [default: those of the table]", complete="tasks"

@@ -46,7 +46,7 @@ LIMITS = {
     "funnel": None,
     "xlnet": None,
     "ultrabert": 32_768,
-    "embedding_gemma2": None,
+    "embedding_gemma2": 262_144,
 }
 PRESETS = {
     "modernbert": ("ModernBertModel", False),

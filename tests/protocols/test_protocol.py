@@ -44,6 +44,7 @@ COMMON = {
     "ngrams": 2,
     "min_count": 2,
     "window": 2,
+    "word_borders": "blanks",
     "attention": "as-is",
     "adapter": "none",
     "lora_rank": 16,

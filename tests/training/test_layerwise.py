@@ -36,7 +36,7 @@ def weights(module: torch.nn.Module) -> torch.Tensor:
 def test_the_layers_are_those_of_the_configuration(kind: str, checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     decoder = encoder.config.num_decoder_layers if kind == "funnel" else 0  # which makes short inputs long again
-    assert len(layers(encoder)) == encoder.config.num_hidden_layers + decoder
+    assert len(layers(encoder)) == encoder.config.get_text_config().num_hidden_layers + decoder
 
 
 @pytest.mark.parametrize("kind", KINDS)
