@@ -70,7 +70,10 @@ class Commands(Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", prog_name="blurb")
 def cli() -> None:
-    """Fine-tune any encoder on the thirteen BLURB datasets and write its leaderboard row."""
+    """Fine-tune any encoder on the thirteen BLURB datasets and write its leaderboard row.
+
+    All trials are kept in a store, by default the folder `runs`.
+    """
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from blurb.messages import option, plural
 
 @click_command("retry", retry)
 def command(**given: Any) -> None:
-    """Run the failed trials of a store again.
+    """Run failed trials again.
 
     Workers skip failed trials until they are retried. Exit code: 0 all done, 1 some failed again.
     """

@@ -276,7 +276,7 @@ class RunOptions(TrainOptions):
         None,
         "Protocol",
         "lora: train an adapter instead of the encoder itself; short for --set adapter=lora.",
-        choices=("none", "lora"),
+        choices=("off", "lora"),
         page="large-models.md",
     )
     tagging: str | None = option(None, "Protocol", "Tagging scheme of NER and PICO; short for --set tagging=NAME.")

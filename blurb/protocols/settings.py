@@ -176,10 +176,10 @@ class Settings:
         later=True,
     )
     adapter: str = setting(
-        "none",
+        "off",
         "large models",
         "lora: matrices of low rank beside the encoder's linear layers learn, the encoder does not",
-        choices=("none", "lora"),
+        choices=("off", "lora"),
         later=True,
     )
     lora_rank: int = setting(16, "large models", "rank of these matrices", low=1, later=True)

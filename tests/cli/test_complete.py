@@ -50,7 +50,7 @@ def store(here: Path) -> Path:
         ("run m --precision", "f", ["fp32", "fp16"]),
         ("run m --suite", "", ["blurb", "demo"]),
         ("run", "./my", ["<dir>"]),
-        ("ablate m --axis", "", ["head", "tagging", "relation", "pooling"]),
+        ("ablate m --axis", "", ["head", "tagging", "relation", "pooling", "rate", "warmup", "word-borders"]),
         ("tasks show", "bc5", ["bc5-chem", "bc5-disease"]),
         ("protocols show", "st", ["standard", "standard-short"]),
         ("errors x --task", "hoc", ["hoc"]),

@@ -239,3 +239,19 @@ def test_a_limit_of_updates_may_end_within_a_pass(
     batches: int, epochs: int, updates: int, begun: int, share: float
 ) -> None:
     assert epochs_of(batches, epochs, updates) == (begun, pytest.approx(share))
+
+
+def test_an_adapter_needs_less_memory_and_recomputing_less_still() -> None:
+    """Of 100 million parameters: no gradients, no moments and no copy of the best weights; in bf16 a quarter."""
+    found = rates(step=1.0)
+    found = dataclasses.replace(found, shape=dataclasses.replace(found.shape, layers=4))
+    plain, lora, half = (
+        profile({}, found, parameters=10**8, **values)
+        for values in ({}, {"trained": 10**6}, {"trained": 10**6, "keeps_bf16": True})
+    )
+    memory = [encoder(one).memory for one in (plain, lora, half)]
+    assert memory[0] - memory[1] == pytest.approx(16 * 10**8 - (12 + 8) * 10**6, rel=1e-3)
+    assert memory[1] - memory[2] == pytest.approx(6 * 10**8)
+    again = dataclasses.replace(plain, recomputes=True)
+    assert encoder(again).memory < encoder(plain).memory
+    assert encoder(again).fit == pytest.approx(learners.SETUP + 4 / 3 * (encoder(plain).fit - learners.SETUP), rel=0.05)

@@ -163,7 +163,7 @@ def test_frozen_weights_stay_in_the_dtype_of_their_file(checkpoint: Builder, tmp
         ({"lora_targets": "q_prj"}, r"names no linear layer of BertModel.*query"),
         ({"freeze_layers": 1}, "no effect beside an adapter"),
         ({"relation_input": "markers"}, "adds tokens"),
-        ({"adapter": "none", "lora_rank": 8}, "only with --adapter lora"),
+        ({"adapter": "off", "lora_rank": 8}, "only with --adapter lora"),
     ],
 )
 def test_what_does_not_go_with_an_adapter(checkpoint: Builder, values: dict[str, Any], said: str) -> None:
@@ -172,7 +172,7 @@ def test_what_does_not_go_with_an_adapter(checkpoint: Builder, values: dict[str,
         "gad",
         **{
             **LORA,
-            **({"lora_rank": 16, "lora_alpha": 32.0, "lora_dropout": 0.05} if values.get("adapter") == "none" else {}),
+            **({"lora_rank": 16, "lora_alpha": 32.0, "lora_dropout": 0.05} if values.get("adapter") == "off" else {}),
             **values,
         },
     )

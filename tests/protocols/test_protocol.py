@@ -46,7 +46,7 @@ COMMON = {
     "window": 2,
     "word_borders": "blanks",
     "attention": "as-is",
-    "adapter": "none",
+    "adapter": "off",
     "lora_rank": 16,
     "lora_alpha": 32.0,
     "lora_dropout": 0.05,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from blurb.learners.finetuning import adapters
 from blurb.training.hardware import Precision, seed_everything
 from blurb.training.loop import Trainer
 from blurb.training.resuming import Epoch
@@ -54,6 +55,9 @@ def fit(
 
     seed_everything(1)
     network = tiny.network(dropout=0.1, intermediate_size=wide)
+    chosen = tiny.settings(**{"epochs": 4, "lr": 1e-2, **settings})
+    if chosen.adapter == "lora":
+        adapters.inject(network.encoder, chosen)
     device, precision = where
     trainer = Trainer(network, tiny.PAD, torch.device(device), precision, on_step, checkpoints=checkpoints)
 
@@ -63,7 +67,6 @@ def fit(
             raise KeyboardInterrupt
         return SCORES[len(trainer.state.history)]
 
-    chosen = tiny.settings(**{"epochs": 4, "lr": 1e-2, **settings})
     history = trainer.fit(INPUTS, tiny.targets(INPUTS), chosen, 1, evaluate)
     predicted = [float(value) for row in trainer.predict(INPUTS)[1] for value in row]
     return tiny.weights(trainer.network), history, predicted
@@ -84,6 +87,7 @@ def assert_same(one: Found, other: Found) -> None:
         {"max_updates": 12},
         {"select": "last", "max_updates": 13, "weight_decay": 0.1},
         {"head_lr": 1e-2, "clip_norm": 0.0},
+        {"adapter": "lora", "lora_rank": 4, "lora_dropout": 0.1},
     ],
     ids=str,
 )
@@ -96,6 +100,13 @@ def test_it_ends_as_if_it_had_never_stopped(settings: dict[str, Any]) -> None:
             with pytest.raises(KeyboardInterrupt):
                 fit(kept, stop=again, **settings)
         assert_same(fit(kept, **settings), expected)
+
+
+def test_what_is_frozen_is_in_no_checkpoint() -> None:
+    kept = Memory()
+    with pytest.raises(KeyboardInterrupt):
+        fit(kept, stop=11, adapter="lora", lora_rank=4)
+    assert all("lora_" in name or name.startswith("head.") for name in kept.tensors["network"])
 
 
 @pytest.mark.gpu

@@ -231,7 +231,7 @@ def _check_large(source: ModelSource, formulation: Formulation, where: Where) ->
             "vector before it.",
             model=source.name,
         )
-    if settings.adapter == "none":
+    if settings.adapter == "off":
         if given := [name for name in OF_LORA if getattr(settings, name) != DEFAULTS[name]]:
             raise SettingsError(f"{', '.join(given)}: only with {opt('adapter', 'lora')}.")
         return
@@ -278,14 +278,14 @@ class EncoderLearner(NetworkLearner):
         return self.source.checkpoint.tokenizer
 
     def encoder(self) -> tuple[Any, bool]:
-        adapted = self.formulation.settings.adapter != "none"
+        adapted = self.formulation.settings.adapter != "off"
         return encoder_of(self.source, keep_bf16=adapted and self.precision == "bf16")
 
     def adapt(self, encoder: Any) -> None:
         settings = self.formulation.settings
         if settings.attention == "bidirectional":
             make_bidirectional(encoder)
-        if settings.adapter != "none":
+        if settings.adapter != "off":
             adapters.inject(encoder, settings, self.source.name)
 
     def vector_size(self, encoder: Any) -> int:

@@ -66,7 +66,7 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
     network, task = learner.trainer.network, learner.formulation.task
     encoder: Any = network.encoder
     whole_embedding(encoder)
-    adapted = learner.formulation.settings.adapter != "none"
+    adapted = learner.formulation.settings.adapter != "off"
     tagger = None if adapted else _tagger(learner)
     if adapted:
         adapters.save(encoder, folder)
