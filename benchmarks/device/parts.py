@@ -7,6 +7,7 @@ from functools import partial
 from benchmarks.device import (
     measure_estimates,
     measure_jobs,
+    measure_launches,
     measure_memory,
     measure_prediction,
     measure_resume,
@@ -22,6 +23,15 @@ PARTS = {
     part.name: part
     for part in (
         Part("tests", 4, "Tests on the card", measure_tests.cells, measure_tests.COLUMNS, measure_tests.rows),
+        Part(
+            "launches",
+            3,
+            "Operators of a step",
+            measure_launches.cells,
+            measure_launches.COLUMNS,
+            measure_launches.rows,
+            measure_launches.NOTE,
+        ),
         Part(
             "throughput", 9, "The loop", partial(SPEED.cells, models=["MiniLM"]), SPEED.COLUMNS, SPEED.rows, SPEED.NOTE
         ),
