@@ -143,6 +143,14 @@ class DownloadOrigin:
     sizes: Mapping[str, int]
 
 
+def repository_of(folder: Path) -> str:
+    """The Hub id of what was downloaded to a folder, by `blurb` or into the Hub's own cache; "" for others."""
+    if record := read(folder):
+        return record.repository
+    cached = folder.parent.parent.name if folder.parent.name == "snapshots" else ""
+    return cached.removeprefix("models--").replace("--", "/") if cached.startswith("models--") else ""
+
+
 def read(folder: Path) -> DownloadOrigin | None:
     """The record of a folder; None if it is no download.
 

@@ -133,6 +133,8 @@ def test_a_kept_adapter_is_pefts_own_format(checkpoint: Builder, kind: str, tmp_
     base = AutoModel.from_pretrained(checkpoint(kind)).eval()
     plain = _vectors(base, ids, mask)
     theirs = _vectors(peft.PeftModel.from_pretrained(base, tmp_path / "model").eval(), ids, mask)
+    named = json.loads((tmp_path / "model" / "adapter_config.json").read_text())["base_model_name_or_path"]
+    assert named == str(checkpoint(kind))  # and not the name of the row
     merged = resolve(str(tmp_path / "model"), base=str(checkpoint(kind)))
     ours_merged = _vectors(merged.checkpoint.load_encoder()[0].eval(), ids, mask)
     assert torch.allclose(ours, theirs, atol=1e-5)

@@ -62,7 +62,7 @@ def trained(encoder: Any, settings: Settings) -> int:
 def inject(encoder: Any, settings: Settings, base: str = "") -> None:
     """Puts matrices, in float32, beside the layers of an encoder in place, and freezes all of its own weights.
 
-    :param base: name of its checkpoint, for `adapter_config.json`
+    :param base: Hub id or folder of its checkpoint, for `adapter_config.json`
     """
     from peft import LoraConfig, inject_adapter_in_model
 

@@ -6,11 +6,12 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from blurb.checkpoints import ModelSource
+from blurb.checkpoints import ModelSource, hub
 from blurb.checkpoints.architecture import capacity, check_segments, enlarge, make_bidirectional
 from blurb.checkpoints.source import encoder_of
 from blurb.formulations._base import Formulation
@@ -286,7 +287,8 @@ class EncoderLearner(NetworkLearner):
         if settings.attention == "bidirectional":
             make_bidirectional(encoder)
         if settings.adapter != "off":
-            adapters.inject(encoder, settings, self.source.name)
+            base = hub.repository_of(Path(self.source.location)) or self.source.location
+            adapters.inject(encoder, settings, base)
 
     def vector_size(self, encoder: Any) -> int:
         return self.source.checkpoint.width
