@@ -15,8 +15,7 @@ import torch
 from huggingface_hub import errors
 from safetensors.torch import load_file
 
-from blurb.checkpoints import hub
-from blurb.checkpoints.hub import RECORD
+from blurb.checkpoints.hub import RECORD, repository_of
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from tests.conftest import Builder
@@ -109,5 +108,5 @@ def test_what_the_hub_says_is_one_sentence(hub: Hub) -> None:
 def test_the_id_of_a_folder_in_the_cache_of_the_hub_is_known(tmp_path: Path) -> None:
     folder = tmp_path / "models--some-org--a-model" / "snapshots" / ("0" * 40)
     folder.mkdir(parents=True)
-    assert hub.repository_of(folder) == "some-org/a-model"
-    assert hub.repository_of(tmp_path) == ""
+    assert repository_of(folder) == "some-org/a-model"
+    assert repository_of(tmp_path) == ""
