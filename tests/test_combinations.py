@@ -39,7 +39,7 @@ RELATIONS = ("chemprot", "ddi", "gad")
 OTHERS = ("biosses", "hoc", "pubmedqa")
 CHAINS = {"crf", "bilstm-crf"}
 MENTIONS = {"mention", "mention-mean", "cls-mean-mentions"}
-ANYWHERE = {"cls", "cls-pooler", "mean", "cls-mean", "attention", "attention-dot", "attention-general"}
+ANYWHERE = {"cls", "cls-pooler", "last", "mean", "cls-mean", "attention", "attention-dot", "attention-general"}
 Combination = dict[str, str]
 
 
