@@ -107,6 +107,11 @@ def job(request: Request, source: ModelSource, task: Task, seed: int, point: Map
     for setting in request.overrides:
         of_protocol.check_settings(kind, [setting], where(setting))
     building.check(kind, source, formulation, where)
+    checkpointing = (
+        request.checkpointing if kind.reads_checkpoint else "auto"
+    )  # baselines have no layers to compute twice
+    if checkpointing == "on" and not getattr(source.checkpoint.outline, "supports_gradient_checkpointing", False):
+        raise SettingsError(f"{opt('checkpointing', 'on')}: {{model}} does not support it.", model=source.name)
     origin = DataSource(task.file or task.name, request.data)
     if formulation.needs_original:
         if request.raw is None:
@@ -134,7 +139,7 @@ def job(request: Request, source: ModelSource, task: Task, seed: int, point: Map
     return Job(
         trial, source, asked, origin, request.store, request.device, request.track or "", plugins.typed(),
         keep=request.keep_model if kind.save else "none", resume=request.resume_trials,
-        checkpointing=request.checkpointing,
+        checkpointing=checkpointing,
     )  # fmt: skip
 
 
