@@ -187,8 +187,7 @@ TASKS = Option(help="Task names or types, comma-separated.", flag="--tasks", com
 TASKS_OR_FILES = Option(help="Task names, types or files, comma-separated.", flag="--tasks", complete="tasks")
 DATA = Option(help="Data folder in BLURB's layout.")
 LEADERBOARD = Option(
-    help="Table to rebuild instead of leaderboard.csv in the store; its runs go into results.csv in the same folder, "
-    "or NAME-results.csv for NAME.csv."
+    help="Table to rebuild instead of leaderboard.csv in the store, with a table of the scores by seed beside it."
 )
 LEADERBOARD_AFTER = Option(
     help="Table to rebuild afterwards, if it belongs to the store, instead of leaderboard.csv in it.",

@@ -29,6 +29,7 @@ def command(
         Option(
             help="With --dry-run: toml writes the run as a file for --config.",
             flag="--format",
+            group="Trials",
             choices=("table", "toml"),
         ),
     ] = "table",
@@ -38,8 +39,9 @@ def command(
 
     MODEL is a checkpoint folder, a Hub id (org/model or org/model@revision), a preset (pubmedbert, biolinkbert, ...),
     scratch:tiny or baseline:majority. Finished trials are not repeated: run the same command again to resume.
-    Exit code: 0 all trials done, 1 some failed, 2 the command cannot start; with --check that of blurb check, or 2
-    if a trial failed; 128 + the number of a signal if interrupted: 130 Ctrl-C, 143 SIGTERM (docs/ci.md).
+    Exit code: 0 all trials done, 1 some failed, 2 the command cannot start. With --check: 0 pass, 1 regression,
+    2 undecided, or a trial failed. If interrupted: 128 + the number of the signal (130 Ctrl-C, 143 SIGTERM;
+    docs/ci.md).
     """
     from blurb.api import running  # numpy and two hundred modules, which a help needs not
     from blurb.planning import preflight

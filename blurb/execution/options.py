@@ -47,8 +47,8 @@ class TrialOptions:
     keep_model: Keep = option(
         "none",
         "Trials",
-        "Keep the trained models for blurb predict; 'replace' also replaces a finished trial whose "
-        "model cannot be reproduced exactly.",
+        "Keep the trained models for blurb predict. Finished trials without a model are trained again; where "
+        "their predictions cannot be reproduced, 'best' fails and 'replace' replaces the trial.",
         choices=KEEP,
         page="models.md",
     )
@@ -62,8 +62,8 @@ class TrialOptions:
     checkpointing: Checkpointing = option(
         "auto",
         "Machine",
-        "Compute activations twice instead of keeping them, which takes less memory and a third more time; auto if "
-        "one input does not fit.",
+        "Compute activations twice instead of keeping them, which takes less memory and a third more time; auto does "
+        "so only where a single input does not fit otherwise.",
         choices=CHECKPOINTING,
         page="large-models.md",
     )

@@ -117,7 +117,7 @@ class TrainOptions(TrialOptions):
     tasks: str | Sequence[str] | None = option(
         None,
         "Tasks and data",
-        "Task names, types or files, comma-separated; blurb-12: all but BioASQ. By default those at hand.",
+        "Task names, types or files, comma-separated; blurb-12: all but BioASQ. By default all in the data folder.",
         complete="tasks",
     )
     data: Path | str | None = option(
@@ -129,7 +129,7 @@ class TrainOptions(TrialOptions):
     raw: Path | str | None = option(
         None,
         "Tasks and data",
-        "Folder of the original releases; needed for ChemProt and DDI without entity dummies (not with --suite demo).",
+        "Folder with the original ChemProt and DDI, for relation inputs with entity names (not with --suite demo).",
         page="data.md#relations-without-dummies",
     )
     protocol: str | Path | None = option(
@@ -167,7 +167,7 @@ class TrainOptions(TrialOptions):
     base: str | None = option(
         None,
         "Model",
-        "The model that MODEL, an adapter of PEFT, was trained on; it is merged into it.",
+        "If MODEL is a PEFT adapter: the model that it was trained on, into which it is merged.",
         metavar="REF",
         complete="models",
         page="large-models.md",
@@ -237,7 +237,7 @@ class RunOptions(TrainOptions):
     config: Path | str | None = option(
         None,
         "Protocol",
-        "TOML file of a run: its keys are these options, and [set] a table of settings; what is typed wins over it.",
+        "TOML file of a run: its keys are these options, [set] is a table of settings; the command line overrides it.",
         metavar="FILE",
         path="file",
         page="long-runs.md#a-run-as-a-file",
@@ -283,7 +283,8 @@ class RunOptions(TrainOptions):
     relation_input: str | None = option(
         None,
         "Protocol",
-        "How relation inputs show the entities: dummify, dummy-tokens, original, markers or typed-markers.",
+        "How relation inputs show an entity: dummify (@GENE$ in place of its name), dummy-tokens (the same, as one "
+        "token), original (its name), markers ([E1] around it) or typed-markers ([GENE] around it).",
         metavar="NAME",
         page="data.md#relations-without-dummies",
     )
@@ -291,8 +292,7 @@ class RunOptions(TrainOptions):
     leaderboard: Path | str | None = option(
         None,
         "Results",
-        "Table to write instead of leaderboard.csv in the store; its runs go into results.csv in the "
-        "same folder, or NAME-results.csv for NAME.csv.",
+        "Table to write instead of leaderboard.csv in the store, with a table of the scores by seed beside it.",
         page="csv.md",
     )
     check: RowReference | None = option(
@@ -309,7 +309,7 @@ class RunOptions(TrainOptions):
     across: Sequence[str] = option(
         (),
         "Results",
-        "Compare rows in spite of a different (or, with unknown, a missing) value; repeatable.",
+        "Check the rows even if they differ in this or, with unknown, lack information; repeatable.",
         choices=DIFFERENCES,
         noun="value of across",
         page="ci.md",
@@ -331,7 +331,7 @@ class RunOptions(TrainOptions):
     keep_sweep: bool = option(
         False,
         "Trials",
-        "Let blurb worker run the trials even if this command is interrupted before the first has finished.",
+        "Keep the list of trials (the sweep) for blurb worker, even if interrupted before any trial has finished.",
         page="long-runs.md#join-a-sweep",
     )
 

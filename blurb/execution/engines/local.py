@@ -32,7 +32,7 @@ class LocalEngine(Engine):
     process, as an error of CUDA spoils all that the process does afterwards; the workers take the GPUs in turn.
     """
 
-    summary = "on this machine, --jobs of them at a time"
+    summary = "runs trials on this machine, as many at a time as --jobs says"
     options_hint = "How many trials run at a time is --jobs."
 
     def order(self, jobs: Sequence[Job]) -> Sequence[int]:

@@ -41,7 +41,7 @@ class RayEngine(Engine):
     :param retries: how often a trial starts again whose process or machine died
     """
 
-    summary = "as tasks of a Ray cluster, or of Ray on this machine"
+    summary = "runs trials as tasks of a Ray cluster, or of Ray on this machine"
     without_jobs = "as many run at a time as the cluster has room for, by ray,cpus=N,gpus=N of each"
 
     def __init__(

@@ -45,7 +45,7 @@ class SlurmEngine(Engine):
     :param sbatch: other options, as sbatch knows them: partition, account, time, gres, mem, cpus_per_task, ...
     """
 
-    summary = "as array jobs of Slurm; options that it does not know go to sbatch"
+    summary = "submits trials as array jobs of Slurm; passes options that it does not know to sbatch"
     hands_over = True
     other_options = True
     without_jobs = "slurm,at_once=N is the number of jobs that run at a time"
