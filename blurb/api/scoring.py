@@ -14,6 +14,7 @@ from blurb.planning.options import OUTPUT, SUITE
 from blurb.planning.request import folders
 from blurb.records import Tabular
 from blurb.scoring import columns, files, scores, storing
+from blurb.scoring.answers import Replies, is_batch, read as read_batch
 from blurb.scoring.files import ENDINGS
 from blurb.scoring.scores import MatchedAnswers, Score, lines
 from blurb.scoring.values import Reading
@@ -22,7 +23,7 @@ from blurb.tasks import SCORED, ScoredSplit, Task
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Predictions: TypeAlias = Path | str | Mapping[str, Any] | Sequence[Any] | Sized
+Predictions: TypeAlias = Path | str | Mapping[str, Any] | Sequence[Any] | Sized | Replies
 Names: TypeAlias = Mapping[str, str]
 
 
@@ -45,7 +46,10 @@ class Scores(Tabular, tuple["Score", ...]):
 
 
 def score(
-    task: Annotated[str | None, Option(help="Dataset of the file: a name or a task file.", complete="one_task")],
+    task: Annotated[
+        str | None,
+        Option(help="Dataset of the file: a name or a task file. Answers of a batch name it.", complete="one_task"),
+    ],
     predictions: Annotated[Predictions, Option(help="File, or a folder with a file a dataset.")],
     data: Annotated[Path | str | None, Option(help="Folder of the datasets, which have the gold answers.")] = None,
     *,
@@ -73,7 +77,9 @@ def score(
     dev: Annotated[
         Predictions | None, Option(help="--add: predictions of the same model on dev; a file or folder.")
     ] = None,
-    seed: Annotated[int, Option(help="Seed of that trial.", low=1)] = 1,
+    seed: Annotated[
+        int | None, Option(help="Seed of that trial.  [default: that of a language model's shots, or 1]", low=1)
+    ] = None,
     gold_as_predictions: Annotated[
         bool, Option(help="--add: store answers even if all are equal to the gold answers.")
     ] = False,
@@ -82,8 +88,9 @@ def score(
     """Scores predictions that any tool made; nothing is trained, and no text is kept.
 
     :param task: name or task file; None for a folder of predictions with a file a dataset, named after it
-    :param predictions: a file (CoNLL, TSV, CSV, JSON lines, Parquet, BLURB's submission form) or a folder of such
-        files; from a script also id -> prediction, predictions in the order of the examples, or a table
+    :param predictions: a file (CoNLL, TSV, CSV, JSON lines, Parquet, BLURB's submission form, answers of a batch
+        service) or a folder of such files; from a script also id -> prediction, predictions in the order of the
+        examples, or a table
     :param data: data folder in BLURB's layout
     :param suite: "demo" for synthetic data
     :param file_format: conll, tsv, csv, jsonl, json or parquet; None goes by the ending
@@ -93,7 +100,7 @@ def score(
     :param add: name of a model, to which the predictions on test are added as a trial of a store
     :param dev: predictions of the same model on dev, which are stored beside those on test; a file, a folder, or as
         `predictions`
-    :param seed: of that trial
+    :param seed: of that trial; None is that of the shots of a language model, else 1
     :param gold_as_predictions: store the predictions even if all are equal to the gold answers
     :param output: that store
     :raises DataError: (file, line) for answers that are missing, double, unknown or no answers to the task
@@ -115,7 +122,9 @@ def score(
     scored = Scores(scores.score(answers, path) for answers, path in matched[split])
     if add is not None:
         beside = {answers.formulation.task.name: answers for answers, _ in matched["dev"]}
-        gone = storing.add(Path(output), add, seed, suite, [answers for answers, _ in matched[split]], scored, beside)
+        given_answers = [answers for answers, _ in matched[split]]
+        seeds = {each.replies.manifest.seed for each in given_answers if each.replies is not None}
+        gone = storing.add(Path(output), add, seed or max(seeds, default=1), suite, given_answers, scored, beside)
         scored = Scores(replace(each, replaced=each.task.name in gone) for each in scored)
     return scored
 
@@ -147,6 +156,13 @@ def _all_matched(
 
 def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predictions]]:
     """The tasks with what is given of each, in the order of the paper's tables."""
+    if isinstance(predictions, Path | str) and is_batch(Path(predictions)):
+        by_task = read_batch(Path(predictions))
+        chosen = tasks.load_selection(",".join(by_task) if task is None else task)
+        for name in by_task.keys() - {each.name for each in chosen}:
+            fix = f"leave {opt('task')} out to score all datasets of the file."
+            raise by_task[name].first.error(f"this is an answer on {name}, not on {task}", fix)
+        return [(each, by_task[each.name]) for each in chosen if each.name in by_task]
     if task is not None:
         if isinstance(predictions, Path | str) and Path(predictions).is_dir():
             fix = f"give a file, or leave {opt('task')} out and name the files after their datasets."
@@ -179,6 +195,8 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
 def _matched(
     task: Task, given: Predictions, form: tuple[str, str], folder: Path, split: ScoredSplit, reading: Reading
 ) -> tuple[MatchedAnswers, Path]:
+    if isinstance(given, Replies):
+        return scores.replied(task, given, folder, split), given.first.path
     if isinstance(given, Path | str):
         file = files.read(Path(given), task, *form)
     else:

@@ -10,8 +10,9 @@ import click
 from blurb.api import scoring
 from blurb.cli._made import click_command
 from blurb.messages import grouped
+from blurb.scoring.answers import FAULTS
 from blurb.scoring.scores import Score, ScoreLine
-from blurb.terminal.output import Column, emit, say
+from blurb.terminal.output import Column, emit, say, show
 
 COLUMNS = (
     Column("dataset", "task.name"),
@@ -35,13 +36,13 @@ def command(*, form: str, **given: Any) -> None:
     _print(scoring.score(**given), form)
     if given["add"] is not None:
         store = given["output"]
-        text = f"Added to {store} as {given['add']}, seed {given['seed']}: blurb leaderboard show --output {store}"
-        click.echo(text, err=True)
+        click.echo(f"Added to {store} as {given['add']}: blurb leaderboard show --output {store}", err=True)
 
 
 def _print(scores: Sequence[Score], form: str) -> None:
     if not emit(form, ScoreLine, scores, COLUMNS):
         return
+    _print_faults([score for score in scores if score.faults])
     for score in scores:
         if score.all_classes is not None:
             every = score.all_classes
@@ -51,3 +52,13 @@ def _print(scores: Sequence[Score], form: str) -> None:
             )
     for text in grouped((score.task.name, remark) for score in scores for remark in score.remarks):
         say(text)
+
+
+def _print_faults(scores: Sequence[Score]) -> None:
+    """What was wrong with answers, a line a dataset, and what was made of it."""
+    faults = [fault for fault in FAULTS if any(fault in score.faults for score in scores)]
+    if faults:
+        titles = [fault.replace("_", " ") for fault in faults]
+        rows = [[score.task.name, *(score.faults.get(fault, 0) for fault in faults)] for score in scores]
+        show(["dataset", *titles], rows, "table", titles)
+        say("".join(f"{title}: {FAULTS[fault]}.\n" for title, fault in zip(titles, faults, strict=True)))

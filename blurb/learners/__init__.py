@@ -10,6 +10,7 @@ from __future__ import annotations
 from blurb.learners.kind import LearnerKind, RowKind
 from blurb.learners.kinds.encoder import LEARNER as DEFAULT
 from blurb.learners.kinds.external import LEARNER as EXTERNAL
+from blurb.learners.kinds.prompted import LEARNER as PROMPTED
 from blurb.messages import UnknownName
 from blurb.registry import Registry
 
@@ -17,6 +18,7 @@ __all__ = [
     "DEFAULT",
     "EXTERNAL",
     "PREFIX",
+    "PROMPTED",
     "LearnerKind",
     "RowKind",
     "in_trial",

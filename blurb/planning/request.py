@@ -26,7 +26,7 @@ from blurb.protocols.protocol import Protocol
 from blurb.protocols.settings import DEFAULTS, FIELDS
 from blurb.store import plugins
 from blurb.system.files import nearest
-from blurb.tasks import SPLITS, TWELVE, Task, select
+from blurb.tasks import SPLITS, TWELVE, Split, Task, select
 from blurb.training import devices
 
 if TYPE_CHECKING:
@@ -81,16 +81,16 @@ def at_hand(chosen: list[Task], data: Path | None) -> list[Task]:
     return [task for task in chosen if not _missing(task, folder)] or chosen
 
 
-def _missing(task: Task, folder: Path) -> list[str]:
-    return [task.files[split] for split in SPLITS if not path_of(task, folder, split).is_file()]
+def _missing(task: Task, folder: Path, needed: Sequence[Split] = SPLITS) -> list[str]:
+    return [task.files[split] for split in needed if not path_of(task, folder, split).is_file()]
 
 
-def check_files(chosen: list[Task], folder: Path) -> None:
-    """Raises a DataError that lists every missing dataset, before anything is trained."""
+def check_files(chosen: list[Task], folder: Path, needed: Sequence[Split] = SPLITS) -> None:
+    """Raises a DataError that lists every dataset without a needed split, before anything is trained."""
     if not folder.is_dir():
         why = "is a file; give its folder" if folder.exists() else "the data folder does not exist"
         raise DataError(f"{why}.", folder)
-    missing = {task.name: paths for task in chosen if (paths := _missing(task, folder))}
+    missing = {task.name: paths for task in chosen if (paths := _missing(task, folder, needed))}
     if missing:
         others = [task for task in chosen if task.name not in missing]
         there = TWELVE if others == select(TWELVE) else ",".join(task.name for task in others)

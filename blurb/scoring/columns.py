@@ -46,12 +46,14 @@ class AnswerFile:
 
     :param dataset: BLURB's spelling of its dataset, in a submission
     :param gold_column: the column that was taken, if its name is that of gold answers and nobody chose it; else ""
+    :param mentions: whether the answers are entities as texts, and no tags
     """
 
     path: Path
     answers: Sequence[Answer]
     dataset: str = ""
     gold_column: str = ""
+    mentions: bool = False
 
     def error(self, what: str, answer: Answer | None = None, fix: str = "") -> DataError:
         """An error at an answer."""
@@ -77,7 +79,9 @@ INPUTS = frozenset({*ID, *WORDS, *TEXT, "doc_id", "head", "tail", "text_a", "tex
 """Columns that tell which example it is, and hold no answer."""
 PREDICTION = "prediction"
 """The column of answers in a file that leaves no question."""
-PREDICTED = ("pred", "y_pred", "output")
+MENTIONS = "mentions"
+"""The column of entities as texts, instead of tags (`blurb.scoring.mentions`)."""
+PREDICTED = ("pred", "y_pred", "output", MENTIONS)
 """Beginnings of the names that people give to that column."""
 GOLD = ("label", "labels", "tags", "ner_tags", "score", "answer")
 """Columns that hold the gold answers of most files, and predictions only of those that have nothing else."""
@@ -155,7 +159,8 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
         answers.append(Answer(line, name, record[answer], tokens, known if isinstance(known, str) else None))
     if not answers:
         raise DataError("there are no predictions.", path)
-    return AnswerFile(path, answers, gold_column=answer if not column and folded(answer) in GOLD else "")
+    gold_column = answer if not column and folded(answer) in GOLD else ""
+    return AnswerFile(path, answers, gold_column=gold_column, mentions=folded(answer) == MENTIONS)
 
 
 def is_header(cells: Sequence[str], task: Task, column: str = "") -> bool:

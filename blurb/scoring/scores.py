@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -16,7 +17,8 @@ from blurb.messages import DataError
 from blurb.records import From
 from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper
-from blurb.scoring import matching, values
+from blurb.scoring import matching, requests, values
+from blurb.scoring.answers import Replies, answers, tags
 from blurb.scoring.columns import AnswerFile
 from blurb.statistics import bootstrap
 from blurb.store.record import bounds
@@ -61,6 +63,7 @@ class Score:
     :param replaced: whether a row had other predictions in the place where these were stored
     :param gold_column: the column that they were read from, if its name is that of gold answers; else ""
     :param is_gold: whether all answers are the gold ones
+    :param faults: what is wrong with the answers of a language model, and how often
     """
 
     task: Task
@@ -82,6 +85,7 @@ class Score:
     replaced: bool = False
     gold_column: str = ""
     is_gold: bool = False
+    faults: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def remarks(self) -> list[str]:
@@ -107,6 +111,8 @@ class MatchedAnswers:
     :param answers: one a unit, in the order of the units
     :param matched: how they were found, as words
     :param gold_column: the column that they were read from, if its name is that of gold answers; else ""
+    :param faults: what is wrong with them, and how often
+    :param replies: of a language model, which they are from
     """
 
     formulation: Formulation
@@ -116,6 +122,8 @@ class MatchedAnswers:
     facts: matching.DataFacts
     matched: str
     gold_column: str = ""
+    faults: Mapping[str, int] = field(default_factory=dict)
+    replies: Replies | None = None
 
     @property
     def is_gold(self) -> bool:
@@ -164,10 +172,22 @@ def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: v
             examples = matching.units_of(formulation, folder, split)
         elif formulation.kind == "tokens":
             file = matching.by_sentence(file, examples)
-    places, how = matching.match(file, examples, split)
-    answers = values.read(task, file, reading)
-    placed, facts = [answers[place] for place in places], matching.facts(task, folder)
-    return MatchedAnswers(formulation, split, examples, placed, facts, how, file.gold_column)
+    nameless = replace(file, answers=[replace(each, value=None) for each in file.answers]) if file.mentions else file
+    places, how = matching.match(nameless, examples, split)
+    read, faults = values.read(task, file, reading), Counter[str]()
+    placed, facts = [read[place] for place in places], matching.facts(task, folder)
+    if file.mentions:
+        placed = [tags(task, unit, each, faults) for unit, each in zip(examples, placed, strict=True)]
+    return MatchedAnswers(formulation, split, examples, placed, facts, how, file.gold_column, faults)
+
+
+def replied(task: Task, replies: Replies, folder: Path, split: Split) -> MatchedAnswers:
+    """The answers of a language model with their examples; errors as of `blurb.scoring.answers.answers`."""
+    formulation, units = requests.asked(task, folder, split, replies.manifest.limit)
+    faults = Counter[str]()
+    given = answers(task, replies, units, split, faults)
+    facts = matching.facts(task, folder)
+    return MatchedAnswers(formulation, split, units, given, facts, "by id", faults=+faults, replies=replies)
 
 
 def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Score:
@@ -203,6 +223,7 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
         missing=matched_answers.facts.missing,
         gold_column=matched_answers.gold_column,
         is_gold=matched_answers.is_gold,
+        faults=matched_answers.faults,
     )
 
 
@@ -249,6 +270,7 @@ class ScoreLine(TypedDict):
     matched: Annotated[str, "how the example of each answer was found"]
     data: Annotated[str, "verdict on the data: identical to BLURB's, or what else", From("verdict")]
     predictions: Annotated[str, "SHA-256 of the predictions by id"]
+    faults: Annotated[Mapping[str, int], "what is wrong with answers or mentions, and how often (docs/score.md)"]
     remarks: Annotated[list[str], "what to know before the score is compared with others"]
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from blurb import __version__, learners
 from blurb.formulations._base import Formulation
-from blurb.learners import EXTERNAL
+from blurb.learners import EXTERNAL, PROMPTED
 from blurb.messages import SettingsError, opt
 from blurb.scoring.scores import MatchedAnswers, Score, fingerprint
 from blurb.store import rescore, row_trials
@@ -22,6 +23,8 @@ from blurb.system.files import write_json
 
 UNKNOWN = ""
 """The precision: nobody here has seen what made the predictions."""
+UNSEEN = "whether the model saw the test sets in its training is unknown"
+"""The note of answers of a language model."""
 HISTORY = "epoch,loss,learning_rate,dev\n"
 
 
@@ -48,30 +51,62 @@ def add(
     store = Store(root)
     with store.locked():
         store.claim(model)
-    claim = hashlib.sha256(f"{EXTERNAL.name} {model}".encode()).hexdigest()
-    configuration = Configuration(EXTERNAL.name, hashlib.sha256(EXTERNAL.name.encode()).hexdigest(), {}, UNKNOWN, suite)
+    like = _row_of(model, suite, [*predictions, *dev.values()])
     trials = {}
     for answers, score in zip(predictions, scores, strict=True):
         columns = _columns(answers, dev.get(score.task.name))
-        trial = _trial(claim, seed, answers, fingerprint(columns))
+        trial = _trial(like, seed, answers, fingerprint(columns))
         origin = Provenance(
             data_verdict=answers.facts.verdict,
             model=model,
-            configuration=configuration,
+            configuration=like.configuration,
             started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            facts={"file": score.file.name, "matched": answers.matched},
+            facts={"file": score.file.name, "matched": answers.matched, **_of_model(answers)},
             environment={"blurb": __version__},
         )
         _write(store, trial, origin, answers.formulation, columns)
         trials[trial.task] = trial
     hashes = {task: {seed: trial.hash} for task, trial in trials.items()}
     families = {task: trial.family for task, trial in trials.items()}
-    identity = (model, claim, "", EXTERNAL.recipe, configuration)
-    row = row_trials.RowTrials(*identity, hashes, families, learner=EXTERNAL.name)
+    row = replace(like, trials=hashes, families=families)
     with store.locked():
         before = {each.key: each.trials for each in row_trials.read(store, near=model)}.get(row.key, {})
         row_trials.write(store, row)
     return frozenset(task for task, trial in trials.items() if before.get(task, {}).get(seed, trial.hash) != trial.hash)
+
+
+def _row_of(model: str, suite: str, predictions: Sequence[MatchedAnswers]) -> row_trials.RowTrials:
+    """The row of some predictions, without its trials.
+
+    Its weights are a claim, as nobody here has seen them. Of a language model the prompts stand in the place of the
+    tokenizer: they decide what is read.
+
+    :raises SettingsError: if not all were made alike
+    """
+    rows = {}
+    for answers in predictions:
+        if answers.replies is None:
+            kind, read, name = EXTERNAL, "", EXTERNAL.name
+            configuration = Configuration(name, hashlib.sha256(name.encode()).hexdigest(), {}, UNKNOWN, suite)
+        else:
+            kind, asked = PROMPTED, answers.replies.manifest
+            overrides, read = {"shots": asked.shots, **asked.settings}, asked.input_hash
+            configuration = Configuration(asked.prompts, asked.prompts_hash, overrides, UNKNOWN, suite, UNSEEN)
+        claim = hashlib.sha256(f"{kind.name} {model}".encode()).hexdigest()
+        row = row_trials.RowTrials(model, claim, read, kind.recipe, configuration, {}, {}, learner=kind.name)
+        rows[row.key] = row
+    if len(rows) > 1:
+        raise SettingsError(
+            "These answers were not made alike: prompts, shots or limits differ, or other predictions are among them",
+            fix=f"add each of them with a call of {opt('add')}.",
+        )
+    return next(iter(rows.values()))
+
+
+def _of_model(answers: MatchedAnswers) -> dict[str, Any]:
+    """What is known of the answers of a language model."""
+    facts = answers.replies.facts if answers.replies is not None else {}
+    return {**facts, **({"faults": dict(answers.faults)} if answers.faults else {})}
 
 
 def _check(model: str, predictions: Sequence[MatchedAnswers]) -> None:
@@ -95,16 +130,17 @@ def _columns(test: MatchedAnswers, dev: MatchedAnswers | None) -> dict[str, list
     return columns if dev is None else {name: [*cells, *columns[name]] for name, cells in dev.columns.items()}
 
 
-def _trial(claim: str, seed: int, answers: MatchedAnswers, predictions: str) -> Trial:
+def _trial(row: row_trials.RowTrials, seed: int, answers: MatchedAnswers, predictions: str) -> Trial:
     """The trial of some predictions.
 
-    :param claim: stands for the weights, which nobody here has seen
+    :param row: that it belongs to
     :param predictions: their hash
     """
-    formulation = answers.formulation
+    formulation, replies = answers.formulation, answers.replies
     task, settings = formulation.task.name, dict(formulation.options) if formulation.by_document else {}
-    identity = (task, claim, "", answers.facts.hash, settings, seed, UNKNOWN, EXTERNAL.recipe)
-    return Trial(*identity, learner=EXTERNAL.name, predictions=predictions)
+    settings |= replies.manifest.settings if replies is not None else {}
+    identity = (task, row.weights, row.tokenizer, answers.facts.hash, settings, seed, UNKNOWN, row.recipe)
+    return Trial(*identity, learner=row.learner, predictions=predictions)
 
 
 def _write(

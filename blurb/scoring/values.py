@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from blurb.data.readers._examples import label_text, telling_cuts, trimmed
 from blurb.inputs import tagging
 from blurb.messages import SettingsError, opt, option
-from blurb.scoring.columns import Answer, AnswerFile, reading
+from blurb.scoring.columns import MENTIONS, Answer, AnswerFile, reading
 from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task
 
@@ -45,7 +45,7 @@ def shaped(task: Task, file: AnswerFile) -> AnswerFile:
 
     :raises DataError: (file, line) for a value of another kind
     """
-    form = _form(task)
+    form = _form(task, file)
     noun = form.noun.format(task.name)
 
     def final(answer: Answer) -> Answer:
@@ -67,11 +67,12 @@ def read(task: Task, file: AnswerFile, written: Reading) -> list[Any]:
         raise SettingsError(
             f"{opt('map')} leads to {', '.join(unknown)}, but the labels of {task.name} are {', '.join(task.labels)}."
         )
-    return _form(task).read(task, file, written)
+    return _form(task, file).read(task, file, written)
 
 
-def _form(task: Task) -> Form:
-    return next(FORMS[name] for name in task.task_type.columns if name in FORMS)
+def _form(task: Task, file: AnswerFile) -> Form:
+    name = next(name for name in task.task_type.columns if name in FORMS)
+    return FORMS[MENTIONS if file.mentions and name == "tags" else name]
 
 
 def _quoted(value: Any) -> str:
@@ -110,6 +111,24 @@ def _tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     if not all(isinstance(tag, str) for tag in tags):
         raise TypeError
     return list(map(trimmed, tags))
+
+
+def _mentions(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, str]]:
+    """Entities with `text` and `type`; of a single type, also their texts alone."""
+    only = task.labels[0] if len(task.labels) == 1 else None
+    listed = [{"text": each} if isinstance(each, str) else each for each in _list(answer.value)]
+    pairs = [(each["text"], label_text(each.get("type", only))) for each in listed]
+    if not all(isinstance(text, str) for text, _ in pairs):
+        raise TypeError
+    return [{"text": text, "type": kind} for text, kind in pairs]
+
+
+def mentions(task: Task, file: AnswerFile, written: Reading) -> list[list[dict[str, str]]]:
+    """Mentions with the types of the task."""
+    return [
+        [{**each, "type": _known(task, file, answer, each["type"], written.names)} for each in answer.value]
+        for answer in file.answers
+    ]
 
 
 def _probabilities(value: Mapping[str, Any], file: AnswerFile, answer: Answer, whole: bool) -> dict[str, float]:
@@ -261,6 +280,7 @@ class Form(NamedTuple):
 
 FORMS: Mapping[str, Form] = {
     "tags": Form("list of tags", _tags, tags),
+    MENTIONS: Form("list of mentions with text and type", _mentions, mentions),
     "label": Form("label of {}", _label, labels),
     "labels": Form("list of labels", _labels, label_lists),
     "score": Form("number", _number, numbers),

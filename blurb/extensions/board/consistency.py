@@ -157,7 +157,7 @@ def _predictions(row: RowFiles, run: RunRecord) -> str:
 
 def _protocol_signals(about: RowRecord) -> Iterator[Signal]:
     """A protocol whose hash is not that of its name, and settings that it does not have."""
-    if about["learner"] == learners.EXTERNAL.rows.name:
+    if learners.row_kind(about["learner"]).claimed:
         return
     named = Configuration(about["protocol"], about["protocol_hash"], {}, "", "")
     name = named.protocol.partition("@")[0]
@@ -221,12 +221,12 @@ def _dataset_signals(about: RowRecord, task: str, runs: Sequence[RunRecord]) -> 
         yield Signal(SignalKind.SEEDS, task, count)
     if seeds - planned:
         yield Signal(SignalKind.UNPLANNED, task, ", ".join(map(str, sorted(seeds - planned))))
-    if planned and max(planned) - min(planned) >= len(planned) and about["learner"] != learners.EXTERNAL.rows.name:
+    if planned and max(planned) - min(planned) >= len(planned) and not learners.row_kind(about["learner"]).claimed:
         listed = ", ".join(map(str, sorted(planned)))
         yield Signal(SignalKind.UNPLANNED, task, f"seeds {listed} were planned; blurb plans 1 to N")
     for name in ("settings", "plugins", "data"):
         if any(dict(run)[name] != dict(runs[0])[name] for run in runs):
             yield Signal(SignalKind.UNEQUAL, task, f"its runs differ in their {name}")
     without = [str(run["seed"]) for run in runs if not run["dev"]]
-    if without and about["learner"] != learners.EXTERNAL.rows.name:
+    if without and not learners.row_kind(about["learner"]).claimed:
         yield Signal(SignalKind.NO_DEV, task, f"seeds {', '.join(without)}; every run of blurb has them")

@@ -258,7 +258,7 @@ class Reproduction:
         for side, name in ((self.row, "row"), (self.rerun, "rerun")):
             if side.level is Level.CLAIMED:
                 yield f"the {name} is only claimed"
-        if about["learner"] == learners.EXTERNAL.name:
+        if learners.row_kind(about["learner"]).claimed:
             yield "nobody here knows how its predictions were made, so that nobody can make them again"
         if differing := [name for name in RECIPE if dict(about)[name] != dict(other)[name]]:
             yield f"another recipe: {', '.join(differing)}"

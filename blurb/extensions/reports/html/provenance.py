@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from blurb import tasks
@@ -33,7 +34,9 @@ def row_provenance(row: Row) -> RowProvenance:
     configuration = row.configuration
     facts = [
         ("Weights and configuration", "" if row.kind.claimed else row.weights),
-        ("Tokenizer", row.tokenizer),
+        ("Tokenizer", "" if row.kind.claimed else row.tokenizer),
+        ("Model of the server", _all(known.facts.get("server_model") for known in provenances)),
+        ("Faults of answers", _faults(known.facts.get("faults", {}) for known in provenances)),
         ("Revision", _all(known.revision for known in provenances)),
         ("Parameters", _all(f"{known.parameters:,}" for known in provenances if known.parameters)),
         ("Protocol", f"{configuration.protocol} ({configuration.protocol_hash[:12]})"),
@@ -72,6 +75,11 @@ def row_provenance(row: Row) -> RowProvenance:
 def public(text: str) -> str:
     """Hides the folders of a path: `/home/me/x/model` becomes `…/model`."""
     return FOLDERS.sub("…/", text)
+
+
+def _faults(counted: Iterable[Mapping[str, int]]) -> str:
+    total = sum(map(Counter, counted), Counter[str]())
+    return ", ".join(f"{count:,} {fault.replace('_', ' ')}" for fault, count in total.items())
 
 
 def _all(values: Iterable[Any]) -> str:

@@ -1,0 +1,287 @@
+"""Requests to a language model, as batch services and `vllm run-batch` take them (`blurb data export --format batch`).
+
+A file of requests has a line an example. What the requests of a task were made of stands in `manifest.json` beside
+them, and eight digits of its hash in each `custom_id`: answers to other requests are told by them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from blurb import formulations
+from blurb.data.loading import read_split
+from blurb.data.schema import Example, hash_rows
+from blurb.formulations._base import Formulation
+from blurb.grouping import by_key
+from blurb.learners.base import Subset
+from blurb.messages import BlurbError, SettingsError, opt
+from blurb.scoring import matching, mentions, prompts
+from blurb.scoring.prompts import Prompts
+from blurb.system.cache import home
+from blurb.system.files import read_json, replacing, write_json
+from blurb.tasks import ScoredSplit, Split, Task
+
+MANIFEST, CACHE, DIGITS = "manifest.json", "requests", 8
+SAMPLE_SEED = 1
+"""Of the examples that `--limit` draws: the same for all seeds of shots."""
+NO_LABEL = "(none)"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What the requests of a task were made of.
+
+    :param examples: SHA-256 of the examples that are asked
+    :param limit: how many of the split were drawn; 0 for all
+    :param prompts: name of the prompts
+    :param prompts_hash: SHA-256 of their files
+    :param shots: number of solved examples before the question
+    :param seed: that drew them from train
+    :param shot_ids: their ids, in order
+    :param names: name of a label in the prompts -> the task's
+    :param requests: number of lines
+    :param words: of all messages
+    :param tokens: upper bound of those of all messages: their bytes, as a token has at least one
+    :param answer_tokens: upper bound of those of all answers; 0 if the prompts set none
+    """
+
+    task: str
+    split: ScoredSplit
+    examples: str
+    limit: int
+    prompts: str
+    prompts_hash: str
+    shots: int
+    seed: int
+    shot_ids: Sequence[str]
+    names: Mapping[str, str]
+    requests: int
+    words: int
+    tokens: int
+    answer_tokens: int
+    version: int = 1
+
+    @cached_property
+    def digits(self) -> str:
+        """The end of each `custom_id`."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:DIGITS]
+
+    @property
+    def input_hash(self) -> str:
+        """Of all that decides how an example is put, but the draw of the shots."""
+        return hashlib.sha256(json.dumps([self.prompts_hash, self.shots, self.version]).encode()).hexdigest()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those of a protocol that choose the same examples."""
+        return {"max_eval": self.limit, "eval_seed": SAMPLE_SEED} if self.limit else {}
+
+
+def known(digits: str, near: Path) -> Manifest | None:
+    """The manifest of requests: beside their answers, or as the cache of the machine that wrote them has it."""
+    for path in (near / MANIFEST, home() / CACHE / f"{digits}.json"):
+        with contextlib.suppress(BlurbError, OSError, TypeError, AttributeError):
+            for content in read_json(path).get("requests", {}).values():
+                manifest = Manifest(**content)
+                if manifest.digits == digits:
+                    return manifest
+    return None
+
+
+def asked(task: Task, folder: Path, split: Split, limit: int) -> tuple[Formulation, list[Example]]:
+    """The examples of a split, or those of them that a limit draws."""
+    formulation = formulations.bind(task)
+    units = matching.units_of(formulation, folder, split)
+    return formulation, list(Subset.draw(units, "", limit, SAMPLE_SEED).used)
+
+
+def export(
+    chosen: Sequence[Task],
+    folder: Path,
+    out: Path,
+    split: ScoredSplit,
+    wording: Path | None,
+    shots: int,
+    seed: int,
+    limit: int,
+    model: str,
+) -> list[Manifest]:
+    """Writes `out/TASK.jsonl` for each task, and their manifest.
+
+    :param folder: of the data
+    :param wording: a file or folder of prompts; None for those that come with blurb
+    :param shots: solved examples before each question, drawn from train by `seed`
+    :param limit: examples that are asked; 0 for all
+    :param model: as the server calls it; "" leaves it to who sends the requests
+    :raises BlurbError: for prompts or data that do not fit, before anything is written
+    """
+    worded = [(task, prompts.load(wording, task)) for task in chosen]
+    for task, each in worded:
+        each.names(task)
+    entries = {}
+    with contextlib.suppress(BlurbError, AttributeError):
+        entries = dict(read_json(out / MANIFEST).get("requests", {}))
+    manifests = []
+    for task, each in worded:
+        train = formulations.bind(task).units(read_split(task, folder, "train")) if shots else []
+        batch = TaskRequests(task, each, shots_of(task, train, shots, seed), model)
+        units = asked(task, folder, split, limit)[1]
+        manifest = _write(out / f"{task.name}.jsonl", batch, units, split, limit, seed)
+        entries[task.name] = asdict(manifest)
+        write_json(out / MANIFEST, {"schema": 1, "requests": entries})
+        with contextlib.suppress(BlurbError, OSError):
+            copy = home() / CACHE / f"{manifest.digits}.json"
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            write_json(copy, {"schema": 1, "requests": {task.name: asdict(manifest)}})
+        manifests.append(manifest)
+    return manifests
+
+
+def shots_of(task: Task, train: Sequence[Example], count: int, seed: int) -> list[Example]:
+    """Examples of train, the same for every model: classes in turn, the most frequent first.
+
+    Classes are labels, rounded scores, or whether a text has a mention, of which those with one come first.
+
+    :raises SettingsError: if train has fewer
+    """
+    if count > len(train):
+        raise SettingsError(f"train of {task.name} has {len(train)} examples", fix=f"give a smaller {opt('shots')}.")
+    ranked = sorted(train, key=lambda row: hashlib.sha256(f"{seed} {row['id']}".encode()).digest())
+    queues = by_key((name, row) for row in ranked for name in _classes(row))
+    sizes = Counter({name: len(rows) for name, rows in queues.items()})
+    order = sorted(sizes, key=lambda name: (name is NO_LABEL and "tags" in train[0], -sizes[name], name))
+    drawn: dict[str, Example] = {}
+    while len(drawn) < count:
+        for name in order:
+            row = next((row for row in queues[name] if row["id"] not in drawn), None)
+            if row is not None and len(drawn) < count:
+                drawn[row["id"]] = row
+    return list(drawn.values())
+
+
+def _classes(row: Example) -> Collection[str]:
+    if "tags" in row:
+        return ["a mention"] if set(row["tags"]) - {"O"} else [NO_LABEL]
+    if "labels" in row:
+        return row["labels"] or [NO_LABEL]
+    return [str(round(row["score"])) if "score" in row else row["label"]]
+
+
+@dataclass(frozen=True)
+class TaskRequests:
+    """The requests of a task.
+
+    :param model: as the server calls it; "" leaves it to who sends them
+    """
+
+    task: Task
+    prompts: Prompts
+    shots: Sequence[Example]
+    model: str
+
+    @cached_property
+    def head(self) -> list[dict[str, str]]:
+        """The conversation before an example."""
+        system = self.prompts.system_message(self.task)
+        turns = [{"role": "system", "content": system}] if system else []
+        for shot in self.shots:
+            answer = json.dumps(gold_answer(shot, self.names), ensure_ascii=False)
+            turns += [self.question(shot), {"role": "assistant", "content": answer}]
+        return turns
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Name of a label in the prompts -> the task's."""
+        return self.prompts.names(self.task)
+
+    @cached_property
+    def fixed(self) -> dict[str, Any]:
+        """What the bodies of all requests have."""
+        form = {"name": "answer", "strict": True, "schema": schema(self.task, [*self.names])}
+        return {**self.prompts.request, "response_format": {"type": "json_schema", "json_schema": form}}
+
+    def question(self, example: Example) -> dict[str, str]:
+        """The message of an example."""
+        return {"role": "user", "content": self.prompts.user_message(self.task, example)}
+
+
+def _write(
+    path: Path, batch: TaskRequests, units: Sequence[Example], split: ScoredSplit, limit: int, seed: int
+) -> Manifest:
+    """Writes the requests of a task; `seed` drew the shots."""
+    questions = [batch.question(unit) for unit in units]
+    head = "\n".join(turn["content"] for turn in batch.head)
+    manifest = Manifest(
+        task=batch.task.name,
+        split=split,
+        examples=hash_rows(units),
+        limit=limit,
+        prompts=batch.prompts.name,
+        prompts_hash=batch.prompts.hash,
+        shots=len(batch.shots),
+        seed=seed,
+        shot_ids=[shot["id"] for shot in batch.shots],
+        names=batch.names,
+        requests=len(units),
+        words=sum(len(f"{head} {each['content']}".split()) for each in questions),
+        tokens=sum(len(f"{head} {each['content']}".encode()) for each in questions),
+        answer_tokens=len(units) * batch.prompts.request.get("max_tokens", 0),
+    )
+    named = {"model": batch.model} if batch.model else {}
+    with replacing(path) as aside, aside.open("w", encoding="utf-8") as file:
+        for unit, question in zip(units, questions, strict=True):
+            key = f"{batch.task.name}/{unit['id']}/{manifest.digits}"
+            body = {**named, "messages": [*batch.head, question], **batch.fixed}
+            line = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": body}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    return manifest
+
+
+def answer_key(task: Task) -> str:
+    """The key of an answer: `mentions`, `label`, `labels` or `score`."""
+    return next("mentions" if name == "tags" else name for name in ANSWERS if name in task.task_type.columns)
+
+
+ANSWERS = ("tags", "label", "labels", "score")
+"""The columns of gold answers."""
+
+
+def gold_answer(example: Example, names: Mapping[str, str]) -> dict[str, Any]:
+    """The right answer to an example, with the names of the labels in the prompts.
+
+    >>> gold_answer({"labels": ["a", "b"]}, {"A": "a", "B": "b"})
+    {'labels': ['A', 'B']}
+    """
+    shown = {label: name for name, label in names.items()}
+    if "tags" in example:
+        listed = mentions.of_tags(example["tokens"], example["tags"])
+        return {"mentions": [{**each, "type": shown[each["type"]]} for each in listed]}
+    if "labels" in example:
+        return {"labels": [shown[label] for label in example["labels"]]}
+    return {"score": example["score"]} if "score" in example else {"label": shown[example["label"]]}
+
+
+def schema(task: Task, names: Sequence[str]) -> dict[str, Any]:
+    """The JSON Schema of an answer, in the part of it that servers call strict."""
+    name: dict[str, Any] = {"type": "string", "enum": [*names]}
+    value = {
+        "mentions": {"type": "array", "items": _object({"text": {"type": "string"}, "type": name})},
+        "label": name,
+        "labels": {"type": "array", "items": name},
+        "score": {"type": "number"},
+    }
+    key = answer_key(task)
+    return _object({key: value[key]})
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    closed = {"required": [*properties], "additionalProperties": False}
+    return {"type": "object", "properties": properties, **closed}

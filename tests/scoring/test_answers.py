@@ -1,0 +1,332 @@
+"""Broken answers of language models: each is counted as what it is, and scored by the rule of its type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blurb
+from benchmarks.answers import line, perfect
+from blurb import formulations, tasks
+from blurb.corpora import demo
+from blurb.data.loading import read_split
+from blurb.learners import PROMPTED
+from blurb.messages.errors import BlurbError
+from blurb.results import from_store
+from blurb.results.references import row_of
+from blurb.scoring import answers, requests
+from blurb.store.store import Store
+from tests.cli.in_process import blurb as command
+
+USED = ("ncbi-disease", "gad", "chemprot", "pubmedqa", "hoc", "biosses")
+Gold = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Gold]:
+    """Requests on the demo suite, and the right answer to each."""
+    folder = tmp_path_factory.mktemp("requests")
+    chosen = [tasks.get(name) for name in USED]
+    requests.export(chosen, demo.prepare(), folder, "test", None, 0, 1, 0, "")
+    return folder, dict(perfect(folder, demo.prepare()))
+
+
+def of(gold: Gold, task: str) -> Gold:
+    return {key: answer for key, answer in gold.items() if key.startswith(f"{task}/")}
+
+
+def score(path: Path, lines: list[str], **more: Any) -> Any:
+    path.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
+    return blurb.score(None, path, suite="demo", **more)[0]
+
+
+def right(key: str, answer: dict[str, Any]) -> str:
+    return line(key, json.dumps(answer, ensure_ascii=False))
+
+
+KINDS: dict[str, list[Callable[[str, dict[str, Any]], list[str]]]] = {
+    answers.MISSING: [
+        lambda key, gold, text=text: [right(key, {"mentions": [{"text": text, "type": "Disease"}]})]
+        for text in ("nowhere to be found", "", "ZZZ", "the\u200bdisease", "\n")
+    ],
+    answers.NO_JSON: [
+        lambda key, gold, text=text: [line(key, text)]
+        for text in ("I cannot say.", "{", '{"mentions": [', "[]", '{"mentions": [{"text": "a", "type": "Disease"}')
+    ],
+    answers.SCHEMA: [
+        lambda key, gold, said=said: [right(key, said)]
+        for said in (
+            {"label": "x"},
+            {"mentions": "a"},
+            {"mentions": [{"text": "a", "type": "Gene"}]},
+            {"mentions": [{"text": "a"}]},
+            {"mentions": [], "more": 1},
+        )
+    ],
+    answers.AROUND: [
+        lambda key, gold, form=form: [line(key, form.format(json.dumps(gold, ensure_ascii=False)))]
+        for form in ("```json\n{}\n```", "Here: {}", "{} Done.", "<think>{{a}} or b</think>{}", "**{}**")
+    ],
+    answers.CUT_OFF: [
+        lambda key, gold, text=text: [line(key, text, finish_reason="length")]
+        for text in ('{"mentions": [{"te', "", "<think>it may be", "  ", '{"mentions": [{"text": "a", "type"')
+    ],
+    answers.NO_ANSWER: [
+        lambda key, gold: [],
+        lambda key, gold: [line(key, None)],
+        lambda key, gold: [line(key, "")],
+        lambda key, gold: [line(key, " \n")],
+        lambda key, gold: [json.dumps({"custom_id": key, "response": {"body": {"choices": []}}})],
+    ],
+    answers.TWO_ANSWERS: [
+        lambda key, gold, other=other: [right(key, gold), line(key, other)]
+        for other in ("no", "", '{"mentions": []}', None, '{"mentions": [{"text": "a", "type": "Disease"}]}')
+    ],
+}
+
+
+@pytest.mark.parametrize("way", range(5))
+@pytest.mark.parametrize("fault", KINDS)
+def test_a_broken_answer_is_counted_once(fault: str, way: int, gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    folder, right_ones = gold
+    wanted = of(right_ones, "ncbi-disease")
+    broken = next(key for key, answer in wanted.items() if len(answer["mentions"]) == 1)
+    lines = [right(key, answer) for key, answer in wanted.items() if key != broken]
+    (tmp_path / "manifest.json").write_bytes((folder / "manifest.json").read_bytes())
+    found = score(tmp_path / "a.jsonl", [*lines, *KINDS[fault][way](broken, wanted[broken])])
+    assert dict(found.faults) == {fault: 1}
+    assert (found.score == 100) == (fault in (answers.AROUND, answers.TWO_ANSWERS))
+    assert found.score > 95
+
+
+@pytest.mark.parametrize("way", range(5))
+@pytest.mark.parametrize("fault", [answers.UNORDERED, answers.OVERLAPPING])
+def test_mentions_at_odd_places(fault: str, way: int, gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    wanted = of(gold[1], "ncbi-disease")
+    several = [key for key, answer in wanted.items() if len({each["text"] for each in answer["mentions"]}) > 1]
+    key, lines = several[way], {key: right(key, answer) for key, answer in wanted.items()}
+    mentions = wanted[key]["mentions"]
+    backwards = sorted(mentions, key=lambda each: each["text"] != mentions[-1]["text"])
+    said = backwards if fault == answers.UNORDERED else [*mentions, mentions[-1]]
+    lines[key] = right(key, {"mentions": said})
+    found = score(tmp_path / "a.jsonl", [*lines.values()])
+    assert set(found.faults) == {fault}
+    assert found.score > 99
+
+
+@pytest.mark.parametrize("task", USED)
+def test_what_cannot_be_read_is_empty_or_wrong(task: str, gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    """The class that the metric leaves out gets no credit; a label, or a number, is wrong."""
+    declared = tasks.get(task)
+    rows = formulations.bind(declared).units(read_split(declared, demo.prepare(), "test"))
+    found = score(tmp_path / "a.jsonl", [line(key, "?") for key in of(gold[1], task)])
+    assert dict(found.faults) == {answers.NO_JSON: len(rows)}
+    assert found.score <= 0
+    for row in rows:
+        empty = answers.unreadable(declared, row)
+        if task == "pubmedqa":
+            assert empty in declared.labels
+            assert empty != row["label"]
+        if task == "biosses":
+            assert abs(empty - row["score"]) >= 2
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "read"),
+    [
+        ("pubmedqa", "yes", "yes"),
+        ("pubmedqa", '"no".', "no"),
+        ("pubmedqa", '{"label": "maybe"}', "maybe"),
+        ("gad", "associated", "1"),
+        ("gad", "not associated", "0"),
+        ("chemprot", '{"label": "downregulator"}', "CPR:4"),
+        ("biosses", "2.5", 2.5),
+        ("biosses", '{"score": "1"}', 1.0),
+        ("biosses", '{"score": 5}', None),
+        ("biosses", '{"score": true}', None),
+        ("biosses", '{"score": NaN}', None),
+        ("biosses", '{"score": 1e999}', None),
+        ("pubmedqa", '{"label": "Yes"}', None),
+        ("pubmedqa", '{"label": ["yes"]}', None),
+        ("pubmedqa", '{"label": "yes", "label": "no"}', None),
+        ("pubmedqa", "yes or no", None),
+        ("hoc", '{"labels": []}', []),
+        ("hoc", '{"labels": [1]}', None),
+        ("hoc", "{" * 5000, None),
+        ("hoc", '{"labels":' + "[" * 5000, None),
+    ],
+)
+def test_labels_and_numbers(task: str, text: str, read: object, gold: tuple[Path, Gold]) -> None:
+    declared, manifest = tasks.get(task), manifest_of(gold[0], task)
+    unit = read_split(declared, demo.prepare(), "test")[0]
+    faults = answers.Counter[str]()
+    reply = answers.Reply(answers.FileLine(Path("a"), 1), text, False)
+    found = answers.answer(declared, manifest, unit, reply, faults)
+    if read is None:
+        assert found == answers.unreadable(declared, unit)
+        assert sum(faults.values()) == 1
+    else:
+        assert (found, +faults) == (read, {})
+
+
+def manifest_of(folder: Path, task: str) -> requests.Manifest:
+    return requests.Manifest(**json.loads((folder / "manifest.json").read_text())["requests"][task])
+
+
+def test_any_order_and_several_files(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    lines = [right(key, answer) for key, answer in reversed(gold[1].items())]
+    for place in range(3):
+        (tmp_path / f"part-{place}.jsonl").write_text("\n".join(lines[place::3]) + "\n", encoding="utf-8")
+    (tmp_path / "asked.jsonl").write_bytes((gold[0] / "gad.jsonl").read_bytes())
+    scores = blurb.score(None, tmp_path, suite="demo")
+    assert {each.task.name for each in scores} == {*USED}
+    assert {round(each.score, 9) for each in scores} == {100.0}
+
+
+def test_an_error_is_made_good_by_an_answer(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    wanted = of(gold[1], "gad")
+    failed = json.dumps({"custom_id": next(iter(wanted)), "response": None, "error": {"code": 429}})
+    assert score(tmp_path / "a.jsonl", [failed, *(right(*each) for each in wanted.items())]).score == 100
+
+
+def told(folder: Path, lines: list[str] | bytes, *more: str) -> str:
+    """The message; nothing but the file is in the folder afterwards."""
+    content = lines if isinstance(lines, bytes) else "".join(f"{each}\n" for each in lines).encode()
+    (folder / "a.jsonl").write_bytes(content)
+    code, out, err = command(["score", "--suite", "demo", "--predictions", "a.jsonl", "--add", "m", *more], folder)
+    assert (code, out) == (2, "")
+    assert [path.name for path in folder.iterdir()] == ["a.jsonl"]
+    return " ".join(err.split())
+
+
+def bad(gold: Gold) -> Iterator[tuple[str, list[str] | bytes, tuple[str, ...], str]]:
+    wanted = of(gold, "gad")
+    key, good = next(iter(wanted)), [right(*each) for each in wanted.items()]
+    digits = key[-8:]
+    error = {"custom_id": key, "response": {"status_code": 400, "body": {"error": {"message": "too long"}}}}
+    yield "other digits", [right(f"{key[:-8]}00000000", {}), *good], (), "a.jsonl:1: no known request"
+    yield "another dataset", [*good, right(f"hoc/x/{digits}", {})], (), "a.jsonl:535: no known request"
+    yield "no such example", [right(f"gad/x/{digits}", {}), *good[1:]], (), "a.jsonl:1: there is no example 'x'"
+    yield "another task", good, ("--task", "hoc"), "a.jsonl:1: this is an answer on gad, not on hoc"
+    yield "another split", good, ("--split", "dev"), "--split test"
+    yield "cut", "\n".join(good).encode()[:-20], (), "not valid JSON"
+    yield "an error", [*good[1:], json.dumps(error)], (), "the server answered with an error"
+    yield "a request", [*good[1:], json.dumps({"custom_id": key, "body": {}})], (), "give the file with the answers"
+    yield "no body", [*good[1:], json.dumps({"custom_id": key, "response": 3})], (), "this is no answer of a batch"
+    yield (
+        "no choices",
+        [*good[1:], json.dumps({"custom_id": key, "response": {"body": {"choices": 3}}})],
+        (),
+        "no answer",
+    )
+    yield "two models", [*good[1:], line(key, "x", model="b")], (), "several models: b, perfect"
+    yield "not UTF-8", b"".join(each.encode() + b"\n" for each in good) + b'{"custom_id": "\xff"}\n', (), "not UTF-8"
+
+
+NAMES = [name for name, *_ in bad({"gad/test.0/00000000": {}})]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_no_answer_is_refused(name: str, gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    _, lines, more, said = next(each for each in bad(gold[1]) if each[0] == name)
+    asked = () if "--split" in more else more
+    if "--split" in more:
+        with pytest.raises(BlurbError, match="this is an answer on test, not on dev"):
+            score(tmp_path / "a.jsonl", list(lines), split="dev")  # type: ignore[arg-type]
+        return
+    said = said.replace("535", str(len(of(gold[1], "gad")) + 1))
+    assert said in told(tmp_path, lines, *asked)
+
+
+@pytest.mark.costly
+def test_ten_million_lines_are_refused_soon(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    wanted = of(gold[1], "gad")
+    first = right(*next(iter(wanted.items()))).encode() + b"\n"
+    with (tmp_path / "a.jsonl").open("wb") as file:
+        file.write(first)
+        for _ in range(1000):
+            file.write(b'{"custom_id": "gad/none/00000000"}\n' * 10_000)
+    with pytest.raises(BlurbError, match=r"a\.jsonl:2: no known request"):
+        blurb.score(None, tmp_path / "a.jsonl", suite="demo")
+
+
+def test_two_seeds_of_shots_are_two_runs_of_a_row(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    data, store = demo.prepare(), tmp_path / "runs"
+    for seed in (1, 2):
+        folder = tmp_path / f"asked-{seed}"
+        requests.export([tasks.get("gad"), tasks.get("biosses")], data, folder, "test", None, 2, seed, 0, "")
+        lines = [right(key, answer) for key, answer in perfect(folder, data)]
+        wrong = next(place for place, each in enumerate(lines) if "not associated" in each)
+        lines[wrong] = line(json.loads(lines[wrong])["custom_id"], '{"label": "associated"} or so')
+        lines[-1] = line(json.loads(lines[-1])["custom_id"], '{"score": 9}')
+        lines = [each.replace('"perfect"', '"/home/me/models/Qwen3"') for each in lines]
+        (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        blurb.score(None, tmp_path / "a.jsonl", suite="demo", add="qwen", output=store)
+    row = row_of("qwen", output=store)
+    assert row.learner == PROMPTED.rows.name
+    assert {name: row.seeds(name) for name in row.datasets} == {"gad": (1, 2), "biosses": (1, 2)}
+    assert row.configuration.overrides == {"shots": 2}
+    facts = row.records["gad"][2].provenance.facts
+    assert (facts["server_model"], facts["faults"], facts["shots_seed"]) == ("Qwen3", {"text_around": 1}, 2)
+    assert (len(facts["shots"]), facts["tokens_in"]) == (2, len(of(gold[1], "gad")))
+
+
+def test_other_prompts_or_shots_are_another_row(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    data, store = demo.prepare(), tmp_path / "runs"
+    other = tmp_path / "mine.toml"
+    other.write_text('type = "relation"\nuser = "{labels} {text}"\n')
+    for prompts, shots, limit in ((None, 0, 0), (None, 1, 0), (other, 0, 0), (None, 0, 20)):
+        folder = tmp_path / "asked"
+        requests.export([tasks.get("gad")], data, folder, "test", prompts, shots, 1, limit, "")
+        lines = [right(key, answer) for key, answer in perfect(folder, data)]
+        wrong = next(place for place, each in enumerate(lines) if "not associated" in each or '"0' in each)
+        lines[wrong] = lines[wrong].replace("not associated", "associated").replace('"0', '"1')
+        score(tmp_path / "a.jsonl", lines, add="m", output=store)
+    rows = from_store.read(Store(store))
+    assert len({(row.configuration.text, row.tokenizer) for row in rows}) == 4
+    assert sorted(row.limits("max_eval")["gad"] for row in rows) == [0, 0, 0, 20]
+
+
+def test_answers_to_two_sets_of_requests_are_not_mixed(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    data, folder = demo.prepare(), tmp_path / "asked"
+    requests.export([tasks.get("gad")], data, folder, "test", None, 1, 1, 0, "")
+    lines = [right(*each) for each in of(gold[1], "gad").items()] + [right(*each) for each in perfect(folder, data)]
+    with pytest.raises(BlurbError, match="these answer other requests of gad"):
+        score(tmp_path / "a.jsonl", lines)
+
+
+MENTIONS = [
+    lambda texts: [{"text": text, "type": "Disease"} for text in texts],
+    lambda texts: [{"text": text} for text in texts],
+    lambda texts: list(texts),
+]
+
+
+@pytest.mark.parametrize("form", MENTIONS)
+def test_mentions_of_any_tool(form: Callable[[list[str]], object], tmp_path: Path) -> None:
+    rows = read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
+    gold = [requests.gold_answer(row, {"Disease": "Disease"})["mentions"] for row in rows]
+    lines = [
+        {"id": row["id"], "mentions": form([each["text"] for each in said])}
+        for row, said in zip(rows, gold, strict=True)
+    ]
+    lines[0]["mentions"] = [{"text": "nowhere"}]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    (found,) = blurb.score("ncbi-disease", tmp_path / "a.jsonl", suite="demo", add="tool", output=tmp_path / "runs")
+    assert (found.matched, dict(found.faults)) == ("by id", {"not_in_text": 1})
+    assert 95 < found.score <= 100
+    row = row_of("tool", output=tmp_path / "runs")
+    assert (row.learner, row.records["ncbi-disease"][1].provenance.facts["faults"]) == ("external", {"not_in_text": 1})
+
+
+@pytest.mark.parametrize("wrong", [3, "x", [3], [{"text": 3}], [{"type": "Disease"}], [{"text": "a", "type": "Gene"}]])
+def test_what_are_no_mentions(wrong: object, tmp_path: Path) -> None:
+    lines = [{"id": row["id"], "mentions": []} for row in read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")]
+    lines[2]["mentions"] = wrong  # type: ignore[assignment]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    with pytest.raises(BlurbError, match=r"a\.jsonl:3: .*(mentions|label of)"):
+        blurb.score("ncbi-disease", tmp_path / "a.jsonl", suite="demo")
