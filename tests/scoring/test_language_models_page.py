@@ -43,7 +43,6 @@ class BySchema(BaseHTTPRequestHandler):
 
 @pytest.mark.costly
 def test_the_six_commands(tmp_path: Path) -> None:
-    pytest.importorskip("openai")
     (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     lines = block.splitlines()
     assert len(lines) == 6
