@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Pretrain a small masked language model on text.
 
-    Each TEXT is as after --text, so that a shell may expand --text *.txt to several.
+    Each TEXT is as after --text, so that a shell may expand a pattern after --text to several.
 
     The encoder is OUT/model, for blurb run; checkpoints on the way are in OUT/checkpoints. The same command goes on
     after a kill: on the same machine with the same --threads, to the same weights.
