@@ -13,12 +13,13 @@ from typing import Any
 from blurb.messages import DataError, UnknownName, opt, plural
 from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, from_records, is_header
 from blurb.system import parquet
+from blurb.system.files import ordinary
 from blurb.system.text_files import refuse_separators
 from blurb.table_files import FileLine, cells_of, conll, json_lines, json_object, lines_of, numbered, text_of
 from blurb.tasks import Task
 
-LARGEST = 500_000_000
-"""Bytes of a file of predictions; those of the largest test set take a few million."""
+LARGEST, MOST = 500_000_000, 1_000_000
+"""Bytes and lines of a file of predictions; the largest test set has some 130,000 words, a line each in CoNLL."""
 
 
 def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile:
@@ -34,6 +35,10 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
         raise DataError("there is no such file of predictions.", path)
     if path.is_file() and path.stat().st_size > LARGEST:
         raise DataError(f"the file has {path.stat().st_size:,} bytes; predictions take a few million.", path)
+    if path.suffix.lower() != ".parquet" and path.is_file():
+        with open(path, "rb", opener=ordinary) as file:
+            if sum(part.count(b"\n") for part in iter(functools.partial(file.read, 1 << 20), b"")) > MOST:
+                raise DataError(f"more than {MOST:,} lines: these are no predictions of a test set.", path, MOST + 1)
     words = "tokens" in task.task_type.columns
     name = form or ENDINGS.get(path.suffix.lower(), "conll" if words else "tsv")
     if not form and name == "tsv" and words and not is_header(next(lines_of(path))[1].split("\t"), task, column):

@@ -186,3 +186,7 @@ def test_no_name_is_proposed_for_an_answer_that_is_no_text(tmp_path: Path) -> No
     code, _, err = blurb(["score", "--suite", "demo", "--task", GAD, "--predictions", "a.jsonl"], tmp_path)
     assert (code, "--map" in err) == (2, False)
     assert "is no label of gad" in err
+
+
+def test_a_file_of_too_many_lines(tmp_path: Path) -> None:
+    assert "a.tsv:1000001: more than 1,000,000 lines" in refused(tmp_path, ["1"] * 1_000_001)
