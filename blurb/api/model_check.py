@@ -82,16 +82,19 @@ class ModelCheck:
     tries: Sequence[SmokeTest]
 
 
-def check_model(reference: str, casing: str | None = None, remote_code: bool = False) -> ModelCheck:
+def check_model(
+    reference: str, casing: str | None = None, remote_code: bool = False, base: str | None = None
+) -> ModelCheck:
     """Examines a checkpoint, and tries it on synthetic examples.
 
+    :param base: the model that an adapter was trained on
     :raises ModelError: if it cannot be loaded; `blurb doctor` lists all that is wrong then
     """
     from blurb.planning.request import source
 
     logging.getLogger("transformers").setLevel(logging.ERROR)  # it tells of new embeddings, which markers need
     folder = demo.prepare()
-    checked = source(reference, None, None, remote_code, folder, casing)
+    checked = source(reference, None, None, remote_code, folder, casing, base=base)
     if not checked.is_checkpoint:
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
     tokenizer, (encoder, _) = checked.checkpoint.tokenizer, encoder_of(checked)

@@ -12,7 +12,7 @@ from blurb.cli._exit import PARTLY
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
 from blurb.learners.model_names import ModelName, named_models
-from blurb.options import Argument
+from blurb.options import Argument, Option
 from blurb.planning.options import CASING, TRUST
 from blurb.terminal.output import Column, emit, json_text
 
@@ -35,6 +35,10 @@ def command(*, form: str) -> None:
 def check(
     model: Annotated[str, Argument(complete="models")],
     *,
+    base: Annotated[
+        str | None,
+        Option(help="If MODEL is a PEFT adapter: the model that it was trained on.", metavar="REF", complete="models"),
+    ] = None,
     casing: Annotated[str | None, CASING] = None,
     trust_remote_code: Annotated[bool, TRUST] = False,
     form: str,
@@ -46,7 +50,7 @@ def check(
     The examples are synthetic, so no data is needed. Exit code 0 if everything ran, 1 if something did not, 2 if MODEL
     cannot be loaded (then see blurb doctor).
     """
-    checked = check_model(model, casing, trust_remote_code)
+    checked = check_model(model, casing, trust_remote_code, base)
     if form == "json":
         click.echo(json_text(asdict(checked)), nl=False)
     else:
