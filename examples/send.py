@@ -24,7 +24,9 @@ given = parser.parse_args()
 before = given.out.read_bytes().splitlines(keepends=True) if given.out.exists() else []
 whole = [json.loads(line) for line in before if line.endswith(b"\n")]  # the last one may have been cut
 answered = [line for line in whole if not line["error"]]
-given.out.write_text("".join(json.dumps(line) + "\n" for line in answered))
+aside = given.out.with_name(f".{given.out.name}.part")
+aside.write_text("".join(json.dumps(line) + "\n" for line in answered))
+aside.replace(given.out)
 done = {line["custom_id"] for line in answered}
 requests = [json.loads(line) for path in given.requests for line in path.open(encoding="utf-8")]
 waiting = [request for request in requests if request["custom_id"] not in done]
@@ -37,13 +39,19 @@ def send(request):
     try:
         reply = client.post("/chat/completions", body=body, cast_to=object)
         return line | {"response": {"status_code": 200, "body": reply}}
-    except openai.APIError as error:  # asked again by the next call
+    except (openai.OpenAIError, ValueError) as error:  # asked again by the next call
         return line | {"error": {"message": str(error)}}
 
 
 with given.out.open("a", encoding="utf-8") as file, ThreadPoolExecutor(given.jobs) as pool:
-    for number, answer in enumerate(as_completed([pool.submit(send, request) for request in waiting]), 1):
-        file.write(json.dumps(answer.result()) + "\n")
-        file.flush()
-        print(f"\r{len(done) + number:,} of {len(requests):,} requests sent", end="", flush=True)
+    sent = {pool.submit(send, request) for request in waiting}
+    try:
+        for number, future in enumerate(as_completed(set(sent)), 1):
+            file.write(json.dumps(future.result()) + "\n")
+            file.flush()
+            sent.remove(future)
+            print(f"\r{len(done) + number:,} of {len(requests):,} requests sent", end="", flush=True)
+    except KeyboardInterrupt:  # what is on its way is paid, so it is kept; nothing else is sent
+        pool.shutdown(cancel_futures=True)
+        file.writelines(json.dumps(future.result()) + "\n" for future in sent if not future.cancelled())
 print()

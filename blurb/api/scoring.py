@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -13,11 +13,13 @@ from blurb.options import Option
 from blurb.planning.options import OUTPUT, SUITE
 from blurb.planning.request import folders
 from blurb.records import Tabular
-from blurb.scoring import columns, files, scores, storing
-from blurb.scoring.answers import Replies, is_batch, read as read_batch
+from blurb.scoring import batch, columns, files, scores, storing
+from blurb.scoring.batch import Replies
 from blurb.scoring.files import ENDINGS
 from blurb.scoring.scores import MatchedAnswers, Score, lines
 from blurb.scoring.values import Reading
+from blurb.system.files import ordinary
+from blurb.system.text_files import HEAD_BYTES, refuse_binary
 from blurb.tasks import SCORED, ScoredSplit, Task
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Scores(Tabular, tuple["Score", ...]):
 def score(
     task: Annotated[
         str | None,
-        Option(help="Dataset of the file: a name or a task file. Answers of a batch name it.", complete="one_task"),
+        Option(help="Dataset of the file: a name or a task file; of answers of a batch, all.", complete="one_task"),
     ],
     predictions: Annotated[Predictions, Option(help="File, or a folder with a file a dataset.")],
     data: Annotated[Path | str | None, Option(help="Folder of the datasets, which have the gold answers.")] = None,
@@ -111,7 +113,8 @@ def score(
         raise SettingsError(
             "Predictions on dev are for add, which stores them", fix=f"give {opt('add')}, or {opt('split', 'dev')}."
         )
-    pairs, dev_pairs = _pairs(task, predictions), [] if dev is None else _pairs(task, dev)
+    unused = {"scheme": scheme, "map": names, "column": column, "file_format": file_format}
+    pairs, dev_pairs = _pairs(task, predictions, unused), [] if dev is None else _pairs(task, dev, unused)
     names_of_test = [each.name for each, _ in pairs]
     if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
         raise SettingsError(f"{', '.join(alone)}: there are predictions on dev and none on test.")
@@ -123,7 +126,11 @@ def score(
     if add is not None:
         beside = {answers.formulation.task.name: answers for answers, _ in matched["dev"]}
         given_answers = [answers for answers, _ in matched[split]]
-        seeds = {each.replies.manifest.seed for each in given_answers if each.replies is not None}
+        every = [*given_answers, *beside.values()]
+        seeds = {each.replies.manifest.seed for each in every if each.replies is not None}
+        if len(seeds) > 1 and seed is None:
+            fix = f"add each with a call, or say which seed they are: {opt('seed', '1')}."
+            raise SettingsError("The shots of these answers were drawn with several seeds", fix=fix)
         gone = storing.add(Path(output), add, seed or max(seeds, default=1), suite, given_answers, scored, beside)
         scored = Scores(replace(each, replaced=each.task.name in gone) for each in scored)
     return scored
@@ -154,15 +161,15 @@ def _all_matched(
     return matched
 
 
-def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predictions]]:
-    """The tasks with what is given of each, in the order of the paper's tables."""
-    if isinstance(predictions, Path | str) and is_batch(Path(predictions)):
-        by_task = read_batch(Path(predictions))
-        chosen = tasks.load_selection(",".join(by_task) if task is None else task)
-        for name in by_task.keys() - {each.name for each in chosen}:
-            fix = f"leave {opt('task')} out to score all datasets of the file."
-            raise by_task[name].first.error(f"this is an answer on {name}, not on {task}", fix)
-        return [(each, by_task[each.name]) for each in chosen if each.name in by_task]
+def _pairs(task: str | None, predictions: Predictions, unused: Mapping[str, Any]) -> list[tuple[Task, Predictions]]:
+    """The tasks with what is given of each, in the order of the paper's tables.
+
+    :param unused: options that answers of a batch service have no use for
+    """
+    if isinstance(predictions, Path | str) and batch.files(Path(predictions)):
+        if given := [opt(name) for name, value in unused.items() if value]:
+            raise SettingsError(f"Answers of a batch service have no use for {given[0]}", fix="leave it out.")
+        return [*_answered(batch.read(Path(predictions)), task)]
     if task is not None:
         if isinstance(predictions, Path | str) and Path(predictions).is_dir():
             fix = f"give a file, or leave {opt('task')} out and name the files after their datasets."
@@ -174,6 +181,9 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
             )
         return [(chosen[0], predictions)]
     if not isinstance(predictions, Path | str) or not Path(predictions).is_dir():
+        if isinstance(predictions, Path | str) and Path(predictions).is_file():
+            with open(predictions, "rb", opener=ordinary) as file:
+                refuse_binary(file.read(HEAD_BYTES), Path(predictions))
         raise SettingsError("Say of which dataset the predictions are", fix=f"give {opt('task')}.")
     folder = Path(predictions)
     files: dict[str, Path] = {}
@@ -190,6 +200,19 @@ def _pairs(task: str | None, predictions: Predictions) -> list[tuple[Task, Predi
     if not files:
         raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", folder)
     return [(each, files[each.name]) for each in tasks.load_selection(",".join(files))]
+
+
+def _answered(by_task: Mapping[str, Replies], task: str | None) -> Iterator[tuple[Task, Replies]]:
+    """The tasks with the answers of a batch service; a DataError for tasks that were not named, or have none."""
+    wanted = [name for name in by_task if tasks.known(name) is not None] if task is None else task
+    chosen = {each.name: each for each in tasks.load_selection(wanted)} if wanted else {}
+    for name in (*by_task.keys() - chosen.keys(), *chosen.keys() - by_task.keys()):
+        if name in by_task:
+            fix = f"name all datasets or task files of the answers: {opt('task', 'hoc,MINE.toml')}."
+            raise by_task[name].first.error(f"this is an answer on {name}, which is not scored", fix)
+        if task not in ("all", tasks.TWELVE):
+            raise next(iter(by_task.values())).first.error(f"there are no answers on {name}", "leave it out.")
+    yield from ((each, by_task[name]) for name, each in chosen.items() if name in by_task)
 
 
 def _matched(

@@ -19,7 +19,7 @@ from blurb.terminal.output import Column, emit, json_text
 
 @click_command("models", prints=list[ModelName], cls=Group)
 def command(*, form: str) -> None:
-    """List or check models that blurb knows by name.
+    """List the models that blurb knows by name, or check any model.
 
     Presets of the Hub, encoders from scratch, baselines.
 

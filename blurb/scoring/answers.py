@@ -1,31 +1,25 @@
-"""Answers of language models: lines of a batch service, whatever may be wrong with them, as answers of a task.
+"""Answers of language models, whatever may be wrong with them, as answers of a task.
 
 What is wrong with an answer is counted and never hidden; an answer that cannot be read is scored as `unreadable`.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from blurb.data.schema import Example, hash_rows
 from blurb.inputs import tagging
-from blurb.messages import BlurbError, DataError, opt, plural
+from blurb.messages import DataError, opt
 from blurb.scoring import requests
+from blurb.scoring.batch import Replies, Reply
 from blurb.scoring.mentions import MISSING, OVERLAPPING, UNORDERED, SearchedWords
 from blurb.scoring.requests import Manifest
-from blurb.system.files import ordinary
-from blurb.system.text_files import HEAD_BYTES, decode, refuse_binary
-from blurb.table_files import FileLine, json_object
+from blurb.table_files import json_object
 from blurb.tasks import Task
 
-LONGEST = 50_000_000
-"""Bytes of a line; an answer of a hundred thousand tokens has half a million."""
 NO_JSON, SCHEMA, AROUND = "no_json", "schema", "text_around"
 CUT_OFF, NO_ANSWER, TWO_ANSWERS = "cut_off", "no_answer", "two_answers"
 EMPTY = "scored as empty or wrong"
@@ -42,142 +36,6 @@ FAULTS = {
 }
 """What may be wrong with answers and mentions, and what is made of it."""
 THINKING, THOUGHT = "<think>", "</think>"
-AGAIN = "send this request again, and give its answer with the others."
-
-
-class Reply(NamedTuple):
-    """The answer to a request.
-
-    :param content: what the model said; "" for nothing
-    """
-
-    line: FileLine
-    content: str
-    cut_off: bool
-
-
-@dataclass
-class Replies:
-    """The answers to the requests of a task.
-
-    :param first: line of any of them
-    :param by_id: the first answer of each example
-    :param twice: number of further answers
-    :param models: as the server called them, without folders
-    :param tokens_in: of all requests, as the server counts; likewise `tokens_out`
-    """
-
-    manifest: Manifest
-    first: FileLine
-    by_id: dict[str, Reply] = field(default_factory=dict)
-    failed: dict[str, DataError] = field(default_factory=dict)
-    twice: int = 0
-    models: set[str] = field(default_factory=set)
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What a trial keeps of where its answers are from."""
-        manifest = self.manifest
-        asked = {"prompts": manifest.prompts, "shots": list(manifest.shot_ids), "shots_seed": manifest.seed}
-        tokens = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out}
-        return {"server_model": "".join(self.models), **asked, **tokens, "requests": manifest.digits}
-
-
-def is_batch(path: Path) -> bool:
-    """Whether a file has answers of a batch service, or a folder has such files."""
-    return bool(_files(path))
-
-
-def _files(path: Path) -> list[Path]:
-    found = sorted(path.glob("*.jsonl")) if path.is_dir() else [path] if path.suffix.lower() == ".jsonl" else []
-    return [each for each in found if _begins(each, path.is_dir())]
-
-
-def _begins(path: Path, answered: bool) -> bool:
-    """Whether the first line has a `custom_id`; with `answered` a file of requests is none."""
-    try:
-        _, first = next(_lines(path))
-    except (BlurbError, OSError, StopIteration):
-        return False
-    return "custom_id" in first and not (answered and "body" in first)
-
-
-def _lines(path: Path) -> Iterator[tuple[FileLine, dict[str, Any]]]:
-    with open(path, "rb", opener=ordinary) as file:
-        refuse_binary(file.read(HEAD_BYTES), path)
-        file.seek(0)
-        for number, raw in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), 1):
-            line = FileLine(path, number)
-            if len(raw) > LONGEST:
-                raise line.error(f"a line of more than {LONGEST:,} bytes is no answer.")
-            if raw.strip():
-                try:
-                    yield line, json_object(decode(raw, path, number), line)
-                except DataError as error:
-                    fix = f"if the file was cut while it was written, remove this line, then {AGAIN}"
-                    raise line.error(error.what.removesuffix("."), fix) from None
-
-
-def read(path: Path) -> dict[str, Replies]:
-    """The answers of a file, or of all such files of a folder, by the name of their task.
-
-    :raises DataError: (file, line) for what is no line of a batch service, answers other requests, or is an error of
-        the server that no other line makes good
-    """
-    by_digits: dict[str, Replies] = {}
-    for each in _files(path):
-        for line, content in _lines(each):
-            name, _, rest = str(content.get("custom_id", "")).partition("/")
-            key, _, digits = rest.rpartition("/")
-            manifest = by_digits[digits].manifest if digits in by_digits else requests.known(digits, each.parent)
-            if manifest is None or manifest.task != name:
-                fix = f"put the {requests.MANIFEST} of its requests (blurb data export) beside this file."
-                raise line.error(f"no known request has the custom_id {content.get('custom_id')!r:.80}", fix)
-            by_digits.setdefault(digits, Replies(manifest, line))
-            try:
-                _take(by_digits[digits], key, line, content)
-            except (AttributeError, TypeError, ValueError, LookupError):
-                raise line.error("this is no answer of a batch service: a part of it has another form.") from None
-    by_task: dict[str, Replies] = {}
-    for replies in by_digits.values():
-        for error in [error for key, error in replies.failed.items() if key not in replies.by_id][:1]:
-            lost = plural(len(replies.failed.keys() - replies.by_id.keys()), "request")
-            what = f"{error.what} In all, {lost} of {replies.manifest.task} failed"
-            raise DataError(what, error.path, error.line, fix=AGAIN)
-        if len(replies.models) > 1:
-            listed = ", ".join(sorted(replies.models))
-            raise replies.first.error(f"the answers are of several models: {listed}", "score each by itself.")
-        if by_task.setdefault(replies.manifest.task, replies) is not replies:
-            what = f"these answer other requests of {replies.manifest.task} than those before"
-            raise replies.first.error(what, "score each set by itself.")
-    return by_task
-
-
-def _take(replies: Replies, key: str, line: FileLine, content: Mapping[str, Any]) -> None:
-    """Takes a line of a batch service."""
-    if "response" not in content and "error" not in content:
-        fix = "give the file with the answers." if "body" in content else ""
-        raise line.error("this is no answer of a batch service, which has `response` or `error`", fix)
-    response = content.get("response") or {}
-    body = response.get("body") or {}
-    if error := content.get("error") or body.get("error") or response.get("status_code", 200) != 200:
-        said = json.dumps(error if error is not True else response)
-        replies.failed.setdefault(key, line.error(f"the server answered with an error: {said:.200}."))
-        return
-    usage = body.get("usage") or {}
-    if key in replies.by_id:
-        replies.twice += 1
-    elif len(replies.by_id) >= replies.manifest.requests:
-        raise line.error(f"more answers than the {plural(replies.manifest.requests, 'request')}.")
-    else:
-        choice = next(iter(body.get("choices") or [{}]))
-        text = (choice.get("message") or {}).get("content")
-        replies.by_id[key] = Reply(line, text if isinstance(text, str) else "", choice.get("finish_reason") == "length")
-    replies.models |= {PurePath(str(body["model"])).name} if body.get("model") else set()
-    replies.tokens_in += int(usage.get("prompt_tokens") or 0)
-    replies.tokens_out += int(usage.get("completion_tokens") or 0)
 
 
 def answers(task: Task, replies: Replies, units: Sequence[Example], split: str, faults: Counter[str]) -> list[Any]:
@@ -189,7 +47,8 @@ def answers(task: Task, replies: Replies, units: Sequence[Example], split: str, 
     """
     manifest = replies.manifest
     if manifest.split != split:
-        fix = f"give {opt('split', manifest.split)}."
+        beside = f"{opt('split', 'dev')}, or to {opt('dev', 'FILE')} beside answers on test"
+        fix = f"it belongs to {beside}." if manifest.split == "dev" else "give the answers to requests on dev."
         raise replies.first.error(f"this is an answer on {manifest.split}, not on {split}", fix)
     if hash_rows(units) != manifest.examples:
         what = f"their requests were made of other examples of {task.name} than those of this data"
@@ -224,9 +83,9 @@ def _object(reply: Reply, key: str, names: Mapping[str, str]) -> tuple[Mapping[s
     text = reply.content.rpartition(THOUGHT)[2].strip()
     if text.startswith(THINKING):
         return None
-    bare = text.strip("\"'`*. \n")
-    if (key == "label" and bare in names) or (key == "score" and _number(bare) is not None):
-        return {key: bare}, text != reply.content.strip()
+    for bare in dict.fromkeys((text, text.strip("\"'`*. \n"))):
+        if (key == "label" and bare in names) or (key == "score" and _number(bare) is not None):
+            return {key: bare}, bare != reply.content.strip()
     inside = text[text.find("{") : text.rfind("}") + 1]
     try:
         return json_object(inside, reply.line), inside != reply.content.strip()
@@ -245,29 +104,23 @@ def _number(value: Any) -> float | None:
 def _value(task: Task, said: Mapping[str, Any], names: Mapping[str, str]) -> Any:
     """The content of an object that follows the schema: mentions, a label, labels or a number; None for another."""
     key = requests.answer_key(task)
-    value = said.get(key)
-    if set(said) != {key}:
+    value: Any = said.get(key)
+    if set(said) != {key} or isinstance(value, list) != (key in ("labels", "mentions")):
         return None
-    if key == "label":
-        return names.get(value) if isinstance(value, str) else None
     if key == "score":
         low, high = (float(task.metric_options[name]) for name in ("low", "high"))  # type: ignore[arg-type]
         number = _number(value)
         return number if number is not None and low <= number <= high else None
-    if not isinstance(value, list):
+    try:
+        if key == "label":
+            return names[value]
+        if key == "labels":
+            chosen = {names[each] for each in value}
+            return [label for label in task.labels if label in chosen]
+        mentions = [{"text": each["text"], "type": names[each["type"]]} for each in value if len(each) == 2]
+    except (LookupError, TypeError):
         return None
-    if key == "labels":
-        chosen = {names.get(each) if isinstance(each, str) else None for each in value}
-        return None if None in chosen else [label for label in task.labels if label in chosen]
-    good = all(
-        isinstance(each, dict)
-        and set(each) == {"text", "type"}
-        and isinstance(each["text"], str)
-        and isinstance(each["type"], str)
-        and each["type"] in names
-        for each in value
-    )
-    return [{**each, "type": names[each["type"]]} for each in value] if good else None
+    return mentions if len(mentions) == len(value) and all(isinstance(each["text"], str) for each in mentions) else None
 
 
 def tags(task: Task, unit: Example, mentions: Sequence[Mapping[str, str]], faults: Counter[str]) -> list[str]:
@@ -292,4 +145,4 @@ def unreadable(task: Task, unit: Example) -> Any:
         return low if unit["score"] - low > high - unit["score"] else high
     left_out = options.get("negative")
     wrong = options.get("positive", unit["label"])
-    return left_out or next(label for label in task.labels if label != wrong)
+    return left_out or next((label for label in task.labels if label != wrong), task.labels[0])

@@ -23,7 +23,7 @@ from blurb.formulations._base import Formulation
 from blurb.grouping import by_key
 from blurb.learners.base import Subset
 from blurb.messages import BlurbError, SettingsError, opt
-from blurb.scoring import matching, mentions, prompts
+from blurb.scoring import matching, mentions, prompts, values
 from blurb.scoring.prompts import Prompts
 from blurb.system.cache import home
 from blurb.system.files import read_json, replacing, write_json
@@ -108,7 +108,7 @@ def export(
     folder: Path,
     out: Path,
     split: ScoredSplit,
-    wording: Path | None,
+    path: Path | None,
     shots: int,
     seed: int,
     limit: int,
@@ -117,30 +117,31 @@ def export(
     """Writes `out/TASK.jsonl` for each task, and their manifest.
 
     :param folder: of the data
-    :param wording: a file or folder of prompts; None for those that come with blurb
+    :param path: a file or folder of prompts; None for those that come with blurb
     :param shots: solved examples before each question, drawn from train by `seed`
     :param limit: examples that are asked; 0 for all
     :param model: as the server calls it; "" leaves it to who sends the requests
     :raises BlurbError: for prompts or data that do not fit, before anything is written
     """
-    worded = [(task, prompts.load(wording, task)) for task in chosen]
-    for task, each in worded:
-        each.names(task)
+    batches = []
+    for task in chosen:
+        train = formulations.bind(task).units(read_split(task, folder, "train")) if shots else []
+        wording = prompts.load(path, task)
+        wording.names(task)
+        batches.append(TaskRequests(task, wording, shots_of(task, train, shots, seed), model))
     entries = {}
     with contextlib.suppress(BlurbError, AttributeError):
         entries = dict(read_json(out / MANIFEST).get("requests", {}))
     manifests = []
-    for task, each in worded:
-        train = formulations.bind(task).units(read_split(task, folder, "train")) if shots else []
-        batch = TaskRequests(task, each, shots_of(task, train, shots, seed), model)
-        units = asked(task, folder, split, limit)[1]
-        manifest = _write(out / f"{task.name}.jsonl", batch, units, split, limit, seed)
-        entries[task.name] = asdict(manifest)
+    for batch in batches:
+        name, units = batch.task.name, asked(batch.task, folder, split, limit)[1]
+        manifest = _write(out / f"{name}.jsonl", batch, units, split, limit, seed)
+        entries[name] = asdict(manifest)
         write_json(out / MANIFEST, {"schema": 1, "requests": entries})
         with contextlib.suppress(BlurbError, OSError):
             copy = home() / CACHE / f"{manifest.digits}.json"
             copy.parent.mkdir(parents=True, exist_ok=True)
-            write_json(copy, {"schema": 1, "requests": {task.name: asdict(manifest)}})
+            write_json(copy, {"schema": 1, "requests": {name: asdict(manifest)}})
         manifests.append(manifest)
     return manifests
 
@@ -233,25 +234,24 @@ def _write(
         requests=len(units),
         words=sum(len(f"{head} {each['content']}".split()) for each in questions),
         tokens=sum(len(f"{head} {each['content']}".encode()) for each in questions),
-        answer_tokens=len(units) * batch.prompts.request.get("max_tokens", 0),
+        answer_tokens=len(units) * max(batch.prompts.request.get(name, 0) for name in prompts.ANSWER_LIMITS),
     )
     named = {"model": batch.model} if batch.model else {}
     with replacing(path) as aside, aside.open("w", encoding="utf-8") as file:
         for unit, question in zip(units, questions, strict=True):
-            key = f"{batch.task.name}/{unit['id']}/{manifest.digits}"
-            body = {**named, "messages": [*batch.head, question], **batch.fixed}
-            line = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": body}
+            line = {
+                "custom_id": f"{batch.task.name}/{unit['id']}/{manifest.digits}",
+                "method": "POST",
+                "url": "/v1/chat/completions",
+                "body": {**named, "messages": [*batch.head, question], **batch.fixed},
+            }
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
     return manifest
 
 
 def answer_key(task: Task) -> str:
     """The key of an answer: `mentions`, `label`, `labels` or `score`."""
-    return next("mentions" if name == "tags" else name for name in ANSWERS if name in task.task_type.columns)
-
-
-ANSWERS = ("tags", "label", "labels", "score")
-"""The columns of gold answers."""
+    return next("mentions" if name == "tags" else name for name in task.task_type.columns if name in values.FORMS)
 
 
 def gold_answer(example: Example, names: Mapping[str, str]) -> dict[str, Any]:
@@ -272,16 +272,14 @@ def gold_answer(example: Example, names: Mapping[str, str]) -> dict[str, Any]:
 def schema(task: Task, names: Sequence[str]) -> dict[str, Any]:
     """The JSON Schema of an answer, in the part of it that servers call strict."""
     name: dict[str, Any] = {"type": "string", "enum": [*names]}
-    value = {
+    forms = {
         "mentions": {"type": "array", "items": _object({"text": {"type": "string"}, "type": name})},
         "label": name,
         "labels": {"type": "array", "items": name},
         "score": {"type": "number"},
     }
-    key = answer_key(task)
-    return _object({key: value[key]})
+    return _object({answer_key(task): forms[answer_key(task)]})
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    closed = {"required": [*properties], "additionalProperties": False}
-    return {"type": "object", "properties": properties, **closed}
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}

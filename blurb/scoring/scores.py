@@ -18,7 +18,8 @@ from blurb.records import From
 from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper
 from blurb.scoring import matching, requests, values
-from blurb.scoring.answers import Replies, answers, tags
+from blurb.scoring.answers import answers, tags
+from blurb.scoring.batch import Replies
 from blurb.scoring.columns import AnswerFile
 from blurb.statistics import bootstrap
 from blurb.store.record import bounds
@@ -170,7 +171,7 @@ def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: v
         if "document_unit" in formulation.own_settings:
             formulation = formulations.bind(task, {"document_unit": "abstract"})
             examples = matching.units_of(formulation, folder, split)
-        elif formulation.kind == "tokens":
+        elif formulation.kind == "tokens" and not file.mentions:
             file = matching.by_sentence(file, examples)
     nameless = replace(file, answers=[replace(each, value=None) for each in file.answers]) if file.mentions else file
     places, how = matching.match(nameless, examples, split)
@@ -270,7 +271,7 @@ class ScoreLine(TypedDict):
     matched: Annotated[str, "how the example of each answer was found"]
     data: Annotated[str, "verdict on the data: identical to BLURB's, or what else", From("verdict")]
     predictions: Annotated[str, "SHA-256 of the predictions by id"]
-    faults: Annotated[Mapping[str, int], "what is wrong with answers or mentions, and how often (docs/score.md)"]
+    faults: Annotated[Mapping[str, int], "what is wrong with answers, and how often (docs/language-models.md)"]
     remarks: Annotated[list[str], "what to know before the score is compared with others"]
 
 

@@ -48,10 +48,9 @@ def add(
     :raises SettingsError: for a name that would be something else
     """
     _check(model, predictions)
-    store = Store(root)
+    like, store = _row_of(model, suite, [*predictions, *dev.values()]), Store(root)
     with store.locked():
         store.claim(model)
-    like = _row_of(model, suite, [*predictions, *dev.values()])
     trials = {}
     for answers, score in zip(predictions, scores, strict=True):
         columns = _columns(answers, dev.get(score.task.name))
@@ -85,6 +84,7 @@ def _row_of(model: str, suite: str, predictions: Sequence[MatchedAnswers]) -> ro
     """
     rows = {}
     for answers in predictions:
+        served = answers.replies.model if answers.replies is not None else ""
         if answers.replies is None:
             kind, read, name = EXTERNAL, "", EXTERNAL.name
             configuration = Configuration(name, hashlib.sha256(name.encode()).hexdigest(), {}, UNKNOWN, suite)
@@ -92,12 +92,12 @@ def _row_of(model: str, suite: str, predictions: Sequence[MatchedAnswers]) -> ro
             kind, asked = PROMPTED, answers.replies.manifest
             overrides, read = {"shots": asked.shots, **asked.settings}, asked.input_hash
             configuration = Configuration(asked.prompts, asked.prompts_hash, overrides, UNKNOWN, suite, UNSEEN)
-        claim = hashlib.sha256(f"{kind.name} {model}".encode()).hexdigest()
+        claim = hashlib.sha256(f"{kind.name} {model}{served and f' {served}'}".encode()).hexdigest()
         row = row_trials.RowTrials(model, claim, read, kind.recipe, configuration, {}, {}, learner=kind.name)
         rows[row.key] = row
     if len(rows) > 1:
         raise SettingsError(
-            "These answers were not made alike: prompts, shots or limits differ, or other predictions are among them",
+            "These answers were not made alike: model, prompts, shots or limit differ, or there are other predictions",
             fix=f"add each of them with a call of {opt('add')}.",
         )
     return next(iter(rows.values()))
@@ -105,8 +105,8 @@ def _row_of(model: str, suite: str, predictions: Sequence[MatchedAnswers]) -> ro
 
 def _of_model(answers: MatchedAnswers) -> dict[str, Any]:
     """What is known of the answers of a language model."""
-    facts = answers.replies.facts if answers.replies is not None else {}
-    return {**facts, **({"faults": dict(answers.faults)} if answers.faults else {})}
+    faults = {"faults": dict(answers.faults)} if answers.faults else {}
+    return faults if answers.replies is None else {**answers.replies.facts, **faults}
 
 
 def _check(model: str, predictions: Sequence[MatchedAnswers]) -> None:

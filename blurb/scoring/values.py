@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -158,7 +159,10 @@ def _list(given: Any) -> list[Any]:
         try:
             given = json.loads(given)
         except json.JSONDecodeError:
-            given = json.loads(given.replace("'", '"'))
+            try:
+                given = ast.literal_eval(given.strip())
+            except SyntaxError:
+                raise ValueError from None
     if not isinstance(given, list):
         raise TypeError
     return given

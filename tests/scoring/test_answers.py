@@ -18,7 +18,7 @@ from blurb.learners import PROMPTED
 from blurb.messages.errors import BlurbError
 from blurb.results import from_store
 from blurb.results.references import row_of
-from blurb.scoring import answers, requests
+from blurb.scoring import answers, batch, requests
 from blurb.store.store import Store
 from tests.cli.in_process import blurb as command
 
@@ -139,7 +139,6 @@ def test_what_cannot_be_read_is_empty_or_wrong(task: str, gold: tuple[Path, Gold
     ("task", "text", "read"),
     [
         ("pubmedqa", "yes", "yes"),
-        ("pubmedqa", '"no".', "no"),
         ("pubmedqa", '{"label": "maybe"}', "maybe"),
         ("gad", "associated", "1"),
         ("gad", "not associated", "0"),
@@ -164,7 +163,7 @@ def test_labels_and_numbers(task: str, text: str, read: object, gold: tuple[Path
     declared, manifest = tasks.get(task), manifest_of(gold[0], task)
     unit = read_split(declared, demo.prepare(), "test")[0]
     faults = answers.Counter[str]()
-    reply = answers.Reply(answers.FileLine(Path("a"), 1), text, False)
+    reply = batch.Reply(batch.FileLine(Path("a"), 1), text, False)
     found = answers.answer(declared, manifest, unit, reply, faults)
     if read is None:
         assert found == answers.unreadable(declared, unit)
@@ -211,7 +210,7 @@ def bad(gold: Gold) -> Iterator[tuple[str, list[str] | bytes, tuple[str, ...], s
     yield "other digits", [right(f"{key[:-8]}00000000", {}), *good], (), "a.jsonl:1: no known request"
     yield "another dataset", [*good, right(f"hoc/x/{digits}", {})], (), "a.jsonl:535: no known request"
     yield "no such example", [right(f"gad/x/{digits}", {}), *good[1:]], (), "a.jsonl:1: there is no example 'x'"
-    yield "another task", good, ("--task", "hoc"), "a.jsonl:1: this is an answer on gad, not on hoc"
+    yield "another task", good, ("--task", "hoc"), "a.jsonl:1: this is an answer on gad, which is not scored"
     yield "another split", good, ("--split", "dev"), "--split test"
     yield "cut", "\n".join(good).encode()[:-20], (), "not valid JSON"
     yield "an error", [*good[1:], json.dumps(error)], (), "the server answered with an error"
@@ -223,7 +222,7 @@ def bad(gold: Gold) -> Iterator[tuple[str, list[str] | bytes, tuple[str, ...], s
         (),
         "no answer",
     )
-    yield "two models", [*good[1:], line(key, "x", model="b")], (), "several models: b, perfect"
+    yield "two models", [*good[1:], line(key, "x", model="b")], (), "an answer of b, after those of perfect"
     yield "not UTF-8", b"".join(each.encode() + b"\n" for each in good) + b'{"custom_id": "\xff"}\n', (), "not UTF-8"
 
 
@@ -330,3 +329,64 @@ def test_what_are_no_mentions(wrong: object, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
     with pytest.raises(BlurbError, match=r"a\.jsonl:3: .*(mentions|label of)"):
         blurb.score("ncbi-disease", tmp_path / "a.jsonl", suite="demo")
+
+
+def test_a_folder_names_what_it_leaves_out(
+    gold: tuple[Path, Gold], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [right(*each) for each in of(gold[1], "gad").items()]
+    (tmp_path / "gad.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "ncbi-disease.conll").write_text("a\tO\n")
+    (tmp_path / "hoc.jsonl").write_text('{"id": "x", "label": "y"}\n')
+    code, out, err = command(["score", "--suite", "demo", "--predictions", str(tmp_path)], tmp_path)
+    assert code == 0
+    assert "gad" in out
+    assert "left out, as they are no answers of a batch service: hoc.jsonl, ncbi-disease.conll" in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("begin", "said"),
+    [
+        (b'{"custom_id": "gad/te\n', "a.jsonl:1: not valid JSON"),
+        (b'{"custom_id": "x", "response": ' + b"[" * 100_000 + b"\n", "a.jsonl:1: not valid JSON"),
+        (b"\x1f\x8b\x08", "this is a gzip archive"),
+    ],
+)
+def test_a_broken_first_line_has_a_place(begin: bytes, said: str, gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    lines = [right(*each) for each in of(gold[1], "gad").items()]
+    assert said in told(tmp_path, begin + "\n".join(lines).encode())
+
+
+def test_half_an_emoji_at_the_end_is_the_model_s_fault(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    wanted = of(gold[1], "gad")
+    lines = [right(*each) for each in wanted.items()]
+    lines[0] = (
+        line(next(iter(wanted)), "so\ud83d", finish_reason="length")
+        .encode("utf-16", "surrogatepass")
+        .decode("utf-16", "surrogatepass")
+    )
+    lines[0] = json.dumps(json.loads(lines[0]))
+    assert dict(score(tmp_path / "a.jsonl", lines).faults) == {"cut_off": 1}
+
+
+def test_one_row_has_one_model_and_one_seed(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    data, store = demo.prepare(), tmp_path / "runs"
+    lines = []
+    for name, seed in (("gad", 1), ("hoc", 2)):
+        requests.export([tasks.get(name)], data, tmp_path / name, "test", None, 1, seed, 0, "")
+        lines += [right(*each) for each in perfect(tmp_path / name, data)]
+    with pytest.raises(BlurbError, match="drawn with several seeds"):
+        score(tmp_path / "a.jsonl", lines, add="m", gold_as_predictions=True, output=store)
+    lines = [each.replace('"perfect"', '"other"') if '"hoc/' in each else each for each in lines]
+    with pytest.raises(BlurbError, match="not made alike"):
+        score(tmp_path / "a.jsonl", lines, add="m", seed=1, gold_as_predictions=True, output=store)
+    assert not store.exists()
+
+
+def test_an_answer_to_nothing_that_was_asked_for(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+    lines = [right(*each) for each in of(gold[1], "gad").items()]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(BlurbError, match="there are no answers on hoc"):
+        blurb.score("gad,hoc", tmp_path / "a.jsonl", suite="demo")
+    with pytest.raises(BlurbError, match="have no use for"):
+        blurb.score(None, tmp_path / "a.jsonl", suite="demo", column="x")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from blurb import tasks
 from blurb.data.schema import Example
 from blurb.fields import Field, read
 from blurb.messages import FIRST, SettingsError, UnknownName, opt
@@ -20,10 +21,12 @@ from blurb.system.text_files import read_toml
 from blurb.tasks import Task, types
 
 FOLDER = Path(__file__).parent
-PLACE = re.compile(r"\{(\w+)\}")
+PLACE = re.compile(r"\{\s*([\w-]+)\s*\}")
 """A placeholder; other braces are text, such as those of JSON."""
-OURS = ("messages", "model", "response_format")
+OURS = ("messages", "model", "response_format", "stream", "n")
 """Keys of a request that no prompt file sets."""
+ANSWER_LIMITS = ("max_tokens", "max_completion_tokens")
+"""What services call the maximum of tokens of an answer."""
 TEXTS = ("text", "text_a", "text_b", "question", "context")
 """Columns of an example that a prompt has to show; words are joined to one text."""
 LABEL = Field(dict, keys={"name": Field(str), "about": Field(str)})
@@ -35,11 +38,22 @@ FILE = Field(
         "system": Field(str),
         "user": Field(str, required=True),
         "request": Field(
-            dict, must=f"have none of the keys {', '.join(OURS)}", rule=lambda keys: set(OURS).isdisjoint(keys)
+            dict,
+            must=f"be what JSON can hold, with a positive max_tokens, and without {', '.join(OURS)}",
+            rule=lambda keys: _may_be_sent(keys),
         ),
         "labels": Field(dict, keys=Field(dict, keys=LABEL)),
     },
 )
+
+
+def _may_be_sent(request: Mapping[str, Any]) -> bool:
+    try:
+        json.dumps(request, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    limits = [request[name] for name in ANSWER_LIMITS if name in request]
+    return set(OURS).isdisjoint(request) and all(type(limit) is int and limit > 0 for limit in limits)
 
 
 @dataclass(frozen=True)
@@ -109,13 +123,17 @@ def load(path: Path | None, task: Task) -> Prompts:
     given, kind = path or FOLDER, task.type
     path = given / f"{kind}.toml" if given.is_dir() else given
     content = read(read_toml(path), FILE, path, FIRST)
+    for name in content.get("labels", {}).keys() - {task.name}:
+        if tasks.known(name) is None:
+            raise UnknownName("dataset", name, [each.name for each in tasks.all()], where=path)
     if content["type"] != kind:
         fix = f"choose such tasks with {opt('tasks')}, or give a folder with a file a type."
         raise SettingsError(f"these prompts are for the type {content['type']}, not for {kind}", where=path, fix=fix)
     digest = hashlib.sha256()
     for each in sorted(given.glob("*.toml")) if given.is_dir() else [path]:
-        digest.update(json.dumps([each.name, read_toml(each)], sort_keys=True, default=str).encode())
-    name = "prompts" if given == FOLDER else given.stem
+        said = {key: value for key, value in read_toml(each).items() if key != "description"}
+        digest.update(json.dumps([each.name, said], sort_keys=True, default=str).encode())
+    name = "prompts" if given == FOLDER else given.resolve().stem
     prompts = Prompts(path, f"{name}@{digest.hexdigest()[:8]}", digest.hexdigest(), **content)
     _check(prompts, types.get(kind))
     return prompts
