@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -109,6 +110,28 @@ def test_what_was_answered_is_not_asked_again(
     counted = {name: gad.faults.get(name, 0) + biosses.faults.get(name, 0) for name in ("text_around", "no_answer")}
     assert counted == {"text_around": around, "no_answer": empty}
     assert {*gad.faults, *biosses.faults} <= {*counted}
+
+
+@pytest.mark.costly
+def test_ctrl_c_keeps_what_is_paid_and_sends_nothing_more(
+    asked: Path, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "answers.jsonl"
+    monkeypatch.setattr(Stub, "wait", 0.1)
+    # A shell in the background hands on that SIGINT is ignored; what is typed at a terminal is not.
+    usual = [
+        sys.executable,
+        "-c",
+        "import os, signal, sys; signal.signal(2, signal.default_int_handler); "
+        "sys.argv = sys.argv[1:]; exec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'))",
+    ]
+    sending = subprocess.Popen([*usual, *command(asked, server, out, "--jobs", "2")[1:]], stdout=subprocess.DEVNULL)
+    with sending:
+        while len(Stub.asked) < 15:
+            time.sleep(0.05)
+        sending.send_signal(signal.SIGINT)
+    assert len(Stub.asked) < 30
+    assert len(out.read_text().splitlines()) == len(Stub.asked)
 
 
 @pytest.mark.costly
