@@ -52,7 +52,7 @@ def perfect(asked: Path, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         manifest = requests.Manifest(**content)
         _, units = requests.asked(tasks.get(name), folder, manifest.split, manifest.limit)
         for unit in units:
-            yield f"{name}/{unit['id']}/{manifest.digits}", requests.gold_answer(unit, manifest.names)
+            yield f"{name}/{unit['id']}/{manifest.digits}", requests.gold_answer(tasks.get(name), unit, manifest.names)
 
 
 Words, Texts = Sequence[str], Sequence[str]
@@ -151,7 +151,7 @@ def decoded(task: Task, folder: Path, decoder: Callable[[Words, Texts], Letters]
     predicted = []
     for row in rows:
         tags = ["O"] * len(row["tokens"])
-        listed = requests.gold_answer(row, {label: label for label in task.labels})["mentions"]
+        listed = requests.gold_answer(task, row, {label: label for label in task.labels})["mentions"]
         for kind in dict.fromkeys(each["type"] for each in listed):
             texts = [each["text"] for each in listed if each["type"] == kind]
             for at, letter in enumerate(decoder(row["tokens"], texts)):

@@ -1,11 +1,12 @@
 """Answers of language models, whatever may be wrong with them, as answers of a task.
 
-What is wrong with an answer is counted and never hidden; an answer that cannot be read is scored as `unreadable`.
+What is wrong with an answer is counted and never hidden; one that cannot be read is scored as empty or wrong
+(`blurb.scoring.answer_forms`).
 """
 
 from __future__ import annotations
 
-import math
+import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from blurb.data.schema import Example, hash_rows
 from blurb.inputs import tagging
 from blurb.messages import DataError, opt
-from blurb.scoring import requests
+from blurb.scoring import answer_forms
 from blurb.scoring.batch import Replies, Reply
 from blurb.scoring.mentions import MISSING, OVERLAPPING, UNORDERED, SearchedWords
 from blurb.scoring.requests import Manifest
@@ -61,88 +62,41 @@ def answers(task: Task, replies: Replies, units: Sequence[Example], split: str, 
 
 
 def answer(task: Task, manifest: Manifest, unit: Example, reply: Reply | None, faults: Counter[str]) -> Any:
-    """The answer to an example, or `unreadable`; an answer that cannot be read is counted once."""
-    content = None if reply is None else _object(reply, requests.answer_key(task), manifest.names)
-    value = None if content is None else _value(task, content[0], manifest.names)
+    """The answer to an example, or what stands for one that cannot be read, which is counted once."""
+    value, fault = (None, NO_ANSWER) if reply is None or not reply.content.strip() else _said(reply, task, manifest)
     cut_off = reply is not None and reply.cut_off
-    if content is None or value is None:
-        empty = reply is None or not reply.content.strip()
-        faults[CUT_OFF if cut_off else NO_ANSWER if empty else NO_JSON if content is None else SCHEMA] += 1
-        return unreadable(task, unit)
+    if value is None:
+        faults[CUT_OFF if cut_off else fault] += 1
+        return answer_forms.of(task).unreadable(task, unit)
     faults[CUT_OFF] += cut_off
-    faults[AROUND] += content[1]
+    faults[AROUND] += fault == AROUND
     return tags(task, unit, value, faults) if "tags" in unit else value
 
 
-def _object(reply: Reply, key: str, names: Mapping[str, str]) -> tuple[Mapping[str, Any], bool] | None:
-    """The JSON object of an answer, and whether other text stands around it; None without one.
+def _said(reply: Reply, task: Task, manifest: Manifest) -> tuple[Any, str]:
+    """What a model said, or None, and what is wrong with it.
 
     It is what stands behind the last `</think>`, from the first `{` to the last `}`. A label or a number alone is read
     as such.
     """
-    text = reply.content.rpartition(THOUGHT)[2].strip()
+    form, text = answer_forms.of(task), reply.content.rpartition(THOUGHT)[2].strip()
     if text.startswith(THINKING):
-        return None
+        return None, NO_JSON
     for bare in dict.fromkeys((text, text.strip("\"'`*. \n"))):
-        if (key == "label" and bare in names) or (key == "score" and _number(bare) is not None):
-            return {key: bare}, bare != reply.content.strip()
+        with contextlib.suppress(*answer_forms.UNREADABLE):
+            return form.read(task, bare, manifest.names), AROUND if bare != reply.content.strip() else ""
     inside = text[text.find("{") : text.rfind("}") + 1]
     try:
-        return json_object(inside, reply.line), inside != reply.content.strip()
+        said = json_object(inside, reply.line)
+        around = AROUND if inside != reply.content.strip() else ""
+        return (form.read(task, said[form.key], manifest.names), around) if len(said) == 1 else (None, SCHEMA)
     except DataError:
-        return None
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _value(task: Task, said: Mapping[str, Any], names: Mapping[str, str]) -> Any:
-    """The content of an object that follows the schema: mentions, a label, labels or a number; None for another."""
-    key = requests.answer_key(task)
-    value: Any = said.get(key)
-    if set(said) != {key} or isinstance(value, list) != (key in ("labels", "mentions")):
-        return None
-    if key == "score":
-        low, high = (float(task.metric_options[name]) for name in ("low", "high"))  # type: ignore[arg-type]
-        number = _number(value)
-        return number if number is not None and low <= number <= high else None
-    try:
-        if key == "label":
-            return names[value]
-        if key == "labels":
-            chosen = {names[each] for each in value}
-            return [label for label in task.labels if label in chosen]
-        mentions = [{"text": each["text"], "type": names[each["type"]]} for each in value if len(each) == 2]
-    except (LookupError, TypeError):
-        return None
-    return mentions if len(mentions) == len(value) and all(isinstance(each["text"], str) for each in mentions) else None
+        return None, NO_JSON
+    except answer_forms.UNREADABLE:
+        return None, SCHEMA
 
 
 def tags(task: Task, unit: Example, mentions: Sequence[Mapping[str, str]], faults: Counter[str]) -> list[str]:
     """The tags of a sentence by its mentions."""
     spans = SearchedWords(unit["tokens"]).spans(mentions, faults)
     return tagging.tags(spans, len(unit["tokens"]), "bio" if task.task_type.borders else "io")
-
-
-def unreadable(task: Task, unit: Example) -> Any:
-    """What stands for an answer that cannot be read: an empty one where there is such a thing, else a wrong one.
-
-    No mention; no label of a document; the class that the metric leaves out, such as no relation; else the first label
-    that is wrong; of a scale the end that is farther from the right score.
-    """
-    if "tags" in unit:
-        return ["O"] * len(unit["tokens"])
-    if "labels" in unit:
-        return []
-    options = task.metric_options
-    if "score" in unit:
-        low, high = float(options["low"]), float(options["high"])  # type: ignore[arg-type]
-        return low if unit["score"] - low > high - unit["score"] else high
-    left_out = options.get("negative")
-    wrong = options.get("positive", unit["label"])
-    return left_out or next((label for label in task.labels if label != wrong), task.labels[0])

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,8 @@ from blurb.formulations._base import Formulation
 from blurb.grouping import by_key
 from blurb.learners.base import Subset
 from blurb.messages import BlurbError, SettingsError, opt
-from blurb.scoring import matching, mentions, prompts, values
+from blurb.scoring import answer_forms, matching, prompts
+from blurb.scoring.answer_forms import NO_LABEL
 from blurb.scoring.prompts import Prompts
 from blurb.system.cache import home
 from blurb.system.files import read_json, replacing, write_json
@@ -32,7 +33,6 @@ from blurb.tasks import ScoredSplit, Split, Task
 MANIFEST, CACHE, DIGITS = "manifest.json", "requests", 8
 SAMPLE_SEED = 1
 """Of the examples that `--limit` draws: the same for all seeds of shots."""
-NO_LABEL = "(none)"
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def shots_of(task: Task, train: Sequence[Example], count: int, seed: int) -> lis
     if count > len(train):
         raise SettingsError(f"train of {task.name} has {len(train)} examples", fix=f"give a smaller {opt('shots')}.")
     ranked = sorted(train, key=lambda row: hashlib.sha256(f"{seed} {row['id']}".encode()).digest())
-    queues = by_key((name, row) for row in ranked for name in _classes(row))
+    queues = by_key((name, row) for row in ranked for name in answer_forms.of(task).classes(row))
     sizes = Counter({name: len(rows) for name, rows in queues.items()})
     order = sorted(sizes, key=lambda name: (name is NO_LABEL and "tags" in train[0], -sizes[name], name))
     drawn: dict[str, Example] = {}
@@ -166,14 +166,6 @@ def shots_of(task: Task, train: Sequence[Example], count: int, seed: int) -> lis
             if row is not None and len(drawn) < count:
                 drawn[row["id"]] = row
     return list(drawn.values())
-
-
-def _classes(row: Example) -> Collection[str]:
-    if "tags" in row:
-        return ["a mention"] if set(row["tags"]) - {"O"} else [NO_LABEL]
-    if "labels" in row:
-        return row["labels"] or [NO_LABEL]
-    return [str(round(row["score"])) if "score" in row else row["label"]]
 
 
 @dataclass(frozen=True)
@@ -194,7 +186,7 @@ class TaskRequests:
         system = self.prompts.system_message(self.task)
         turns = [{"role": "system", "content": system}] if system else []
         for shot in self.shots:
-            answer = json.dumps(gold_answer(shot, self.names), ensure_ascii=False)
+            answer = json.dumps(gold_answer(self.task, shot, self.names), ensure_ascii=False)
             turns += [self.question(shot), {"role": "assistant", "content": answer}]
         return turns
 
@@ -206,12 +198,20 @@ class TaskRequests:
     @cached_property
     def fixed(self) -> dict[str, Any]:
         """What the bodies of all requests have."""
-        form = {"name": "answer", "strict": True, "schema": schema(self.task, [*self.names])}
+        answer = answer_forms.of(self.task)
+        schema = answer_forms.closed({answer.key: answer.schema({"type": "string", "enum": [*self.names]})})
+        form = {"name": "answer", "strict": True, "schema": schema}
         return {**self.prompts.request, "response_format": {"type": "json_schema", "json_schema": form}}
 
     def question(self, example: Example) -> dict[str, str]:
         """The message of an example."""
         return {"role": "user", "content": self.prompts.user_message(self.task, example)}
+
+
+def gold_answer(task: Task, example: Example, names: Mapping[str, str]) -> dict[str, Any]:
+    """The right answer to an example; `names` is the label of each name in the prompts."""
+    form = answer_forms.of(task)
+    return {form.key: form.gold(example, {label: name for name, label in names.items()})}
 
 
 def _write(
@@ -247,39 +247,3 @@ def _write(
             }
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
     return manifest
-
-
-def answer_key(task: Task) -> str:
-    """The key of an answer: `mentions`, `label`, `labels` or `score`."""
-    return next("mentions" if name == "tags" else name for name in task.task_type.columns if name in values.FORMS)
-
-
-def gold_answer(example: Example, names: Mapping[str, str]) -> dict[str, Any]:
-    """The right answer to an example, with the names of the labels in the prompts.
-
-    >>> gold_answer({"labels": ["a", "b"]}, {"A": "a", "B": "b"})
-    {'labels': ['A', 'B']}
-    """
-    shown = {label: name for name, label in names.items()}
-    if "tags" in example:
-        listed = mentions.of_tags(example["tokens"], example["tags"])
-        return {"mentions": [{**each, "type": shown[each["type"]]} for each in listed]}
-    if "labels" in example:
-        return {"labels": [shown[label] for label in example["labels"]]}
-    return {"score": example["score"]} if "score" in example else {"label": shown[example["label"]]}
-
-
-def schema(task: Task, names: Sequence[str]) -> dict[str, Any]:
-    """The JSON Schema of an answer, in the part of it that servers call strict."""
-    name: dict[str, Any] = {"type": "string", "enum": [*names]}
-    forms = {
-        "mentions": {"type": "array", "items": _object({"text": {"type": "string"}, "type": name})},
-        "label": name,
-        "labels": {"type": "array", "items": name},
-        "score": {"type": "number"},
-    }
-    return _object({answer_key(task): forms[answer_key(task)]})
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}

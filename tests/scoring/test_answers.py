@@ -18,7 +18,7 @@ from blurb.learners import PROMPTED
 from blurb.messages.errors import BlurbError
 from blurb.results import from_store
 from blurb.results.references import row_of
-from blurb.scoring import answers, batch, requests
+from blurb.scoring import answer_forms, answers, batch, requests
 from blurb.store.store import Store
 from tests.cli.in_process import blurb as command
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_read_is_empty_or_wrong(task: str, gold: tuple[Path, Gold
     assert dict(found.faults) == {answers.NO_JSON: len(rows)}
     assert found.score <= 0
     for row in rows:
-        empty = answers.unreadable(declared, row)
+        empty = answer_forms.of(declared).unreadable(declared, row)
         if task == "pubmedqa":
             assert empty in declared.labels
             assert empty != row["label"]
@@ -166,7 +166,7 @@ def test_labels_and_numbers(task: str, text: str, read: object, gold: tuple[Path
     reply = batch.Reply(batch.FileLine(Path("a"), 1), text, False)
     found = answers.answer(declared, manifest, unit, reply, faults)
     if read is None:
-        assert found == answers.unreadable(declared, unit)
+        assert found == answer_forms.of(declared).unreadable(declared, unit)
         assert sum(faults.values()) == 1
     else:
         assert (found, +faults) == (read, {})
@@ -308,7 +308,7 @@ MENTIONS = [
 @pytest.mark.parametrize("form", MENTIONS)
 def test_mentions_of_any_tool(form: Callable[[list[str]], object], tmp_path: Path) -> None:
     rows = read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
-    gold = [requests.gold_answer(row, {"Disease": "Disease"})["mentions"] for row in rows]
+    gold = [requests.gold_answer(tasks.get("ncbi-disease"), row, {"Disease": "Disease"})["mentions"] for row in rows]
     lines = [
         {"id": row["id"], "mentions": form([each["text"] for each in said])}
         for row, said in zip(rows, gold, strict=True)

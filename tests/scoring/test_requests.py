@@ -82,7 +82,7 @@ def test_requests_are_whole(task: Task, asked: Path) -> None:
         body = each["body"]
         shape = body["response_format"]["json_schema"]
         assert (shape["strict"], body["response_format"]["type"]) == (True, "json_schema")
-        jsonschema.validate(requests.gold_answer(row, manifest.names), shape["schema"])
+        jsonschema.validate(requests.gold_answer(task, row, manifest.names), shape["schema"])
         assert [turn["role"] for turn in body["messages"]] == ["system", *["user", "assistant"] * 5, "user"]
         for shot in body["messages"][2:-1:2]:
             jsonschema.validate(json.loads(shot["content"]), shape["schema"])

@@ -140,7 +140,10 @@ def test_gliner_writes_mentions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     rows = read_split(tasks.get("ncbi-disease"), demo.prepare(), "dev")
     source = tmp_path / "dev.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    known = {" ".join(row["tokens"]): requests.gold_answer(row, {"Disease": "Disease"}) for row in rows}
+    known = {
+        " ".join(row["tokens"]): requests.gold_answer(tasks.get("ncbi-disease"), row, {"Disease": "Disease"})
+        for row in rows
+    }
 
     class Model:
         def predict_entities(self, text: str, labels: list[str], threshold: float) -> list[dict[str, Any]]:
