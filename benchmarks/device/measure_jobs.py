@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def cells(context: Context) -> Iterator[Cell]:
         yield Cell(str(jobs), partial(measure, context, jobs))
     if context.mps:
         for jobs in context.pick(JOBS[1:], ()):
-            yield Cell(f"{jobs}, MPS", partial(_with_service, context, jobs))
+            yield Cell(f"{jobs}, MPS", partial(with_service, context, partial(measure, context, jobs)))
 
 
 def measure(context: Context, jobs: int) -> Figures:
@@ -97,8 +97,8 @@ def _memory() -> Iterator[list[float]]:
             thread.join()
 
 
-def _with_service(context: Context, jobs: int) -> Figures:
-    """The same while the service runs, with folders of its own.
+def with_service(context: Context, measured: Callable[[], Figures]) -> Figures:
+    """A measurement while the service runs, with folders of its own.
 
     :raises RuntimeError: if there is no such service, or it does not start
     """
@@ -112,7 +112,7 @@ def _with_service(context: Context, jobs: int) -> Figures:
     subprocess.run([CONTROL, "-d"], env=before | names, check=True, timeout=30)
     try:
         os.environ.update(names)  # commands that are started now use it
-        return measure(context, jobs)
+        return measured()
     finally:
         os.environ.clear()
         os.environ.update(before)

@@ -47,12 +47,26 @@ class WorkingWeights:
 
     def step(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer step on the masters, whose values the copies get."""
-        for master, working in zip(self.masters, self.working, strict=True):
-            master.grad, working.grad = None if working.grad is None else working.grad.float(), None
+        self.gradients()
         optimizer.step()
+        self.publish()
+        optimizer.zero_grad()
+        self.forget()
+
+    def gradients(self) -> None:
+        """Gives the gradients of the copies to the masters, as float32; those of the copies stay where they are."""
+        for master, working in zip(self.masters, self.working, strict=True):
+            master.grad = None if working.grad is None else working.grad.float()
+
+    def publish(self) -> None:
+        """Gives the values of the masters to the copies."""
         with torch.no_grad():
             torch._foreach_copy_(self.working, self.masters)
-        optimizer.zero_grad()
+
+    def forget(self) -> None:
+        """Drops the gradients of the copies."""
+        for working in self.working:
+            working.grad = None
 
 
 class Step:

@@ -8,12 +8,15 @@ from benchmarks.device import (
     measure_estimates,
     measure_jobs,
     measure_launches,
+    measure_loop,
     measure_memory,
     measure_prediction,
     measure_resume,
     measure_rows,
+    measure_steps,
     measure_tests,
     measure_throughput,
+    measure_workers,
 )
 from benchmarks.device.cells import Part
 from blurb.messages.errors import UnknownName
@@ -22,6 +25,33 @@ SPEED, ROWS = measure_throughput, measure_rows
 PARTS = {
     part.name: part
     for part in (
+        Part(
+            "steps",
+            4,
+            "A step alone",
+            measure_steps.cells,
+            measure_steps.COLUMNS,
+            measure_steps.rows,
+            measure_steps.NOTE,
+        ),
+        Part(
+            "loop",
+            6,
+            "The loop beside recorded steps",
+            measure_loop.cells,
+            measure_loop.COLUMNS,
+            measure_loop.rows,
+            measure_loop.NOTE,
+        ),
+        Part(
+            "workers",
+            5,
+            "Processes on one card",
+            measure_workers.cells,
+            measure_workers.COLUMNS,
+            measure_workers.rows,
+            measure_workers.NOTE,
+        ),
         Part("tests", 4, "Tests on the card", measure_tests.cells, measure_tests.COLUMNS, measure_tests.rows),
         Part(
             "launches",

@@ -48,9 +48,9 @@ def test_a_service_that_a_killed_part_left_is_ended_first(tmp_path: Path, monkey
     control.write_text(f'#!/bin/sh\necho "$CUDA_MPS_PIPE_DIRECTORY ${{1:-$(cat)}}" >> {log}\n')
     control.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(measure_jobs, "measure", lambda context, jobs: {"pipe": os.environ["CUDA_MPS_PIPE_DIRECTORY"]})
     pipe = tmp_path / "scratch" / "mps"
     context = Context(tmp_path, False, True, time.monotonic() + 60)
-    assert measure_jobs._with_service(context, 4) == {"pipe": str(pipe)}
+    found = measure_jobs.with_service(context, lambda: {"pipe": os.environ["CUDA_MPS_PIPE_DIRECTORY"]})
+    assert found == {"pipe": str(pipe)}
     assert log.read_text().splitlines() == [f"{pipe} quit", f"{pipe} -d", f"{pipe} quit"]
     assert "CUDA_MPS_PIPE_DIRECTORY" not in os.environ
