@@ -125,14 +125,21 @@ def _functions(context: Context) -> Figures:
     steps = EPOCHS * context.pick(BATCHES, 2)
     table = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     dearest = sorted(table.items(), key=lambda item: -item[1][2])[:10]
-    return {f"{Path(where[0]).name}:{where[1]} {where[2]}": 1e3 * own[2] / steps for where, own in dearest}
+    return {_named(*where): 1e3 * own[2] / steps for where, own in dearest}
+
+
+def _named(file: str, line: int, function: str) -> str:
+    return function.strip("<>") if file == "~" else f"{Path(file).name}:{line} {function}"
 
 
 def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:
     table = []
     for cell, one in found.items():
         if cell == "functions":
-            table += [("MiniLM", "32", f"`{name}`", "", f"{each:.2f} ms a step", "", "") for name, each in one.items()]
+            table += [
+                ("MiniLM", "32", f"`{name.removeprefix('~:0 <').rstrip('>')}`", "", f"{each:.2f} ms a step", "", "")
+                for name, each in one.items()
+            ]
             continue
         tuned = statistics.median(one["tuned"])
         for name in ("tuned", "blurb", "recorded steps"):
