@@ -8,9 +8,10 @@ STAMP := $(VENV)/.installed
 # Byte code is kept whatever the shell says: without it each process compiles the tests anew, ten seconds of each worker.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo docs quick core test test-costly test-all mutants wheel chaos bench lint clean
+.PHONY: help install browser demo docs quick core test test-costly test-all mutants wheel chaos bench lint clean
 
 help:
+	@echo "make browser   Chromium by the system's package manager, for the tests of pages, which are skipped without one"
 	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
 	@echo "make quick ROOM=metrics  linter and quick tests of one folder below blurb/ (half a minute)"
 	@echo "make core      the core alone: a copy without blurb/extensions installs, passes its tests and does its job"
@@ -29,8 +30,13 @@ install: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,browser]"
 	touch $@
+
+# Those of `benchmarks/page.py: BROWSERS`.
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+		{ apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; }
 
 # A worker a core; each loads torch, so not too many.
 PARALLEL = -n auto --maxprocesses 8 --dist worksteal

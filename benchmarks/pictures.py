@@ -45,7 +45,7 @@ def stamped(path: Path) -> str | None:
 def page() -> str:
     """The page of the tables in docs/results."""
     # The table of the baselines has the rows of `quick` and `probe`, too.
-    tables = [RESULTS / name / "results.csv" for name in ("baselines", "minilm/sketch", "minilm/standard")]
+    tables = [RESULTS / name / "results.csv" for name in ("mpnet", "baselines", "minilm/sketch", "minilm/standard")]
     return render(collect(RESULTS / "no-store", tables, RESULTS / "ablations"))
 
 

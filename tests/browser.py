@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +17,13 @@ from benchmarks.page import browser
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """A Chromium; the test is skipped without playwright or without a browser."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
-    )
+    """A Chromium. Without it, or without playwright, the test is skipped, and where a browser is required it fails."""
+    lacks = pytest.fail if os.environ.get("BLURB_TEST_BROWSER") == "required" else pytest.skip
+    if importlib.util.find_spec("playwright") is None:
+        lacks("playwright is not installed: make install")
     if (executable := browser()) is None:
-        pytest.skip("there is no Chromium on this machine")
+        lacks("there is no Chromium on this machine: make browser")
+    playwright = importlib.import_module("playwright.sync_api")
     with playwright.sync_playwright() as started:
         chromium = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield chromium

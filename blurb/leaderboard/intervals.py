@@ -213,7 +213,7 @@ class IntervalCache:
 
     def __init__(self, store: Path) -> None:
         self.path = cache.home() / KIND / f"{hashlib.sha256(str(store.absolute()).encode()).hexdigest()[:16]}.json"
-        self._version = [blurb.__version__, metrics.VERSION, RESAMPLES]
+        self._version = [blurb.__version__, metrics.VERSION, bootstrap.VERSION, RESAMPLES]
         self._rows: dict[str, tuple[str, Ends]] = {}
         self._changed = False
         self._saved = time.monotonic()

@@ -5,7 +5,6 @@ Numbers are whole at 80 columns; names give way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -25,6 +24,7 @@ from blurb.results import published
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import DEMO, Row
 from blurb.results.score import SCORE, skill
+from blurb.terminal.output import Name, broken
 
 MEANS = (SCORE, tasks.TWELVE, *tasks.TYPES)
 PAPERS = "protocols of papers"
@@ -63,7 +63,7 @@ def overview(
         row = ranked.entry
         cells = [_with_interval(row, name) if name == sorted_by else _number(row, name) for name in shown]
         style = "bold" if any(row is ranked for ranked in bold) else "dim" if row.row.published else ""
-        table.add_row(_Figure(ranked.rank), Text(row.name), *map(_Figure, cells), style=style)
+        table.add_row(_Figure(ranked.rank), Name(row.name), *map(_Figure, cells), style=style)
     return table
 
 
@@ -110,29 +110,11 @@ def _dataset_table(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
     table = _table()
     table.add_column("dataset", no_wrap=True)
     for row in rows:
-        table.add_column(Text("\n".join(_broken(row.name))), justify="right", overflow="fold", max_width=ROOM)
+        table.add_column(Text("\n".join(broken(row.name, ROOM))), justify="right", overflow="fold", max_width=ROOM)
     titles = {task.name: task.title for task in tasks.all()}
     for name in names:
         table.add_row(titles.get(name, name), *(_with_skill(row, name) for row in rows))
     return table
-
-
-def _broken(name: str, room: int = ROOM) -> list[str]:
-    """The lines of a name: they end between words, and within a word that is too long after a sign.
-
-    >>> _broken("baseline:majority demo"), _broken("checkpoint-12000 quick batch_size=16")
-    (['baseline:', 'majority demo'], ['checkpoint-', '12000 quick', 'batch_size=16'])
-    """
-    lines = [""]
-    for word in name.split():
-        pieces = [word] if len(word) <= room else re.split(r"(?<=[:/_.,=-])", word)
-        for place, piece in enumerate(pieces):
-            blank = " " if place == 0 and lines[-1] else ""
-            if lines[-1] and len(lines[-1] + blank + piece) > room:
-                lines.append(piece)
-            else:
-                lines[-1] += blank + piece
-    return lines
 
 
 class _Figure:
@@ -161,11 +143,13 @@ def _skill(row: RankedRow, name: str) -> float | None:
 
 
 def _with_skill(row: RankedRow, name: str) -> str:
-    """`76.31   88 %`."""
+    """`76.31   88 %`, `0.00  < 0 %`: how far below the best simple baseline says nothing."""
     if name not in row.values:
         return ""
     part = _skill(row, name)
-    return f"{row.values[name].mean:.2f}" + ("" if part is None else f"{round(part):5d} %")
+    return f"{row.values[name].mean:.2f}" + (
+        "" if part is None else f"{'< 0' if round(part) < 0 else round(part):>5} %"
+    )
 
 
 def _with_interval(row: RankedRow, name: str) -> str:

@@ -49,6 +49,9 @@ class Metric:
     low: float = -1.0
     """The least value that there can be; a figure below it is damage. (The greatest is 1 of every metric.)"""
 
+    correlation: bool = False
+    """Whether it is a correlation, whose error is alike everywhere on Fisher's scale; else it is a share of 1."""
+
     @property
     def unscaled(self) -> frozenset[str]:
         """Figures that tables do not multiply by 100."""

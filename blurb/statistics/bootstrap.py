@@ -26,6 +26,10 @@ from blurb.statistics.welch import NOISE, NORMAL, t_critical
 
 LEVEL = 0.95
 RESAMPLES = 10_000
+VERSION = 2
+"""Of the intervals, which are kept by it; raised when they change for the same predictions."""
+FEW = 50
+"""Up to so many clusters the draws are made otherwise (`of_few`); above, an interval would differ by 2 % at most."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> BootstrapM
     example_variance = float(means.var())
     # mean + (resampled mean - mean) * sqrt(Var_e / (Var_e + Var_re / R)): the spread of the effect of examples alone
     draws = mean + (means - mean) * (np.sqrt(shared_variance / example_variance) if example_variance else 0.0)
+    if len(units.names) <= FEW:
+        draws = of_few(draws, mean, len(units.names), units.metric.correlation, random)
     if units.runs == 1:
         return BootstrapMean(mean, draws, 1)
     variance = float(units.scores.var(ddof=1)) / units.runs  # s^2 / R, with R - 1 degrees of freedom
@@ -73,6 +79,30 @@ def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> BootstrapM
         return BootstrapMean(mean, draws, units.runs)
     draws = draws + np.sqrt(variance) * random.standard_normal(resamples)
     return BootstrapMean(mean, draws, units.runs, variance**2 / (units.runs - 1))
+
+
+def of_few(draws: Floats, mean: float, clusters: int, correlation: bool, random: np.random.Generator) -> Floats:
+    """Draws in place of resampled means of few clusters, so that their 95 % interval covers as often as it says.
+
+    Resamples of n clusters have n - 1 of n parts of the variance, the tails of a normal in place of those of Student's
+    t with n - 1 degrees of freedom, few values, so that their quantiles jump, and none but one where all answers are
+    right. So only their spread is used, widened by sqrt(n / (n - 1)) and by t, with u normal: a correlation moves by u
+    spreads on Fisher's scale (atanh), on which its error is alike everywhere. A share s becomes the share p that lies u
+    standard errors of p from s (Wilson, 1927), s = p - u sqrt(p (1 - p) / m), where m is the number of answers with
+    the spread of the resamples, s (1 - s) / spread^2, or n where they do not vary.
+
+    :param draws: (resamples,), times 100
+    :param clusters: n
+    """
+    of_freedom = max(1, clusters - 1)
+    u = t_critical(of_freedom) / NORMAL * np.sqrt(clusters / of_freedom) * random.standard_normal(len(draws))
+    if correlation:
+        place, each = (np.arctanh(np.clip(one / 100, -NEAR_ONE, NEAR_ONE)) for one in (mean, draws))
+        return np.asarray(100 * np.tanh(place + each.std() * u))
+    share, variance = mean / 100, float(draws.var()) / 1e4
+    m = share * (1 - share) / variance if variance > NOISE else clusters
+    root = np.sqrt(share * (1 - share) / m + u**2 / (4 * m**2))
+    return np.asarray(100 * (share + u**2 / (2 * m) + u * root) / (1 + u**2 / m))
 
 
 def shared(scores: Floats) -> float:
@@ -171,12 +201,18 @@ def swapped(first: Clusters, second: Clusters, name: str, draws: int = RESAMPLES
 
 
 Floats = NDArray[np.float64]
+NEAR_ONE = 1 - 1e-9
+"""Largest correlation with a place on Fisher's scale."""
 CHUNK = 2_000_000
 """Number of values drawn at a time: a few megabytes, with many resamples per matrix product."""
 
 
 class SummedMetric(Protocol):
     """A metric as a function of sums over examples (`blurb.metrics.Metric`)."""
+
+    @property
+    def correlation(self) -> bool:
+        """Whether it is a correlation, else a share of 1."""
 
     def score(self, sums: Floats, /) -> Floats:
         """Sums (..., summands) to scores (...), fractions."""

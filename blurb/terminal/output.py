@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +20,8 @@ from blurb import records
 from blurb.messages import escaped
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.measure import Measurement
 
 LEAST = 8
 """Characters that a column of texts keeps on the narrowest terminal."""
@@ -44,7 +47,7 @@ def console(width: int = 200, stderr: bool = False) -> Console:
 
     :param width: characters per line if the output is no terminal
     """
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import Console, RenderableType
     from rich.segment import Segment
 
     class Ours(Console):
@@ -56,13 +59,73 @@ def console(width: int = 200, stderr: bool = False) -> Console:
             """Nobody reads on: `blurb.cli._exit` ends with 141, where rich would end with 1, a regression."""
             raise BrokenPipeError
 
-    stream = sys.stderr if stderr else sys.stdout
-    return Ours(width=None if stream.isatty() else width, stderr=stderr, markup=False, emoji=False, highlight=False)
+    known = None if _is_terminal(stderr) else _asked_width() or width
+    return Ours(width=known, stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def _is_terminal(stderr: bool) -> bool:
+    return (sys.stderr if stderr else sys.stdout).isatty()
+
+
+def _asked_width() -> int | None:
+    """What the variable COLUMNS says, which people set where the output is no terminal; None without a number."""
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if said.isdecimal() and int(said) else None
+
+
+def pieces(text: str) -> list[str]:
+    """Where a line may end: after a blank, and within a word after a sign.
+
+    >>> pieces("baseline:majority demo")
+    ['baseline:', 'majority ', 'demo']
+    """
+    return re.findall(r".*?(?:[ :/_.,=@-]+|$)", text)[:-1]
+
+
+def broken(text: str, room: int) -> list[str]:
+    """The lines of a text: they end between words, and within a word that is too long after a sign.
+
+    >>> broken("baseline:majority demo", 15), broken("checkpoint-12000 quick batch_size=16", 15)
+    (['baseline:', 'majority demo'], ['checkpoint-', '12000 quick', 'batch_size=16'])
+    """
+    lines = [""]
+    for word in text.split():
+        blank = " " * bool(lines[-1])
+        for piece in [word] if len(word) <= room else pieces(word):
+            if lines[-1] and len(lines[-1] + blank + piece) > room:
+                lines.append(piece)
+            else:
+                lines[-1] += blank + piece
+            blank = ""
+    return lines
+
+
+class Name:
+    """A text of a table whose words stay whole on a narrow terminal, as far as there is room for them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        lines = [line for part in self.text.split("\n") for line in broken(part, options.max_width)]
+        yield Text("\n".join(lines), overflow="fold")
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        from rich.measure import Measurement
+
+        return Measurement(longest_piece(self.text), max(map(len, self.text.split("\n"))))
+
+
+def longest_piece(text: str) -> int:
+    """Characters of the longest part without a place where a line may end."""
+    return max((len(piece.strip()) for piece in pieces(text)), default=1)
 
 
 def say(text: str, stderr: bool = False) -> None:
     """Prints a sentence; on a terminal its lines end between words, elsewhere it is one line."""
-    if (sys.stderr if stderr else sys.stdout).isatty():
+    if _is_terminal(stderr) or _asked_width():
         width = console(stderr=stderr).width
         text = "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in text.split("\n"))
     click.echo(text, err=stderr)
@@ -86,7 +149,6 @@ def show(
         return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
-    from rich.text import Text
 
     out = console(stderr=stderr)
     cells = [
@@ -102,9 +164,10 @@ def show(
             # Numbers, and short names in front, are never broken; texts give way on a narrow terminal.
             table.add_column(column, justify="right" if column in numbers else "left", no_wrap=True, min_width=width)
         else:
-            table.add_column(column, overflow="fold", min_width=min(width, LEAST))
+            longest = max(longest_piece(line) for row in (columns, *cells) for line in row[index].split("\n"))
+            table.add_column(column, overflow="fold", min_width=min(longest, max(LEAST, out.width // len(columns))))
     for row in cells:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(Name, row))
     out.print(table)
 
 

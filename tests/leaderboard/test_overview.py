@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from io import StringIO
@@ -98,7 +99,7 @@ def test_names_above_columns_end_at_signs() -> None:
 
 
 def command(store: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> str:
-    runner = CliRunner(env={"COLUMNS": "80", "LINES": "40", "TERM": "dumb"})
+    runner = CliRunner(env={"COLUMNS": "80" if terminal else "", "LINES": "40", "TERM": "dumb"})
     with runner.isolation():
         stream = type(sys.stdout)
     monkeypatch.setattr(stream, "isatty", lambda self: terminal)
@@ -106,6 +107,29 @@ def command(store: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> str
     result = runner.invoke(cli, arguments)
     assert result.exit_code == 0
     return result.stdout
+
+
+def test_columns_is_obeyed_where_there_is_no_terminal_and_no_word_is_broken(tmp_path: Path) -> None:
+    """`| less` and logs of 80 columns broke what was written for 109 in the middle of words."""
+    runner = CliRunner(env={"COLUMNS": "80"})
+    stored(Store(tmp_path), "own", trial(), score=0.8)
+    text = runner.invoke(cli, ["leaderboard", "show", "--datasets", "--no-intervals", "--output", str(tmp_path)]).stdout
+    assert max(map(len, text.splitlines())) <= 80
+    names = {row.model for row in published.shipped()}
+    joined = text.replace(" ", "")
+    pieces = {piece for name in names for piece in re.findall(r"[^-/ ]+[-/]?", name)}
+    assert len(pieces) > 15
+    assert [piece for piece in pieces if piece not in joined] == []
+
+
+def test_skill_below_zero_is_told_without_a_number(tmp_path: Path) -> None:
+    """-995 % shouts louder than a score, and says nothing more."""
+    store = Store(tmp_path / "runs")
+    stored(store, "lost", trial(), score=0.1)
+    typed = ["leaderboard", "show", "--output", str(store.root), "--no-published", "--no-intervals", "--datasets"]
+    text = CliRunner().invoke(cli, typed, catch_exceptions=False).stdout
+    assert "10.00  < 0 %" in text
+    assert not re.search(r"-\d+ %", text)
 
 
 def test_a_note_of_many_rows_is_said_once_and_wraps_at_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks import calibration
 from blurb import metrics
 from blurb.statistics.bootstrap import (
     Clusters,
@@ -168,3 +169,40 @@ def test_intervals_of_other_metrics_cover_the_truth_too(metric: str) -> None:
         low, high = spread(units, f"{number}", 500).interval
         inside += low <= truth <= high
     assert 0.89 <= inside / 150 <= 0.99
+
+
+@pytest.mark.parametrize("kind", calibration.KINDS)
+def test_intervals_of_few_examples_cover_what_they_say(kind: str) -> None:
+    """Percentiles of resamples covered 0.90 to 0.92 with 20 pairs; here 0.92 everywhere, less the chance of 400."""
+    cells = [calibration.coverage_of_few(kind, truth, units, 400) for units in (15, 20) for truth in (0.5, 0.8, 0.95)]
+    shares, widths = zip(*cells, strict=True)
+    assert np.mean(shares) >= 0.94 - 0.008
+    assert min(shares) >= 0.92 - 0.02
+    assert np.mean(widths) <= 1.3
+
+
+def test_where_all_few_answers_are_right_the_interval_is_wilsons() -> None:
+    for right in (0.0, 1.0):
+        counts = np.stack([np.full(20, right), np.ones(20)], -1)[None]
+        run = Clusters(metrics.get("accuracy"), counts, tuple(map(str, range(20))), "questions")
+        low, high = spread(run, "x", 20_000).interval
+        u = stats.t.ppf(0.975, 19) * np.sqrt(20 / 19)
+        far = 100 * u**2 / (20 + u**2)  # Wilson's end, with t for the normal
+        wanted = (100 - far, 100) if right else (0, far)
+        assert low == pytest.approx(wanted[0], abs=0.6)
+        assert high == pytest.approx(wanted[1], abs=0.6)
+
+
+def test_above_fifty_examples_the_draws_are_the_resamples() -> None:
+    for units, same in ((51, True), (50, False)):
+        run = world(np.random.default_rng(3), 1, units, 0)
+        means = resampled(run, generator("x"), 1_000).mean(1)
+        assert np.allclose(spread(run, "x", 1_000).draws, means) is same
+
+
+def test_an_interval_of_one_example_or_of_constant_predictions_is_finite() -> None:
+    one = Clusters(metrics.get("accuracy"), np.ones((1, 1, 2)), ("only",), "questions")
+    assert spread(one, "x", 1_000).interval[0] < 80
+    pearson = metrics.get("pearson")
+    flat = Clusters(pearson, pearson.counts([1.0, 2.0, 3.0], [2.0, 2.0, 2.0])[None], ("a", "b", "c"), "pairs")
+    assert spread(flat, "x", 1_000).interval == (0, 0)

@@ -137,4 +137,5 @@ METRIC = Metric(
     aligned=_around_one_mean,
     dtype="float64",
     tallies=frozenset({"constant"}),
+    correlation=True,
 )

@@ -58,13 +58,14 @@ def render(page: Page) -> str:
 
 
 def columns(board: Leaderboard) -> list[tuple[str, str, str]]:
-    """Key, title and group of the numeric columns."""
-    return [
+    """Key, title and group of the numeric columns that some row has a figure in."""
+    known = [
         ("score", "Score", "score"),
         (TWELVE, TWELVE, "score"),
         *((kind, SHORT[kind], "type") for kind in TYPES),
         *((task, title_of(task), "dataset") for task in board.tasks),
     ]
+    return [column for column in known if any(value_of(entry, column[0]) is not None for entry in board.entries)]
 
 
 def value_of(entry: PageRow, key: str) -> Value | None:

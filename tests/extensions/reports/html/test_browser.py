@@ -207,3 +207,25 @@ def test_the_page_can_be_read_without_its_script(chromium: Any, file: Path) -> N
     assert page.locator("table.comparison").is_hidden()
     assert page.locator("noscript").count() == 1
     context.close()
+
+
+PAPER = 1047
+"""Width of what A4 landscape leaves between margins of 10 mm, in pixels of CSS."""
+
+
+@pytest.mark.parametrize("columns", ["type", "dataset", "all"])
+def test_printed_no_column_lies_outside_the_page_and_heads_have_words(tab: Any, columns: str) -> None:
+    tab.locator(f"input[value={columns}]").check(force=True)
+    names = tab.locator("table.main thead th button").all_text_contents()
+    tab.set_viewport_size({"width": PAPER, "height": 700})
+    tab.emulate_media(media="print")
+    visible = "() => [...document.querySelectorAll('button, input, select')].filter(each => each.offsetParent).length"
+    assert tab.evaluate(visible) == 0
+    outside = "each => each.getBoundingClientRect().right > innerWidth && each.textContent"
+    assert tab.evaluate(f"() => [...document.querySelectorAll('th, td, svg')].map({outside}).filter(Boolean)") == []
+    heads = tab.locator("table.main thead th")
+    shown = [heads.nth(place).inner_text() for place in range(heads.count()) if heads.nth(place).is_visible()]
+    assert set(shown) <= {*names, "Notes"}
+    assert {"Row", "Runs", "Notes"} <= set(shown)
+    assert all(shown)
+    assert len(tab.pdf(prefer_css_page_size=True)) > 10_000

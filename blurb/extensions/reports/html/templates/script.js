@@ -47,7 +47,7 @@
         return sign * (numeric ? x - y : x.localeCompare(y)) || a.dataset.row - b.dataset.row;
       });
       body.append(...rows);
-      say(`Sorted by ${head.textContent.trim()}, ${order}.`);
+      say(`Sorted by ${head.firstElementChild.textContent}, ${order}.`);
     }));
 
     const find = board.querySelector(".find"), kind = board.querySelector(".kind");

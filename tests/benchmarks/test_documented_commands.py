@@ -1,0 +1,87 @@
+"""Every `python -m benchmarks.X` that a page names starts: after a traceback its table could not be made again."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.device import code, encoders
+from blurb.corpora import demo
+
+NAMED = re.compile(r"python (?:-m benchmarks\.|benchmarks/)([\w./]+)")
+MODEL, DATA = "--model MODEL", "--data DATA"
+COMMANDS = {
+    "answers": f"decoders {DATA}",
+    "bench": "--report",
+    "bisecting": "--searches 2",
+    "calibration": "--worlds 2",
+    "checkpointing": "--layers 1 --inputs 1 --length 8 --steps 1",
+    "faulty_run": f"OUT {DATA} --words 3000",
+    "gate": "--worlds 100",
+    "long_series": f"{MODEL} {DATA} --checkpoints 2",
+    "pretraining": "--seconds 1",
+    "profile": f"{MODEL} {DATA} --batches 2",
+    "rows": f"{MODEL} {DATA} --work OUT --tasks gad",
+    "scale": "100",
+    "study": f"{MODEL} {DATA} --work OUT",
+    "study.report": "",
+    "study.settings": f"{MODEL} {DATA} --work OUT",
+    "throughput": f"{MODEL} {DATA} --batches 2",
+    "where_the_score_comes_from": "",
+}
+"""Each with as little work as it can do."""
+TRIED_ELSEWHERE = {"device": "test_device_rehearsal", "mutants": "make mutants", "to_schema_1": "test_to_schema_1"}
+SECONDS = 12
+"""Of processor time, start-up included: a command that is still at work then has started."""
+STOPPED = {0, -signal.SIGXCPU, -signal.SIGKILL, 256 - signal.SIGXCPU}
+"""Its end, the limit, or the limit of a command that it had started."""
+REFUSED = "blurb.messages.errors."
+"""Where synthetic data is too small for it, it has started, too, and says so."""
+
+
+def pages() -> list[str]:
+    named = ("*.md", "*.jinja", "Makefile", "action.yml", "blurb/*.py", "benchmarks/*.py")
+    return code.git(code.ROOT, "ls-files", "-co", "--exclude-standard", "--", *named).splitlines()
+
+
+def test_every_command_of_a_page_is_tried() -> None:
+    texts = [(code.ROOT / page).read_text(encoding="utf-8") for page in pages() if (code.ROOT / page).is_file()]
+    found = {name.removesuffix(".py").strip("./").replace("/", ".") for text in texts for name in NAMED.findall(text)}
+    assert {"calibration", "throughput"} <= found
+    assert found <= COMMANDS.keys() | TRIED_ELSEWHERE.keys() | {"X"}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository, so that what a command writes into docs is thrown away."""
+    root = tmp_path_factory.mktemp("commands") / "blurb"
+    for name in code.git(code.ROOT, "ls-files", "-co", "--exclude-standard").splitlines():
+        if (code.ROOT / name).is_file():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(code.ROOT / name, root / name)
+    encoders.tiny(root / "MODEL", demo.prepare())
+    shutil.copytree(demo.prepare(), root / "DATA")
+    return root
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_of_a_page_starts(name: str, copy: Path) -> None:
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+
+    environment = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+    command = [sys.executable, "-m", f"benchmarks.{name}", *COMMANDS[name].split()]
+    ended = subprocess.run(
+        command, cwd=copy, env=environment, preexec_fn=limited, capture_output=True, text=True, check=False
+    )
+    last = (ended.stderr.strip().splitlines() or [""])[-1]
+    assert ended.returncode in STOPPED or last.startswith(REFUSED), ended.stderr[-2000:]
