@@ -1,37 +1,71 @@
-"""Adapters of PEFT as checkpoints: LoRA's matrices, merged into the weights of the base that a person names.
+"""Adapters of PEFT: LoRA's matrices, merged into the weights of the base that a person names.
 
-PEFT is not needed, and what the adapter's own files name is never loaded.
+`adapter_config.json` is read by what is understood, not by what is forbidden: a field that is not listed here must be
+empty. Which layers have matrices is decided by that file and the base together, as PEFT decides it, and the file of
+the matrices must hold those and no others. PEFT is not needed, and what the adapter's own files name is never loaded.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints.checkpoint import ADAPTER, Checkpoint
+import regex
+
+from blurb import fields
 from blurb.checkpoints.reading import blamed, read_json
 from blurb.checkpoints.references import default_name, presets
 from blurb.checkpoints.weights import check_header
-from blurb.messages import ModelError, first_of, opt
+from blurb.fields import TEXTS, Field
+from blurb.messages import ErrorCollector, ModelError, first_of, opt
 
-WEIGHTS = "adapter_model.safetensors"
+ADAPTER, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+FOLDER = "merged-adapter"
+"""Folder, within that of the base, of an adapter that is merged whenever the base is loaded."""
 PREFIX = "base_model.model."
 PARTS = (".lora_A.weight", ".lora_B.weight")
-PLAIN = {
-    "use_dora": False,
-    "bias": "none",
-    "modules_to_save": None,
-    "rank_pattern": {},
-    "alpha_pattern": {},
-    "layer_replication": None,
-    "lora_bias": False,
-    "trainable_token_indices": None,
+ALL_LINEAR = "all-linear"
+MERGE = "merge it with merge_and_unload of PEFT, and save the model with its tokenizer."
+SECONDS = 5.0
+"""Time that an expression of a stranger may take to match a name."""
+LARGEST = 1e30
+"""Bound of the change of a weight. Larger ones, as NaN and infinity, come of a training that diverged."""
+SCALE = ("r", "lora_alpha", "use_rslora")
+"""Fields that decide by how much the product of two matrices changes a weight."""
+OF_NO_WEIGHT = """
+    peft_type peft_version task_type auto_mapping base_model_name_or_path revision inference_mode lora_dropout
+    fan_in_fan_out eva_config megatron_core qalora_group_size
+"""
+"""Fields that say who saved an adapter and how it was trained, or have a value where what they are of is off."""
+
+
+def _all_are(kind: type) -> Any:
+    return lambda given: all(type(one) is kind for one in (given if isinstance(given, list) else [given]))
+
+
+UNDERSTOOD: Mapping[str, Field] = {
+    "r": Field(int, low=1, required=True),
+    "lora_alpha": Field(above=0, required=True),
+    "use_rslora": Field(bool),
+    # Others (pissa, olora, corda, loftq, ...) change the base's own weights: before training, and again on loading.
+    "init_lora_weights": Field(bool, words=("gaussian", "orthogonal", "eva")),
+    "target_modules": replace(TEXTS, required=True),
+    "exclude_modules": TEXTS,
+    "layers_to_transform": Field(object, must="be a number or a list of numbers", rule=_all_are(int)),
+    "layers_pattern": TEXTS,
+    "modules_to_save": Field(list, must="be a list of names", rule=_all_are(str)),  # of heads, see `read`
+    "bias": Field(str, choices=("none",)),
+    **dict.fromkeys(OF_NO_WEIGHT.split(), Field(object)),
 }
-"""Fields of adapter_config.json by which an adapter is more than two matrices a layer, if they differ from this."""
+"""Fields of adapter_config.json that may say something, and what."""
 
 
-def check(folder: Path, base: str) -> dict[str, Any]:
-    """The content of adapter_config.json; raises a ModelError for what can be no adapter of that base.
+def check(folder: Path, base: str) -> None:
+    """Raises a ModelError for what can be no adapter of that base.
 
     :param base: as a person typed it
     """
@@ -39,21 +73,9 @@ def check(folder: Path, base: str) -> dict[str, Any]:
         raise ModelError(
             f"no {ADAPTER}, so this is no adapter and has no base", where=folder, fix=f"remove {opt('base')}."
         )
-    config = read_json(folder, ADAPTER)
-    if (kind := config.get("peft_type")) != "LORA":
-        raise ModelError(f"{ADAPTER}: only adapters of the type LORA can be merged (got {kind!r})", where=folder)
-    if other := [name for name, usual in PLAIN.items() if config.get(name, usual) not in (usual, None, [], {}, False)]:
-        raise ModelError(
-            f"{ADAPTER}: adapters with {', '.join(other)} are not supported",
-            where=folder,
-            fix="merge it with merge_and_unload of PEFT, and save the model.",
-        )
-    rank, alpha = config.get("r"), config.get("lora_alpha")
-    if type(rank) is not int or rank < 1 or not isinstance(alpha, int | float):
-        raise ModelError(f"{ADAPTER}: r and lora_alpha must be numbers (got {rank!r}, {alpha!r})", where=folder)
-    named = config.get("base_model_name_or_path")
+    named = read_config(folder).get("base_model_name_or_path")
     names = {default_name(one).lower() for one in (base, presets().get(base, base))}
-    if isinstance(named, str) and named and default_name(named).lower() not in names:
+    if isinstance(named, str) and default_name(named).lower() not in names:
         raise ModelError(
             f"{ADAPTER} says that its base is {named}, but {opt('base')} is {base}",
             where=folder,
@@ -66,50 +88,166 @@ def check(folder: Path, base: str) -> dict[str, Any]:
             fix="save the adapter again with a recent PEFT.",
         )
     check_header(folder, folder / WEIGHTS)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The fields of adapter_config.json that say something; a ModelError if one of them is not understood."""
+    content = read_json(folder, ADAPTER)
+    if (kind := content.get("peft_type")) != "LORA":
+        raise ModelError(f"{ADAPTER}: only adapters of the type LORA can be merged (got {kind!r})", where=folder)
+    given = {
+        name: value
+        for name, value in content.items()
+        if not (value is None or value is False or value in ("", [], {}))  # 0 says something
+    }
+    if other := sorted(given.keys() - UNDERSTOOD.keys()):
+        raise ModelError(f"{ADAPTER}: adapters with {', '.join(other)} are not supported", where=folder, fix=MERGE)
+    errors = ErrorCollector()
+    config = fields.read(given, Field(dict, keys=UNDERSTOOD), None, errors)
+    if errors.errors:
+        raise ModelError(f"{ADAPTER}: {errors.errors[0]}", where=folder, fix=MERGE)
     return config
 
 
-def merged(folder: Path, base: str, checkpoint: Checkpoint) -> Any:
-    """The encoder of a checkpoint with an adapter merged into its weights, in float32.
-
-    :param base: the reference of that checkpoint
-    :raises ModelError: if the adapter is invalid, or its matrices are not those of this encoder
-    """
-    import torch
+def _load(folder: Path) -> dict[str, Any]:
+    """The matrices by their names in the model that was trained."""
     from safetensors.torch import load_file
+
+    with blamed(folder, f"cannot load {WEIGHTS}"):
+        values = load_file(folder / WEIGHTS)
+    # torch.compile puts a name before that of what it wraps.
+    return {name.removeprefix(PREFIX).replace("_orig_mod.", ""): value for name, value in values.items()}
+
+
+def identity(folder: Path, base: str) -> str:
+    """SHA-256 of what is merged: the weights of the base, the scale, and the matrices in the order of their names.
+
+    That of the sum would depend on how a machine rounds.
+
+    :param base: hash of the weights of the base
+    """
+    config = read_config(folder)
+    digest = hashlib.sha256(json.dumps([base, *(config.get(name) for name in SCALE)]).encode())
+    for name, value in sorted(_load(folder).items()):
+        digest.update(f"{name} {tuple(value.shape)}".encode())
+        digest.update(value.double().numpy())
+    return digest.hexdigest()
+
+
+def merge(folder: Path, encoder: Any, trained_pooler: bool) -> None:
+    """Adds the matrices of an adapter to the weights, in float32, of its base.
+
+    :param trained_pooler: whether the base has a pooler that was not drawn at random; no other is changed
+    """
+    rank, alpha, is_rooted = map(read_config(folder).get, SCALE)
+    scale = alpha / rank ** (0.5 if is_rooted else 1)
+    for name, (left, right) in read(folder, "its base", encoder).items():
+        if trained_pooler or "pooler" not in name.split("."):
+            encoder.get_submodule(name).weight.data += (scale * (left.double() @ right.double())).float()
+
+
+def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
+    """Layer of an encoder -> the two matrices of an adapter whose product, of the shape of its weight, is added.
+
+    Those of a head are left out, as heads are in whole checkpoints. A pooler may have none: the model that was trained
+    may have had no pooler.
+
+    :param base: name of the base, for messages
+    :param encoder: the base, which needs no weights
+    :raises ModelError: if the file lacks matrices of a layer that the adapter targets, or has anything else
+    """
+    from torch import nn
     from transformers.pytorch_utils import Conv1D
 
-    config = check(folder, base)
-    with blamed(folder, f"cannot load {WEIGHTS}"):
-        weights = load_file(folder / WEIGHTS)
-    encoder, _ = checkpoint.load_encoder()
-    modules = dict(encoder.named_modules())
-    pairs: dict[str, dict[str, torch.Tensor]] = {}
-    for name, value in weights.items():
-        part = next((one for one in PARTS if name.endswith(one)), "")
-        place = name.removeprefix(PREFIX).removesuffix(part)
-        own = place if place in modules else place.partition(".")[2]  # of an encoder within a model with a head
-        if not part or not hasattr(modules.get(own), "weight"):
-            raise ModelError(f"{WEIGHTS} has {name}, which has no place in the encoder of {base}", where=folder)
-        pairs.setdefault(own, {})[part] = value.double()
-    if lost := [name for name, pair in pairs.items() if len(pair) < len(PARTS)] or ["any layer"] * (not pairs):
-        raise ModelError(f"{WEIGHTS} lacks a matrix of {first_of(lost, 3)}", where=folder)
-    root = config["r"] ** (0.5 if config.get("use_rslora") else 1)
-    for name, pair in pairs.items():
-        down, up = (pair[part] for part in PARTS)
-        weight = modules[name].weight
-        shape = tuple(weight.shape[::-1] if isinstance(modules[name], Conv1D) else weight.shape)
-        if (
-            (down.ndim, up.ndim, len(down)) != (2, 2, config["r"])
-            or up.shape[1:] != down.shape[:1]
-            or ((len(up), down.shape[1]) != shape)
-        ):
+    config, values, modules = read_config(folder), _load(folder), dict(encoder.named_modules())
+    # The encoder may have been part of a model with a head; expressions match the names of the whole.
+    layers, own = {name.rpartition(".lora_")[0] for name in values}, encoder.base_model_prefix
+    starts = ("", f"{own}.", "encoder.", f"{own}.encoder.")
+    start = max(starts, key=lambda one: sum(name.startswith(one) and name[len(one) :] in modules for name in layers))
+    inside = {name.removeprefix(start) for name in layers if name.startswith(start)}
+    linear = {name for name, module in modules.items() if isinstance(module, nn.Linear | Conv1D)}
+    with blamed(folder, f"{ADAPTER}: cannot tell which layers it is for"):
+        among = linear if str(config["target_modules"]).lower() == ALL_LINEAR else modules.keys()
+        wanted = {name for name in among if is_target(config, start + name)}
+        no_heads = {own, "encoder", "decoder", *(name.partition(".")[0] for name in modules)}
+        of_heads = {name for name in values if name.partition(".")[0] not in no_heads and _is_of_head(config, name)}
+    wanted -= {name for name in wanted - inside if "pooler" in name.split(".")}
+    places = {f"{start}{name}{part}": name for name in wanted for part in PARTS}
+
+    tables = {f"{start}{name}.weight" for name, module in modules.items() if isinstance(module, nn.Embedding)}
+    extra = sorted(values.keys() - places.keys() - of_heads)
+    saved = [name for name in modules if (start + name).rstrip(".").endswith(tuple(config.get("modules_to_save", ())))]
+    kinds = [f"{name} ({type(modules[name]).__name__})" for name in sorted(wanted - linear)]
+    lost = sorted({places[name] for name in places.keys() - values.keys()})
+    again = "save the adapter again."
+    for wrong, what, fix in (
+        (not values, f"{WEIGHTS} is empty, so the adapter has no matrices", again),
+        (saved, f"{ADAPTER}: modules_to_save names what is no head but part of the encoder", MERGE),
+        (kinds, f"{ADAPTER}: target_modules names {first_of(kinds, 1)}, but only linear layers are supported", MERGE),
+        (
+            tables.intersection(extra),
+            f"{WEIGHTS} has a whole table of embeddings ({first_of(extra, 1)}), which was resized or trained",
+            f"give {base} a table of this size, {MERGE}",
+        ),
+        (not wanted, f"target_modules names no layer of {base}; it is an adapter of another base", ""),
+        (
+            linear.intersection(inside) - wanted,
+            f"{WEIGHTS} has {first_of(extra, 1)}, which {ADAPTER} does not name",
+            again,
+        ),
+        (extra, f"{WEIGHTS} has {first_of(extra, 1)}, which has no place in the encoder of {base}", ""),
+        (lost, f"{WEIGHTS} lacks a matrix of {first_of(lost, 3)}, which {ADAPTER} names for {base}", again),
+    ):
+        if wrong:
+            raise ModelError(what, where=folder, fix=fix)
+
+    pairs = {}
+    for name in sorted(wanted):
+        down, up = (values[f"{start}{name}{part}"] for part in PARTS)
+        turned = isinstance(modules[name], Conv1D)
+        pairs[name] = left, right = (down.T, up.T) if turned else (up, down)
+        shape, rank = tuple(modules[name].weight.shape), config["r"]
+        if ((*left.shape,), (*right.shape,)) != ((shape[0], rank), (rank, shape[1])):
             raise ModelError(
                 f"{WEIGHTS}: the matrices of {name} are {tuple(up.shape)} and {tuple(down.shape)}, which do not make "
-                f"{shape} with rank {config['r']}; it is an adapter of another base",
+                f"{shape} with rank {rank}; it is an adapter of another base than {base}",
                 where=folder,
             )
-        change = config["lora_alpha"] / root * (up @ down)  # in float64: the same weights, and hash, on any machine
-        with torch.no_grad():
-            weight += (change.T if isinstance(modules[name], Conv1D) else change).float()
-    return encoder
+        if not config["lora_alpha"] * left.abs().max().item() * right.abs().max().item() < LARGEST:
+            raise ModelError(
+                f"{WEIGHTS}: the matrices of {name} have values that are not finite, or huge; the training diverged",
+                where=folder,
+                fix="use an earlier one.",
+            )
+    return pairs
+
+
+def is_target(config: Mapping[str, Any], name: str) -> bool:
+    """Whether an adapter has matrices beside a module, as PEFT decides it (`check_target_module_exists`).
+
+    :param name: of the module in the model that was trained
+    """
+    targets, numbers = config["target_modules"], config.get("layers_to_transform")
+    if not _is_named(targets, name) or _is_named(config.get("exclude_modules", ()), name):
+        return False
+    if numbers is None or isinstance(targets, str) or name in targets:  # a whole name is of one layer
+        return True
+    patterns = config.get("layers_pattern", ())
+    before = [rf"(?:^|.*?\.){one}" for one in ([patterns] if isinstance(patterns, str) else patterns)]
+    tried = (regex.match(rf"{one}\.(?P<number>\d+)\.", name, timeout=SECONDS) for one in before or [r".*?\.[^.]*"])
+    match = next(filter(None, tried), None)
+    return match is not None and int(match["number"]) in (numbers if isinstance(numbers, list) else [numbers])
+
+
+def _is_named(names: str | Collection[str], name: str) -> bool:
+    """Whether an expression matches a name, or one of some names is its end."""
+    if isinstance(names, str):
+        return names.lower() == ALL_LINEAR or regex.fullmatch(names, name, timeout=SECONDS) is not None
+    return name in names or name.endswith(tuple(f".{one}" for one in names))
+
+
+def _is_of_head(config: Mapping[str, Any], name: str) -> bool:
+    """Whether a weight outside of the encoder is of a head that was saved whole, or of matrices beside one."""
+    layer = name.rpartition(".lora_")[0] or name.removesuffix(".base_layer.weight")
+    saved = config.get("modules_to_save", ())
+    return any(f".{one}." in f".{name}" for one in saved) or (layer != name and is_target(config, layer))

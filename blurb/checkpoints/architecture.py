@@ -176,7 +176,9 @@ def check_rows(folder: Path, tokenizer: Tokenizer, model: Any) -> None:
         entries = len(tokenizer.inner)
         has = f"{entries} entries" if entries > rows else f"an entry with id {tokenizer.size - 1}"
         raise ModelError(
-            f"the tokenizer has {has}, but the encoder has only {rows} embeddings; they do not match.", where=folder
+            f"the tokenizer has {has}, but the encoder has only {rows} embeddings; they do not match.",
+            where=folder,
+            fix=f"Save the tokenizer of these weights with save_pretrained, or name it with {opt('tokenizer')}.",
         )
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints import architecture, loading
+from blurb.checkpoints import adapter, architecture, loading
 from blurb.checkpoints.architecture import EncoderSize, check_code, check_config, size_of
 from blurb.checkpoints.reading import blamed, read_json, shortened
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
@@ -18,7 +18,7 @@ from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import FIRST, ErrorCollector, ModelError, first_of, opt
 from blurb.names import by_number
 
-CONFIG, ADAPTER = "config.json", "adapter_config.json"
+CONFIG = "config.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,19 @@ class Checkpoint:
 
     @cached_property
     def weights_hash(self) -> str:
-        """SHA-256 of weights and configuration, and of the checkpoint's own code if that may run."""
+        """SHA-256 of weights and configuration, and of the checkpoint's own code if that may run.
+
+        With an adapter it is `adapter.identity`.
+        """
         _ = self.stamp  # before: what changes while it is hashed shows
-        return self.weights.hash(self.config_json, sorted(self.folder.glob("*.py")) if self.remote_code else [])
+        own = self.weights.hash(self.config_json, sorted(self.folder.glob("*.py")) if self.remote_code else [])
+        return own if self.adapter_folder is None else adapter.identity(self.adapter_folder, own)
+
+    @cached_property
+    def adapter_folder(self) -> Path | None:
+        """The folder of the adapter that loading merges into the weights, if `staged_checkpoint` put one there."""
+        folder = self.folder / adapter.FOLDER
+        return folder if folder.is_dir() else None
 
     @cached_property
     def stamp(self) -> Stamp:
@@ -116,10 +126,13 @@ class Checkpoint:
     def load_encoder(self, keep_bf16: bool = False) -> tuple[Any, bool]:
         """A new encoder in float32, and whether it has a pooler with trained weights.
 
-        :param keep_bf16: leave weights in bf16 that are so in the file
+        :param keep_bf16: leave weights in bf16 that are so in the file, unless an adapter is added to them
         """
-        dtype = self.weights.dtype if keep_bf16 else "float32"
-        return loading.load_encoder(self.folder, self.config, self.remote_code, dtype)
+        dtype = self.weights.dtype if keep_bf16 and self.adapter_folder is None else "float32"
+        encoder, trained_pooler = loading.load_encoder(self.folder, self.config, self.remote_code, dtype)
+        if self.adapter_folder is not None:
+            adapter.merge(self.adapter_folder, encoder, trained_pooler)
+        return encoder, trained_pooler
 
     def check(self) -> None:
         """Raises a ModelError for whatever keeps this from being fine-tuned, but for weights that are not finite."""
@@ -163,17 +176,17 @@ class Checkpoint:
 
     def check_structure(self) -> None:
         """Raises a ModelError for what is no checkpoint at all: an adapter, a folder of checkpoints."""
-        if (self.folder / ADAPTER).is_file() and (self.folder / CONFIG).is_file() and self.weights.files:
+        if (self.folder / adapter.ADAPTER).is_file() and (self.folder / CONFIG).is_file() and self.weights.files:
             raise ModelError(
-                f"{ADAPTER} lies beside whole weights, and transformers would load the adapter and the base that it "
-                "names",
+                f"{adapter.ADAPTER} lies beside whole weights, and transformers would load the adapter and the base "
+                "that it names",
                 where=self.folder,
-                fix=f"if the weights are merged, remove {ADAPTER}.",
+                fix=f"if the weights are merged, remove {adapter.ADAPTER}.",
             )
-        if (self.folder / ADAPTER).is_file():
-            says = shortened(read_json(self.folder, ADAPTER).get("base_model_name_or_path"))
+        if (self.folder / adapter.ADAPTER).is_file():
+            says = shortened(read_json(self.folder, adapter.ADAPTER).get("base_model_name_or_path"))
             raise ModelError(
-                f"this is an adapter of PEFT ({ADAPTER}), not a whole model",
+                f"this is an adapter of PEFT ({adapter.ADAPTER}), not a whole model",
                 where=self.folder,
                 fix=f"name the model that it was trained on with {opt('base')} (it says {says}).",
             )

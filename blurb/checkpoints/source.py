@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.checkpoints.checkpoint import ADAPTER, Checkpoint
+from blurb.checkpoints.adapter import ADAPTER
+from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.references import default_name, locate
 from blurb.messages import ModelError
 
@@ -95,8 +96,13 @@ def resolve(
     if base is not None:
         from blurb.checkpoints import staged_checkpoint
 
-        folder, commit = staged_checkpoint.with_adapter(folder, base, tokenizer, remote_code)
-    elif tokenizer is not None:
+        try:
+            folder, commit = staged_checkpoint.with_adapter(folder, base, tokenizer, remote_code)
+            return of_folder(folder, name or default_name(reference), commit, remote_code, casing)
+        except ModelError as error:  # which names a folder of the cache, where the two were put together
+            error.where = f"{reference} on {base}"
+            raise
+    if tokenizer is not None:
         from blurb.checkpoints import staged_checkpoint
 
         Checkpoint(folder).check_files(with_tokenizer=False)

@@ -52,18 +52,15 @@ def of_loaded(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | str |
 def with_tokenizer(checkpoint: Path, tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool) -> Path:
     """The weights of a checkpoint with another tokenizer; files are linked where that is possible."""
 
-    def fill(folder: Path) -> None:
-        for pattern in ("config.json", *PATTERNS, f"*{INDEX}", *(["*.py"] if remote_code else [])):
-            for path in checkpoint.glob(pattern):
-                _link(path.resolve(), folder / path.name)
-
-    return _kept(fill, tokenizer, remote_code)
+    return _kept(lambda folder: _link_weights(checkpoint, folder, remote_code), tokenizer, remote_code)
 
 
 def with_adapter(
     folder: Path, base: str, tokenizer: PreTrainedTokenizerBase | str | Path | None, remote_code: bool
 ) -> tuple[Path, str]:
-    """An adapter merged into its base, and which files these were.
+    """The weights of a base beside an adapter that is merged when they are loaded, and which files these were.
+
+    The sum is not saved: a file of it could hold what loading draws at random, such as a pooler.
 
     :param base: the reference of its base, which no file of the adapter decides
     :param tokenizer: over those of the adapter and of the base
@@ -72,10 +69,14 @@ def with_adapter(
     place = locate(base, None, remote_code)
     checkpoint = Checkpoint(place.folder, remote_code)
     checkpoint.check()
+    adapter.read(folder, base, checkpoint.outline)
     own = folder if any((folder / name).is_file() for name in TOKENIZERS) else place.folder
 
     def fill(target: Path) -> None:
-        adapter.merged(folder, base, checkpoint).save_pretrained(target)
+        _link_weights(place.folder, target, remote_code)
+        (target / adapter.FOLDER).mkdir()
+        for name in (adapter.ADAPTER, adapter.WEIGHTS):
+            shutil.copyfile(folder / name, target / adapter.FOLDER / name)
 
     made = _kept(fill, own if tokenizer is None else tokenizer, remote_code)
     return made, f"{file_hash(folder / adapter.WEIGHTS)[:12]} on {base} {checkpoint.weights_hash[:12]}"
@@ -130,6 +131,12 @@ def _save_tokenizer(tokenizer: PreTrainedTokenizerBase | str | Path, folder: Pat
         tokenizer = Checkpoint(locate(str(tokenizer), None, remote_code).folder, remote_code).tokenizer.inner
     tokenizer.save_pretrained(folder)
     return Tokenizer(tokenizer).hash
+
+
+def _link_weights(checkpoint: Path, folder: Path, remote_code: bool) -> None:
+    for pattern in ("config.json", *PATTERNS, f"*{INDEX}", *(["*.py"] if remote_code else [])):
+        for path in checkpoint.glob(pattern):
+            _link(path.resolve(), folder / path.name)
 
 
 def _link(path: Path, target: Path) -> None:

@@ -79,7 +79,7 @@ class Weights:
         :param with_code: whether Python files count
         :raises OSError: if one is gone
         """
-        patterns = ("config.json", *PATTERNS, f"*{INDEX}", *(["*.py"] if with_code else []))
+        patterns = ("config.json", *PATTERNS, f"*{INDEX}", "merged-adapter/*", *(["*.py"] if with_code else []))
         paths = {*self.files, *(path for pattern in patterns for path in self.folder.glob(pattern))}
         stats = {str(path): path.stat() for path in paths}
         return tuple(

@@ -270,14 +270,14 @@ def test_what_is_no_adapter_of_this_base_is_refused(checkpoint: Builder, others:
     for fields, said in (
         ({"base_model_name_or_path": "meta-llama/Llama-3.2-1B"}, r"says that its base is meta-llama/Llama-3.2-1B, but"),
         ({"peft_type": "IA3"}, "only adapters of the type LORA"),
-        ({"use_dora": True}, "use_dora are not supported"),
-        ({"modules_to_save": ["score"]}, "modules_to_save are not supported"),
-        ({"r": "3"}, "must be numbers"),
+        ({"use_dora": True}, "use_dora are not supported; merge it"),
+        ({"modules_to_save": ["q_proj"]}, "what is no head but part of the encoder"),
+        ({"r": "3"}, "r must be a whole number"),
         ({"r": 5}, "with rank 5; it is an adapter of another base"),
     ):
         with pytest.raises(ModelError, match=said):
             resolve(str(_edit(others, tmp_path / str(len(list(tmp_path.iterdir()))), **fields)), base=base)
-    with pytest.raises(ModelError, match="has no place in the encoder"):
+    with pytest.raises(ModelError, match=r"names no layer of .*; it is an adapter of another base"):
         resolve(str(_edit(others, tmp_path / "x", base_model_name_or_path="")), base=str(checkpoint("bert_uncased")))
     with pytest.raises(ModelError, match=r"no adapter_config.json"):
         resolve(base, base=base)
