@@ -32,8 +32,8 @@ ALL_LINEAR = "all-linear"
 MERGE = "merge it with merge_and_unload of PEFT, and save the model with its tokenizer."
 SECONDS = 5.0
 """Time that an expression of a stranger may take to match a name."""
-LARGEST = 1e30
-"""Bound of the change of a weight. Larger ones, as NaN and infinity, come of a training that diverged."""
+LARGEST = 1e15
+"""Bound of the sum of a matrix. Larger ones, as NaN and infinity, come of a training that diverged."""
 SCALE = ("r", "lora_alpha", "use_rslora")
 """Fields that decide by how much the product of two matrices changes a weight."""
 OF_NO_WEIGHT = """
@@ -41,10 +41,6 @@ OF_NO_WEIGHT = """
     fan_in_fan_out eva_config megatron_core qalora_group_size
 """
 """Fields that say who saved an adapter and how it was trained, or have a value where what they are of is off."""
-
-
-def _all_are(kind: type) -> Any:
-    return lambda given: all(type(one) is kind for one in (given if isinstance(given, list) else [given]))
 
 
 UNDERSTOOD: Mapping[str, Field] = {
@@ -55,9 +51,13 @@ UNDERSTOOD: Mapping[str, Field] = {
     "init_lora_weights": Field(bool, words=("gaussian", "orthogonal", "eva")),
     "target_modules": replace(TEXTS, required=True),
     "exclude_modules": TEXTS,
-    "layers_to_transform": Field(object, must="be a number or a list of numbers", rule=_all_are(int)),
+    "layers_to_transform": Field(
+        object,
+        must="be a number or a list of numbers",
+        rule=lambda given: all(type(one) is int for one in (given if isinstance(given, list) else [given])),
+    ),
     "layers_pattern": TEXTS,
-    "modules_to_save": Field(list, must="be a list of names", rule=_all_are(str)),  # of heads, see `read`
+    "modules_to_save": Field(list, must="be a list of names", rule=TEXTS.rule),  # of heads, see `read`
     "bias": Field(str, choices=("none",)),
     **dict.fromkeys(OF_NO_WEIGHT.split(), Field(object)),
 }
@@ -179,6 +179,7 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
     saved = [name for name in modules if (start + name).rstrip(".").endswith(tuple(config.get("modules_to_save", ())))]
     kinds = [f"{name} ({type(modules[name]).__name__})" for name in sorted(wanted - linear)]
     lost = sorted({places[name] for name in places.keys() - values.keys()})
+    huge = [name for name, value in values.items() if not value.double().abs().sum() < LARGEST]
     again = "save the adapter again."
     for wrong, what, fix in (
         (not values, f"{WEIGHTS} is empty, so the adapter has no matrices", again),
@@ -197,6 +198,7 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
         ),
         (extra, f"{WEIGHTS} has {first_of(extra, 1)}, which has no place in the encoder of {base}", ""),
         (lost, f"{WEIGHTS} lacks a matrix of {first_of(lost, 3)}, which {ADAPTER} names for {base}", again),
+        (huge, f"{WEIGHTS}: {first_of(huge, 1)} is not finite, or huge; the training diverged", "use an earlier one."),
     ):
         if wrong:
             raise ModelError(what, where=folder, fix=fix)
@@ -212,12 +214,6 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
                 f"{WEIGHTS}: the matrices of {name} are {tuple(up.shape)} and {tuple(down.shape)}, which do not make "
                 f"{shape} with rank {rank}; it is an adapter of another base than {base}",
                 where=folder,
-            )
-        if not config["lora_alpha"] * left.abs().max().item() * right.abs().max().item() < LARGEST:
-            raise ModelError(
-                f"{WEIGHTS}: the matrices of {name} have values that are not finite, or huge; the training diverged",
-                where=folder,
-                fix="use an earlier one.",
             )
     return pairs
 

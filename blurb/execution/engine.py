@@ -57,6 +57,8 @@ class Engine:
     trials are saved, since a job ends with its time, and the script of the jobs can be shown instead."""
     other_options = False
     """Whether the constructor takes options that it does not name, as texts."""
+    of_file: tuple[str, ...] = ()
+    """Options that a run file may give: numbers and names, and nothing that leads to code or to another machine."""
     options_hint = ""
     """A sentence for people who gave an option that there is not."""
     without_jobs = ""

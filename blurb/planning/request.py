@@ -68,8 +68,7 @@ def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
     """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
     loaded = of_protocol.load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
     if str(protocol).endswith(".toml"):
-        searched = [{axis: value} for axis, values in loaded.search.items() for value in values]
-        plugins.load_all([loaded.everywhere, *loaded.per_task.values(), *loaded.per_baseline.values(), *searched])
+        plugins.load_all(loaded.tables)
     return loaded
 
 

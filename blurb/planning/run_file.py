@@ -1,21 +1,28 @@
-"""A whole run as a TOML file: its keys are the options of `blurb run`, and `[set]` is a table of settings."""
+"""A whole run as a TOML file: its keys are the options of `blurb run`, and `[set]` is a table of settings.
+
+A file names data and never code, by however many hops: what it leads to is judged, not its text alone.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from blurb import fields
+from blurb.execution.engines import DEFAULT, engines
 from blurb.messages import ErrorCollector, SettingsError
 from blurb.planning.options import LIMITED, RUN, RunOptions
+from blurb.protocols import protocol as protocols
 from blurb.protocols.settings import TABLE, parse_overrides
+from blurb.store.plugins import KINDS
 from blurb.system import text_files
 
-CODE = ("head", "pooling", "engine")
-"""Keys whose value may be code, `FILE.py:CLASS` or `package.module:Class`."""
+FILES = {"protocol": ".toml", "tasks": ".toml", "models": "", "rules": ""}
+"""Keys that may name another file -> how the names of such files end."""
 NO_KEYS = ("config", "dry_run")
 """Options that say what to do with the file."""
 KEY = {name: about.flag.removeprefix("--") or name for name, _, _, about in RUN.values() if name not in NO_KEYS}
@@ -42,23 +49,47 @@ def read(path: Path) -> dict[str, Any]:
     kinds = {name: about for name, _, _, about in RUN.values() if name in KEY}
     # What Python takes beside texts is none of a file.
     keys = {KEY[name]: replace(about, kind=str) if about.kind is object else about for name, about in kinds.items()}
-    table = fields.Field(dict, keys={"model": fields.TEXTS, **keys, "tasks": fields.TEXTS, "set": TABLE}, noun="option")
+    keys |= {"model": fields.TEXTS, "tasks": fields.TEXTS, "set": TABLE}
+    keys |= {key: replace(keys[key], parse=partial(_beside, path, key)) for key in FILES}
+    table = fields.Field(dict, keys=keys, noun="option")
     values = fields.read(text_files.read_toml(path), table, path, errors)
     _refuse_code(values, path, errors)
     errors.tell()
     return values
 
 
+def _beside(path: Path, key: str, given: Any) -> Any:
+    """The value of a key with the files that it names; a SettingsError unless they are below the folder of this one."""
+    words = given if isinstance(given, list) else given.split(",") if key == "tasks" else [given]
+    places = {word: path.parent / word.strip() for word in words if word.strip().endswith(FILES[key])}
+    if out := [word for word, place in places.items() if not place.resolve().is_relative_to(path.parent.resolve())]:
+        raise SettingsError(f"{out[0]} is not below the folder of this file", fix=f"type --{key} instead.")
+    found = [str(places.get(word, word)) for word in words]
+    return found if isinstance(given, list) else ",".join(found)
+
+
 def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) -> None:
     """Adds a SettingsError wherever a file would run code: data names what is registered, a person types code."""
-    code = {key: str(values[key]) for key in CODE if ":" in str(values.get(key, ""))}
-    code |= {key: str(value) for key, value in values.get("set", {}).items() if key in CODE and ":" in str(value)}
+    protocol, engine = str(values.get("protocol", "")), str(values.get("engine", DEFAULT))
+    code = _code_in([values, values.get("set", {})])
+    read = errors.tried(protocols.read, protocol, errors) if protocol.endswith(FILES["protocol"]) else None
+    if read is not None and (inner := _code_in(read.tables)):
+        code["protocol"] = f"{protocol} with {', '.join(inner.values())}"
+    name, *options = engine.split(",")
+    keys = {option.partition("=")[0].strip().replace("-", "_") for option in options}
+    known = () if ":" in name else getattr(errors.tried(engines.get, name.strip()), "of_file", ())
+    if ":" in name or not keys <= {*known}:
+        code["engine"] = engine
     if values.get("trust_remote_code"):
         code["trust_remote_code"] = "true"
     for key, value in code.items():
-        option = f"--{key.replace('_', '-')}"
         what = f"a file runs no code, and {key} = {value} would"
-        errors.add(SettingsError(what, where=path, fix=f"type {option} instead."))
+        errors.add(SettingsError(what, where=path, fix=f"type --{key.replace('_', '-')} instead."))
+
+
+def _code_in(tables: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The settings in tables that are code, `FILE.py:CLASS` or `package.module:Class`."""
+    return {key: str(one[key]) for one in tables for key in KINDS.keys() & one.keys() if ":" in str(one[key])}
 
 
 def write(options: RunOptions) -> str:

@@ -70,6 +70,12 @@ class Protocol:
     adapter: Mapping[str, Any] = field(default_factory=dict)
     family: str = ""
 
+    @property
+    def tables(self) -> list[Mapping[str, Any]]:
+        """All tables of settings; of a search, one for each value."""
+        searched = [{axis: value} for axis, values in self.search.items() for value in values]
+        return [self.everywhere, self.adapter, *self.per_task.values(), *self.per_baseline.values(), *searched]
+
     def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int, baseline: str = "") -> Settings:
         """The settings of a task for a model with that many parameters.
 

@@ -171,7 +171,7 @@ def test_the_layers_are_those_of_peft(checkpoint: Builder, kind: str, targets: s
     fresh = Checkpoint(checkpoint(kind)).outline
     config = peft.LoraConfig(**fields)
     if not ours:
-        with pytest.raises(ValueError, match=r"not found in the base model"):
+        with pytest.raises(ValueError, match=r"not found in the base model|No modules were targeted"):
             peft.inject_adapter_in_model(config, fresh)
         return
     with torch.device("meta"):

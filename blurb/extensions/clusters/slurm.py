@@ -48,6 +48,10 @@ class SlurmEngine(Engine):
     summary = "submits trials as array jobs of Slurm; passes options that it does not know to sbatch"
     hands_over = True
     other_options = True
+    of_file = (
+        *("minutes", "trials", "at_once", "start_within", "failures"),
+        *("partition", "account", "qos", "constraint", "time", "mem", "cpus_per_task", "gres", "gpus"),
+    )
     without_jobs = "slurm,at_once=N is the number of jobs that run at a time"
 
     def __init__(
