@@ -12,6 +12,7 @@ finds what is registered, nothing else. `load` takes what a person typed, which 
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -73,7 +74,8 @@ def load_object(target: str, kind: str) -> Any:
             f"./NAME.py:{attribute or 'CLASS'}"
         )
     try:
-        return operator.attrgetter(attribute)(importlib.import_module(module_name))
+        with contextlib.redirect_stdout(sys.stderr):  # what a package prints is no answer of a command
+            return operator.attrgetter(attribute)(importlib.import_module(module_name))
     except (Exception, SystemExit) as error:  # the code of others raises anything
         known = isinstance(error, ImportError | AttributeError | ValueError | TypeError)  # the last two: `:x`, `.x:y`
         if not known and module_name.partition(".")[0] == "blurb":
@@ -92,14 +94,28 @@ class Registry(Generic[T]):
     :param package: package whose modules are the built-in entries; "" for entry points alone
     :param attribute: the name that each of those modules defines
     :param group: entry-point group for plug-ins of other distributions
+    :param contract: what an entry must be, `module:Class`, or several with blanks between them; "" for anything
+    :param classes: whether entries are classes below it, not instances
     :param separator: replaces the `_` of file names in names
     """
 
-    def __init__(self, kind: str, package: str, attribute: str, group: str, separator: str = "-") -> None:
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        attribute: str,
+        group: str,
+        contract: str = "",
+        *,
+        classes: bool = False,
+        separator: str = "-",
+    ) -> None:
         self.kind = kind
         self.package = package
         self.attribute = attribute
         self.group = group
+        self.contract = contract
+        self.classes = classes
         self.separator = separator
         self.typed: dict[str, Path | None] = {}
         """Typed references: `name.py:Object` -> path of the file, `package.module:Object` -> None."""
@@ -171,13 +187,13 @@ class Registry(Generic[T]):
         name = self.registered(name)
         if name in self.typed:
             path = self.typed[name]
-            return self._load(name) if path is None else self._load_file(path, name.rpartition(":")[2])
+            return self.load_target(name) if path is None else self._load_file(path, name.rpartition(":")[2])
         if name not in self.entries and name in self.faults:
             raise SettingsError(self.faults[name])
         if name not in self.entries:
             self.check_present(name)
             raise UnknownName(self.kind, name, [*self.names(), *self.typed], how=_how(self.kind, name))
-        return self._load(self.entries[name].target)
+        return self.load_target(self.entries[name].target, f"{name} of the package {self.entries[name].source}")
 
     def check_present(self, name: str) -> None:
         """Raises a SettingsError for what an extension brings that was deleted here."""
@@ -222,7 +238,7 @@ class Registry(Generic[T]):
                 f"Two {self.kind}s have the name '{short}': {self.typed[short]} and {path}.",
                 fix="Rename one of the files.",
             )
-        found = self._load(reference) if path is None else self._load_file(path, reference.rpartition(":")[2])
+        found = self.load_target(reference) if path is None else self._load_file(path, reference.rpartition(":")[2])
         self.typed |= {short: path, reference: path}
         return found
 
@@ -243,8 +259,25 @@ class Registry(Generic[T]):
         """Whether a text is the name of a built-in entry, and nothing more."""
         return text in self.entries and text not in self.typed and self.entries[text].source == "blurb"
 
-    def _load(self, target: str) -> T:
-        return cast(T, load_object(target, self.kind))
+    def load_target(self, target: str, name: str = "") -> T:
+        """The object `module:attribute`, which no file names, if it is what an entry must be.
+
+        :param name: of the entry, for messages
+        """
+        return self._of_contract(load_object(target, self.kind), name or target)
+
+    def _of_contract(self, entry: Any, name: str) -> T:
+        """An entry, unless it is something else; nothing of it is asked, as an attribute of a stranger may raise."""
+        kinds = tuple(load_object(one, "type") for one in self.contract.split())
+        kind = type(entry)
+        if self.classes:
+            kind = entry if issubclass(kind, type) else object
+        if kinds and not issubclass(kind, kinds):
+            must = self.contract.replace(":", ".").replace(" ", " or ")
+            raise SettingsError(
+                f"The {self.kind} {name} is of type {type(entry).__name__}, not {'a class below ' * self.classes}{must}"
+            )
+        return cast(T, entry)
 
     def _load_file(self, path: Path, attribute: str) -> T:
         """The object of a file, which runs once per process; its folder is not added to the path."""
@@ -260,13 +293,14 @@ class Registry(Generic[T]):
             module = importlib.util.module_from_spec(spec)
             sys.modules[module_name] = module  # before it is run: data classes look their module up
             try:
-                spec.loader.exec_module(module)
+                with contextlib.redirect_stdout(sys.stderr):
+                    spec.loader.exec_module(module)
             except (Exception, SystemExit) as error:
                 del sys.modules[module_name]
                 raise SettingsError(f"{type(error).__name__}: {error}", where=_place(error, path)) from error
         if not hasattr(module, attribute):
             raise SettingsError(f"Cannot load the {self.kind} '{name}': {path} does not define {attribute}.")
-        return cast(T, getattr(module, attribute))
+        return self._of_contract(getattr(module, attribute), name)
 
     def declared(self, name: str, attribute: str) -> Any:
         """A class attribute of a built-in entry, read from its source, as an import may take seconds.

@@ -200,14 +200,89 @@ def test_origin_is_the_file_and_the_line_of_a_class(plugins: Path) -> None:
     assert toys.origin("red-ball") == str(plugins / "red_ball.py")
 
 
-@pytest.mark.extensions
-def test_an_object_that_is_something_else_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a head and an export format, whose entry points name a number."""
-    from blurb.extensions.reports.export import formats
-    from blurb.heads import _spec
+NO_ENTRIES = {
+    "a number": "V = 42",
+    "a class of its own": "class V: pass",
+    "an object": "class W: pass\nV = W()",
+    "a class whose attributes raise": "class M(type):\n    def __getattr__(c, n): 1 / 0\nclass V(metaclass=M): pass",
+    "an object whose attributes raise": "class W:\n    def __getattribute__(s, n): raise RuntimeError(n)\nV = W()",
+    "an object that lies": "class W:\n    __class__ = property(lambda s: 1 / 0)\nV = W()",
+    "a module": "import json as V",
+    "nothing": "V = None",
+}
+GROUPS = ("learners", "engines", "heads", "poolings", "metrics", "task_types", "tasks", "commands", "names", "exports")
+ASKED = (
+    "run baseline:majority --suite demo --tasks gad --protocol smoke --precision fp32 --device cpu",
+    "heads",
+    "tasks",
+    "--help",
+    "leaderboard show",
+)
 
-    with pytest.raises(SettingsError, match="must be a class"):
-        _spec.options(5)  # type: ignore[arg-type]
-    monkeypatch.setattr(formats.formats, "get", lambda name: 5)
-    with pytest.raises(SettingsError, match="The export format mine is of type int"):
-        formats.get("mine")
+
+def _package(folder: Path, group: str, text: str) -> None:
+    """An installed package whose entry point names an object, as pip would leave it."""
+    (folder / "stranger.py").write_text(f"print('HELLO FROM THE PACKAGE')\n{text}\n", encoding="utf-8")
+    about = folder / "stranger_package-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger-package\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[blurb.{group}]\nx = stranger:V\n")
+
+
+def _registry_of(group: str) -> Registry[Any]:
+    from blurb import heads, learners, metrics, tasks
+    from blurb.api import additions
+    from blurb.cli import _group
+    from blurb.execution import engines
+
+    known = [learners.kinds, engines.engines, heads.heads, heads.poolings, metrics._registry, tasks.types._registry]
+    known += [tasks._registry, _group.added, additions.names]
+    if group == "exports":
+        from blurb.extensions.reports.export import formats
+
+        known = [formats.formats]
+    return next(one for one in known if one.group == f"blurb.{group}")
+
+
+@pytest.mark.extensions
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("entry", NO_ENTRIES)
+def test_what_is_no_entry_of_its_group_is_left_out_with_the_name_of_its_package(
+    group: str, entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All groups, asked in one place."""
+    _package(tmp_path, group, NO_ENTRIES[entry])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "stranger", raising=False)
+    known = _registry_of(group)
+    fresh: Registry[Any] = type(known)("kind", "", "", known.group, known.contract, classes=known.classes)
+    if group == "names" and "class" in entry and entry != "an object whose attributes raise":
+        return  # a class can be called
+    with pytest.warns(Notice, match=r"The kind x of the package stranger-package is of type .*, not .*It is left out"):
+        assert "x" not in fresh.usable()
+    with pytest.raises(SettingsError, match="x of the package stranger-package is of type"):
+        fresh.get("x")
+    said = capsys.readouterr()
+    assert ("HELLO" in said.out, "HELLO" in said.err) == (False, True)
+
+
+@pytest.mark.costly
+@pytest.mark.extensions
+@pytest.mark.parametrize("group", ["learners", "engines", "poolings", "metrics", "tasks"])
+def test_a_broken_package_stops_nothing_that_does_not_need_it(group: str, tmp_path: Path) -> None:
+    """In processes of their own; what the package prints is no part of an answer."""
+    import os
+    import subprocess
+
+    site, work = tmp_path / "site", tmp_path / "work"
+    site.mkdir()
+    work.mkdir()
+    _package(site, group, NO_ENTRIES["a class whose attributes raise"])
+    paths = [str(site), str(Path(__file__).parent.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    for words in ASKED:
+        command = [sys.executable, "-P", "-m", "blurb", *words.split()]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (words, done.stderr)
+        assert "HELLO" not in done.stdout
+        assert "bug in blurb" not in done.stderr

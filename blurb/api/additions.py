@@ -9,7 +9,7 @@ from typing import Any
 from blurb.messages import SettingsError, UnknownName
 from blurb.registry import Registry
 
-names: Registry[Any] = Registry("name", "", "", "blurb.names")
+names: Registry[Any] = Registry("name", "", "", "blurb.names", "collections.abc:Callable")
 """Functions that extensions and other packages add to `import blurb`, and `Results.plot` of `reports`."""
 
 

@@ -20,7 +20,9 @@ from blurb.names import known_as
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.registry import Registry
 
-added: Registry[click.Command | click.Option] = Registry("command", "", "", "blurb.commands")
+added: Registry[click.Command | click.Option] = Registry(
+    "command", "", "", "blurb.commands", "click:Command click:Option"
+)
 """Commands and options that extensions and other packages bring, by path."""
 COMMANDS_MEANT = {
     "runs": ("list", "ls"),

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from blurb.heads._base import Head, Problem
     from blurb.heads.pooling._base import Pooling
 
-heads: Registry[type[Head]] = Registry("head", "blurb.heads", "HEAD", "blurb.heads")
-poolings: Registry[type[Pooling]] = Registry("pooling", "blurb.heads.pooling", "POOLING", "blurb.poolings")
+heads: Registry[type[Head]] = Registry("head", "blurb.heads", "HEAD", "blurb.heads", "blurb.heads:Head", classes=True)
+poolings: Registry[type[Pooling]] = Registry(
+    "pooling", "blurb.heads.pooling", "POOLING", "blurb.poolings", "blurb.heads:Pooling", classes=True
+)
 
 __all__ = ["Head", "Pooling", "Problem", "heads", "poolings"]
 _CONTRACTS = {"Head": "blurb.heads._base", "Problem": "blurb.heads._base", "Pooling": "blurb.heads.pooling._base"}

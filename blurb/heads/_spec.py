@@ -30,9 +30,7 @@ class Plugins(Protocol):
 
 
 def options(plugin: type) -> dict[str, Any]:
-    """Name and default of every option of a class; SettingsError if it is none, or a default is something else."""
-    if not inspect.isclass(plugin):
-        raise SettingsError(f"A plug-in must be a class (got an object of type {type(plugin).__name__}).")
+    """Name and default of every option of a class; SettingsError if a default is something else."""
     values = {}
     for parameter in inspect.signature(plugin).parameters.values():
         if parameter.default is not parameter.empty:
@@ -53,8 +51,6 @@ def parse(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:
     where = f"{registry.kind} '{text}'"
     name, pairs = _split(text, where)
     plugin = registry.get(name)
-    if not inspect.isclass(plugin):
-        raise SettingsError(f"The {registry.kind} '{name}' is not a class.")
     defaults = options(plugin) if pairs else {}
     chosen: dict[str, Any] = {}
     for key, value in pairs.items():

@@ -28,7 +28,9 @@ __all__ = [
     "row_kind",
 ]
 
-kinds: Registry[LearnerKind] = Registry("learner", "blurb.learners.kinds", "LEARNER", "blurb.learners")
+kinds: Registry[LearnerKind] = Registry(
+    "learner", "blurb.learners.kinds", "LEARNER", "blurb.learners", "blurb.learners:LearnerKind"
+)
 PREFIX = "baseline:"
 """Begins a model reference that is the name of a kind, as well as the weights of its trials."""
 

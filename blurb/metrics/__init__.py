@@ -15,7 +15,6 @@ and the Hub.
 
 from __future__ import annotations
 
-from blurb.messages import SettingsError
 from blurb.metrics._metric import Counts, Metric, Scores
 from blurb.metrics.functions.accuracy import accuracy
 from blurb.metrics.functions.binary_f1 import binary_f1
@@ -49,7 +48,9 @@ __all__ = [
 
 VERSION = 1  # raised by hand when a value changes for the same predictions: stored scores are then recomputed
 
-_registry: Registry[Metric] = Registry("metric", "blurb.metrics.functions", "METRIC", "blurb.metrics", separator="_")
+_registry: Registry[Metric] = Registry(
+    "metric", "blurb.metrics.functions", "METRIC", "blurb.metrics", "blurb.metrics:Metric", separator="_"
+)
 
 
 def names() -> list[str]:
@@ -59,17 +60,14 @@ def names() -> list[str]:
 
 def get(name: str) -> Metric:
     """The metric of that name; raises `UnknownName` with the closest name if it does not exist."""
-    metric = _registry.get(name)
-    if not isinstance(metric, Metric):
-        raise SettingsError(f"The metric {name} must be a blurb.metrics.Metric (got {type(metric).__name__}).")
-    return metric
+    return _registry.get(name)
 
 
 def known(name: str) -> Metric | None:
     """The metric of that name; None if there is none, or only a plug-in that is broken, of which a note tells."""
-    return _registry.known(name, get)
+    return _registry.known(name)
 
 
 def usable() -> list[Metric]:
     """All metrics but plug-ins that are broken."""
-    return [*_registry.usable(get).values()]
+    return [*_registry.usable().values()]

@@ -75,7 +75,7 @@ class _Tasks(Registry[Task]):
         return _shipped(self.built_in[name]) if name in self.built_in else super().get(name)
 
 
-_registry = _Tasks("task", "", "", "blurb.tasks")
+_registry = _Tasks("task", "", "", "blurb.tasks", "blurb.tasks:Task")
 _files: dict[str, Task] = {}
 """Tasks from task files that this process has loaded, by name."""
 
@@ -100,8 +100,6 @@ def get(name: str) -> Task:
     if folded(name) in SEVERAL:
         raise UnknownName("task", name, _registry.names(), SEVERAL)
     task = _registry.get(name)
-    if not isinstance(task, Task):
-        raise SettingsError(f"The task {name} is of type {type(task).__name__}, not blurb.tasks.Task.")
     where = _registry.built_in.get(name) or _registry.entries[name].source
     check_name(task.name, f"the task {name} of {where}")
     if task.name != name:

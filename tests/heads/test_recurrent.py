@@ -126,14 +126,17 @@ def test_equal_heads_are_written_alike() -> None:
         ("bilstm,hidden", SettingsError, r"as key=value \(got 'hidden'\)"),
         ("bilstm,layers=2,layers=3", SettingsError, "given once"),
         ("bilstn", UnknownName, "Did you mean 'bilstm'"),
-        ("json:dumps", SettingsError, "is not a class"),
     ],
 )
 def test_slips_are_understood(text: str, error: type[Exception], message: str) -> None:
-    if ":" in text:
-        heads.load(text)
     with pytest.raises(error, match=message):
         parse(heads, text)
+
+
+def test_a_typed_object_that_is_no_head_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"The head json:dumps is of type function, not a class below"):
+        heads.load("json:dumps")
+    assert "json:dumps" not in heads.typed
 
 
 def test_a_bilstm_without_units_is_refused() -> None:

@@ -88,7 +88,9 @@ def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (home / f"{name}.py").write_text(text, encoding="utf-8")
         monkeypatch.setattr(module, "__path__", [*module.__path__, str(home)])
         known = owner._registry
-        fresh = Registry[object](known.kind, known.package, known.attribute, known.group, known.separator)
+        fresh = Registry[object](
+            known.kind, known.package, known.attribute, known.group, known.contract, separator=known.separator
+        )
         monkeypatch.setattr(owner, "_registry", fresh)
     monkeypatch.setattr(tasks, "_files", {})
     draw = random.Random(0)
@@ -142,7 +144,7 @@ def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Builder) -> N
 
 def test_what_is_no_type_is_refused(folder: Path) -> None:
     (folder / "claims" / "nothing.py").write_text("TYPE = len", encoding="utf-8")
-    with pytest.raises(SettingsError, match="nothing is of type builtin_function_or_method, not"):
+    with pytest.raises(SettingsError, match=r"nothing:TYPE is of type builtin_function_or_method, not"):
         types.get("nothing")
 
 

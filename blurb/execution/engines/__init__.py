@@ -15,7 +15,9 @@ from blurb.registry import Registry
 if TYPE_CHECKING:
     from blurb.execution.engine import Engine, Launch
 
-engines: Registry[type[Engine]] = Registry("engine", "blurb.execution.engines", "ENGINE", "blurb.engines")
+engines: Registry[type[Engine]] = Registry(
+    "engine", "blurb.execution.engines", "ENGINE", "blurb.engines", "blurb.execution.engine:Engine", classes=True
+)
 DEFAULT = "local"
 
 
@@ -26,13 +28,10 @@ def parse(text: str, launch: Launch) -> Engine:
     :raises SettingsError: if an option is not `key=value`, is given twice or has a wrong value, or there is a number of
         trials at a time that the engine does not ask
     """
-    from blurb.execution.engine import Engine
     from blurb.heads import _spec
 
     engines.load(text.partition(",")[0].strip())  # its code, if it is a file of one's own
     kind, options = _spec.parse(engines, text)
-    if not issubclass(kind, Engine):
-        raise SettingsError(f"The engine '{text}' is no subclass of blurb.execution.engine.Engine.")
     if launch.workers > 1 and kind.without_jobs:
         raise SettingsError(
             f"{opt('jobs')} is of trials on this machine, and says nothing to {opt('engine', text)}",

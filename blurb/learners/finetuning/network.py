@@ -16,7 +16,7 @@ from blurb.checkpoints.architecture import capacity, check_segments, enlarge, ma
 from blurb.checkpoints.source import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
-from blurb.heads._base import Head, Problem
+from blurb.heads._base import Problem
 from blurb.heads._spec import parse
 from blurb.heads.pooling._base import Pooling
 from blurb.inputs.features import Features
@@ -195,8 +195,6 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
     settings = formulation.settings
     head, _ = parse(heads, settings.head)
     named = shown(settings, "head", where)
-    if not issubclass(head, Head):
-        raise SettingsError(f"{settings.head} is not a subclass of blurb.heads.Head.")
     formulation.check_head(head.kinds, where)
     if settings.head_init == "linear" and head is not heads.get("linear"):
         raise SettingsError(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from blurb.messages import SettingsError
-from blurb.registry import Registry, load_object
+from blurb.registry import Registry
 from blurb.tasks.types._type import TaskType
 
 __all__ = ["TYPES", "TaskType", "get", "names"]
@@ -11,7 +10,9 @@ __all__ = ["TYPES", "TaskType", "get", "names"]
 TYPES = ("ner", "pico", "relation", "similarity", "document", "qa")
 """BLURB's six types in the order of the paper's tables. The BLURB score is the mean of the types' means."""
 
-_registry: Registry[TaskType] = Registry("task type", "blurb.tasks.types", "TYPE", "blurb.task_types")
+_registry: Registry[TaskType] = Registry(
+    "task type", "blurb.tasks.types", "TYPE", "blurb.task_types", "blurb.tasks:TaskType"
+)
 
 
 def names() -> list[str]:
@@ -22,7 +23,4 @@ def names() -> list[str]:
 def get(name: str) -> TaskType:
     """Returns the declaration of a type; raises `blurb.messages.errors.UnknownName` if there is none."""
     target = _registry.built_in.get(name, "")
-    declared = load_object(target, "task type") if target else _registry.get(name)  # others that are installed wait
-    if not isinstance(declared, TaskType):
-        raise SettingsError(f"The task type {name} is of type {type(declared).__name__}, not blurb.tasks.TaskType.")
-    return declared
+    return _registry.load_target(target) if target else _registry.get(name)  # others that are installed wait

@@ -35,7 +35,7 @@ def command(
     FILE.csv[:ROW] or published:MODEL. Tables and references take several, or all without any; the other formats need
     one.
     """
-    kind = formats.get(form)
+    kind = formats.formats.get(form)
     given = {name: value for name, value in options.items() if value not in (None, REQUEST[name].default)}
     own = frozenset(given) - {"out"}
     datasets = tasks.load_selection(selection)

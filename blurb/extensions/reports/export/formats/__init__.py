@@ -127,16 +127,12 @@ def real_row(wanted: ExportRequest) -> Row:
 
 
 formats: Registry[ExportFormat] = Registry(
-    "export format", "blurb.extensions.reports.export.formats", "EXPORT", "blurb.exports"
+    "export format",
+    "blurb.extensions.reports.export.formats",
+    "EXPORT",
+    "blurb.exports",
+    "blurb.extensions.reports.export.formats:ExportFormat",
 )
-
-
-def get(name: str) -> ExportFormat:
-    """The format of that name; SettingsError if it is something else, or UnknownName."""
-    found = formats.get(name)
-    if not isinstance(found, ExportFormat):
-        raise SettingsError(f"The export format {name} is of type {type(found).__name__}, not a Format.")
-    return found
 
 
 def render(name: str, wanted: ExportRequest) -> Files:
@@ -144,9 +140,9 @@ def render(name: str, wanted: ExportRequest) -> Files:
 
     :raises BlurbError: if the request is invalid
     """
-    form = get(name)
+    form = formats.get(name)
     for other in wanted.given - form.options:
-        fits = [each for each, one in formats.usable(get).items() if other in one.options]
+        fits = [each for each, one in formats.usable().items() if other in one.options]
         raise SettingsError(f"{opt(other.replace('_', '-'))} does not apply to {name}, only to {', '.join(fits)}.")
     return form.render(wanted)
 
