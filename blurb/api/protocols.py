@@ -66,16 +66,15 @@ def values(protocol: Protocol, chosen: Sequence[Task]) -> list[SettingValue]:
 
 
 def _task_settings(protocol: Protocol, task: Task) -> list[SettingValue]:
-    settings = protocol.settings(task, {}, parameters=0)
+    settings, axes = protocol.settings(task, {}, parameters=0), protocol.axes({}, task.name)
     concerned = _concerned(protocol, task)
     lines = [SettingValue(task.name, SEEDS, protocol.seeds(task), _origin_of_seeds(protocol, task))]
     for setting in (name for names in groups().values() for name in names if name in concerned):
         value, origin = getattr(settings, setting), protocol.where(task, setting)
-        by_size = setting == "lr" and "lr" not in {**protocol.everywhere, **protocol.per_task.get(task.name, {})}
-        if setting in protocol.search:
-            value = tuple(protocol.search[setting])
+        if setting in axes:
+            value = axes[setting]
             origin = f"search of protocol {protocol.name}"
-        elif by_size and protocol.lr_by_size is not None:
+        elif setting == "lr" and protocol.lr_by_size is not None and not protocol.own_rates & {"", task.name}:
             limit, below, above = protocol.lr_by_size
             millions, rate = protocol.small or (0, 0.0)
             value = BySize(round(limit * 1e6), below, above, round(millions * 1e6), rate)

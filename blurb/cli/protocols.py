@@ -64,6 +64,7 @@ def show_protocol(
     click.echo(f"{protocol.name}: {protocol.description}")
     if protocol.note:
         click.echo(f"Note of its rows: {protocol.note}.")
-    if protocol.adapter:
-        click.echo(f"With an adapter: {', '.join(f'{name} {value:g}' for name, value in protocol.adapter.items())}.")
+    if special := {**{name: (value,) for name, value in protocol.adapter.items()}, **protocol.adapter_search}:
+        shown = [f"{name} {' or '.join(map(str, values))}" for name, values in special.items()]
+        click.echo(f"With an adapter: {', '.join(shown)}.")
     show(("setting", "value", "origin", "tasks"), protocols.grouped(lines), form)

@@ -260,7 +260,9 @@ def _check_together(request: Request, options: RunOptions, engine: Engine) -> No
         raise SettingsError(
             f"{opt('keep-model')} keeps networks, and there are only baselines that are none", fix="remove it."
         )
-    searched = any(kind.searches for kind in kinds) and bool(request.protocol.grid(request.overrides))
+    searched = any(kind.searches for kind in kinds) and any(
+        request.protocol.grid(request.overrides, task.name) for task in request.tasks
+    )
     if searched and not options.dry_run and engine.hands_over:
         raise SettingsError(
             f"The protocol {request.protocol.name} has a search, and its final trials are planned when the search is "

@@ -18,9 +18,10 @@ from blurb.messages import ErrorCollector, SettingsError
 from blurb.planning.options import LIMITED, RUN, RunOptions
 from blurb.protocols import protocol as protocols
 from blurb.protocols.settings import TABLE, parse_overrides
-from blurb.store.plugins import KINDS
 from blurb.system import text_files
 
+CODE = {"head", "pooling"}
+"""Settings whose value may be code, `FILE.py:CLASS` or `package.module:Class`."""
 FILES = {"protocol": ".toml", "tasks": ".toml", "models": "", "rules": ""}
 """Keys that may name another file -> how the names of such files end."""
 NO_KEYS = ("config", "dry_run")
@@ -88,8 +89,8 @@ def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) 
 
 
 def _code_in(tables: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The settings in tables that are code, `FILE.py:CLASS` or `package.module:Class`."""
-    return {key: str(one[key]) for one in tables for key in KINDS.keys() & one.keys() if ":" in str(one[key])}
+    """The settings in tables that are code."""
+    return {key: str(one[key]) for one in tables for key in CODE & one.keys() if ":" in str(one[key])}
 
 
 def write(options: RunOptions) -> str:

@@ -212,7 +212,7 @@ def _check_overrides(request: Request) -> None:
 
 def _search_jobs(request: Request, source: ModelSource, task: Task) -> list[Job]:
     """The trials of the protocol's search, if any: every grid point with the first seed; none keeps its model."""
-    grid = request.protocol.grid(request.overrides) if request.learner(source).searches else []
+    grid = request.protocol.grid(request.overrides, task.name) if request.learner(source).searches else []
     first = seeds_of(request, source, task)[0]
     return [replace(job(request, source, task, first, point), keep="none") for point in grid]
 
@@ -273,7 +273,7 @@ def _after_search(plan: Planned) -> list[Job]:
 def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Mapping[str, Any]]:
     """The best point on dev for each model and task, the first if tied. Failed trials are skipped."""
     store = Store(request.store)
-    axes = request.protocol.search.keys()
+    axes = {**request.protocol.search, **request.protocol.adapter_search}
     best: dict[tuple[str, str], tuple[float, Mapping[str, Any]]] = {}
     for searched in jobs:
         if not store.is_done(searched.path):

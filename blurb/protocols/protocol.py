@@ -51,6 +51,8 @@ class Protocol:
     :param hash: changes with every setting in the file
     :param learner: name of the kind of learner that reads the checkpoints (`blurb.learners`); "" is fine-tuning
     :param adapter: settings of trials that train an adapter, over those of the task
+    :param adapter_search: grid of such trials, over these
+    :param own_rates: tasks ("" is all) whose rate a file gives over an inherited `lr_by_size`
     :param family: `model_type` of the encoders that its rates were published for; "" if they are for all
     :param per_baseline: training settings of baselines, over those of `baselines.toml`
     """
@@ -69,27 +71,27 @@ class Protocol:
     small: tuple[float, float] | None = None
     adapter: Mapping[str, Any] = field(default_factory=dict)
     family: str = ""
+    adapter_search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    own_rates: frozenset[str] = frozenset()
 
     @property
     def tables(self) -> list[Mapping[str, Any]]:
         """All tables of settings; of a search, one for each value."""
-        searched = [{axis: value} for axis, values in self.search.items() for value in values]
+        grids = (self.search, self.adapter_search)
+        searched = [{axis: value} for grid in grids for axis, values in grid.items() for value in values]
         return [self.everywhere, self.adapter, *self.per_task.values(), *self.per_baseline.values(), *searched]
 
     def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int, baseline: str = "") -> Settings:
         """The settings of a task for a model with that many parameters.
 
+        Overrides come before tables by kind or size, these before the values of all tasks or one, these before
+        defaults. `grid` has what is searched.
+
         :param baseline: name of a table `[baselines.NAME]`: its settings take the place of all of the protocol but
             those of examples and inputs
         """
         values: dict[str, Any] = {**DEFAULTS, "max_length": task.max_length}
-        if self.lr_by_size is not None:
-            limit, below, above = self.lr_by_size
-            values["lr"] = below if parameters < limit * 1e6 else above
-            if self.small is not None and parameters < self.small[0] * 1e6:
-                values["lr"] = self.small[1]
-        values.update(self.everywhere)
-        values.update(self.per_task.get(task.name, {}))
+        values |= {**self.everywhere, **self.per_task.get(task.name, {}), **self._by_size(task.name, parameters)}
         if baseline:
             values = {**DEFAULTS, **{name: values[name] for name in in_groups("examples", "inputs")}}
             for tables in (default_baselines(), self.per_baseline):
@@ -99,17 +101,25 @@ class Protocol:
         values.update(overrides)
         return Settings(**values)
 
+    def _by_size(self, task: str, parameters: int) -> dict[str, float]:
+        """The settings that the size of a model decides."""
+        if self.lr_by_size is None or self.own_rates & {"", task}:
+            return {}
+        (limit, below, above), (smaller, rate) = self.lr_by_size, self.small or (0.0, 0.0)
+        return {"lr": rate if parameters < smaller * 1e6 else below if parameters < limit * 1e6 else above}
+
     def remark(self, settings: Mapping[str, Any], family: str) -> str:
         """What a reader of a row should know of its learning rate, if nobody typed it; "" if there is nothing to say.
 
         :param settings: of one of its trials
         :param family: `model_type` of its encoder; "" if that is not known
         """
-        grid, adapter = sorted(self.search.get("lr", ())), settings.get("adapter")
+        adapter = settings.get("adapter", DEFAULTS["adapter"]) != DEFAULTS["adapter"]
+        if adapter and "lr" not in {**self.adapter, **self.adapter_search}:
+            return "an adapter at a rate of full fine-tuning, where about ten times that is usual"
+        grid = sorted((self.adapter_search if adapter else self.search).get("lr", ()))
         if len(grid) > 1 and settings["lr"] in (grid[0], grid[-1]):
             return f"rate at the edge of the grid {grid[0]:g} to {grid[-1]:g}"
-        if adapter and not grid and "lr" not in self.adapter:
-            return "an adapter at a rate of full fine-tuning, where about ten times that is usual"
         if not adapter and self.family and family not in ("", self.family):
             return f"rates published for {self.family.upper()}"
         return ""
@@ -134,12 +144,25 @@ class Protocol:
             return tuple(range(1, count + 1))
         return self.seed_values.get(task.name, self.seed_values.get("", tuple(range(1, task.seeds + 1))))
 
-    def grid(self, overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The combinations to search; overridden settings are not searched."""
-        axes = {name: values for name, values in self.search.items() if name not in overrides}
-        if not axes:
-            return []
-        return [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
+    def axes(self, overrides: Mapping[str, Any], task: str = "") -> dict[str, tuple[Any, ...]]:
+        """The settings to search, with their values: neither overridden, nor decided by a table by kind or size.
+
+        The search of such a table comes before its values, and the table before the search of the protocol.
+        """
+        asked = {**DEFAULTS, **self.everywhere, **self.per_task.get(task, {}), **overrides}
+        adapted = asked["adapter"] != DEFAULTS["adapter"]
+        tables = {**self._by_size(task, 0), **(self.adapter if adapted else {})}
+        searched = {name: values for name, values in self.search.items() if name not in tables}
+        searched |= self.adapter_search if adapted else {}
+        return {name: values for name, values in searched.items() if name not in overrides}
+
+    def grid(self, overrides: Mapping[str, Any], task: str = "") -> list[dict[str, Any]]:
+        """The combinations to search; with and without an adapter these may be others."""
+        axes = self.axes(overrides, task)
+        if "adapter" in axes:
+            grids = {one: self.grid({**overrides, "adapter": one}, task) or [{}] for one in axes["adapter"]}
+            return [{"adapter": one, **point} for one, grid in grids.items() for point in grid]
+        return [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values()) if point]
 
 
 def names() -> list[str]:
@@ -212,6 +235,7 @@ def parse(name: str, where: str, content: Mapping[str, Any], errors: ErrorCollec
         if SMALL in own:
             errors.add(SettingsError(f"[{SMALL}] is for encoders below the size of [lr_by_size].", where=where))
         small = None
+    named = {"": own.get("all"), **(own["tasks"] if isinstance(own.get("tasks"), dict) else {})}
     relevant = {key: value for key, value in content.items() if key not in NOT_SETTINGS}
     for later in (SMALL, ADAPTER):
         if later not in own or shipped:
@@ -233,7 +257,13 @@ def parse(name: str, where: str, content: Mapping[str, Any], errors: ErrorCollec
         learner=values.get("learner", ""),
         per_baseline=baselines.by_task(values.get("baselines", {})),
         small=small,
-        adapter=values.get(ADAPTER, {}),
+        adapter={name: value for name, value in values.get(ADAPTER, {}).items() if name != "search"},
+        adapter_search=values.get(ADAPTER, {}).get("search", {}),
+        own_rates=frozenset(
+            name
+            for name, table in named.items()
+            if "lr_by_size" not in own and isinstance(table, dict) and "lr" in table
+        ),
         family=values.get("family", ""),
     )
 
@@ -242,6 +272,7 @@ def _table() -> Field:
     """The keys of a protocol file."""
     by_task = dict.fromkeys((task.name for task in tasks.all()), TABLE)
     axes = {name: Field(list, rule=bool, must="be a list of values", parse=partial(_axis, name)) for name in FIELDS}
+    search = Field(dict, keys=axes, noun="setting", aliases=ELSEWHERE)
     keys = {
         **dict.fromkeys(("description", "note", "learner", "family"), Field(str)),
         "rank": Field(bool),
@@ -249,9 +280,9 @@ def _table() -> Field:
         "extends": Field(str, choices=names(), noun="protocol to extend"),
         "seeds": Field(object, parse=_seeds),
         "all": TABLE,
-        ADAPTER: TABLE,
+        ADAPTER: replace(TABLE, keys={**FIELDS, "search": search}),
         "tasks": Field(dict, keys=by_task, noun="task"),
-        "search": Field(dict, keys=axes, noun="setting", aliases=ELSEWHERE),
+        "search": search,
         "lr_by_size": _numbers("millions", "below", "from"),
         SMALL: _numbers("millions", "lr"),
         BASELINES: baselines.table(),
@@ -278,6 +309,12 @@ def _extended(content: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(whole["tasks"], dict):
         settings = {task: _over(values, whole["tasks"].get(task)) for task, values in under.get("tasks", {}).items()}
         whole["tasks"] = {**whole["tasks"], **settings}
+    if isinstance(adapter := content.get(ADAPTER), dict):  # a value of one's own ends the search of what it inherits
+        inherited = under.get(ADAPTER, {})
+        search = {axis: values for axis, values in inherited.get("search", {}).items() if axis not in adapter}
+        whole[ADAPTER] = {
+            key: value for key, value in {**inherited, "search": search, **adapter}.items() if value != {}
+        }
     return {**under, **content, **whole}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,81 @@ def test_a_rate_of_small_encoders_is_hashed_in_ones_own_file_alone(here: Path) -
     )
     Path("mine.toml").write_text('extends = "quick"\n[lr_by_size]\nmillions = 8\nbelow = 1e-4\nfrom = 5e-5\n')
     assert protocol.load("mine.toml").settings(tasks.get("gad"), {}, 10**6).lr == 1e-4
+
+
+# One order of settings: option, run file, table by kind or size (its search, then its value), the protocol's search,
+# the protocol's value, default. What comes first of two decides alone; what is not searched is no axis.
+GIVERS = {
+    "option": ("", {"lr": 0.001}),
+    "search by kind": ("[adapter.search]\nlr = [0.002]\n", {}),
+    "value by kind": ("[adapter]\nlr = 0.003\n", {}),
+    "value by size": ("[lr_by_size]\nmillions = 60\nbelow = 0.004\nfrom = 0.004\n", {}),
+    "search": ("[search]\nlr = [0.005]\n", {}),
+    "value of a task": ("[tasks.gad]\nlr = 0.006\n", {}),
+    "value of all": ("[all]\nlr = 0.007\n", {}),
+    "default": ("", {}),
+}
+RATES = dict(zip(GIVERS, (0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.007, 5e-5), strict=True))
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(GIVERS, 2)))
+def test_of_two_that_give_a_setting_the_first_decides(tmp_path: Path, first: str, second: str) -> None:
+    """Of all pairs, with an adapter; and without one, where tables of adapters say nothing."""
+    gad = tasks.get("gad")
+    text, typed = "", {}
+    for one in (first, second):
+        table = GIVERS[one][0]
+        same = text.startswith("[adapter") and table.startswith("[adapter")
+        text = "[adapter]\nlr = 0.003\nsearch.lr = [0.002]\n" if same else text + table
+        typed |= GIVERS[one][1]
+    found = _load(tmp_path, text)
+    for adapter in ("lora", "off"):
+        overrides = {**typed, "adapter": adapter}
+        left = [one for one in (first, second) if adapter == "lora" or "by kind" not in one] or ["default"]
+        points = found.grid(overrides, "gad")
+        assert bool(points) == ("search" in left[0]), (points, left)
+        rates = {found.settings(gad, {**point, **overrides}, 10**8).lr for point in points or [{}]}
+        assert rates == {RATES[left[0]]}
+
+
+def test_modern_searches_ten_times_its_rates_with_an_adapter() -> None:
+    modern = protocol.load("modern")
+    assert modern.name == "modern@2"
+    for task in ("", "gad"):
+        plain, adapted = ([one["lr"] for one in modern.grid({"adapter": how}, task)] for how in ("off", "lora"))
+        assert plain == [1e-5, 3e-5, 8e-5, 2e-4]
+        assert adapted == pytest.approx([10 * rate for rate in plain])
+    assert modern.grid({"adapter": "lora", "lr": 1e-3}) == []
+
+
+@pytest.mark.parametrize("name", ["standard", "quick", "sketch"])
+def test_a_rate_of_an_adapter_stands_where_a_search_is_added(tmp_path: Path, name: str) -> None:
+    found = _load(tmp_path, f'extends = "{name}"\n[search]\nlr = [1e-5, 2e-5]\n')
+    rate = protocol.load(name).adapter["lr"]
+    assert found.grid({"adapter": "lora"}, "gad") == []
+    assert found.settings(tasks.get("gad"), {"adapter": "lora"}, 10**8).lr == rate
+
+
+def test_what_is_inherited_by_kind_is_kept_beside_what_is_given(tmp_path: Path) -> None:
+    rank = _load(tmp_path, 'extends = "modern"\n[adapter]\nlora_rank = 8\n')
+    assert [one["lr"] for one in rank.grid({"adapter": "lora"})] == [1e-4, 3e-4, 8e-4, 2e-3]
+    rate = _load(tmp_path, 'extends = "modern"\n[adapter]\nlr = 5e-4\n')
+    assert rate.grid({"adapter": "lora"}) == []
+    assert rate.settings(tasks.get("gad"), {"adapter": "lora"}, 0).lr == 5e-4
+    own = _load(tmp_path, 'extends = "quick"\n[tasks.gad]\nlr = 7e-5\n')
+    assert [own.settings(tasks.get(task), {}, 10**8).lr for task in ("gad", "hoc")] == [7e-5, 5e-5]
+
+
+def test_both_ways_of_training_may_be_searched_each_at_its_rates(tmp_path: Path) -> None:
+    found = _load(tmp_path, 'extends = "modern"\n[search]\nadapter = ["off", "lora"]\nlr = [1e-5, 3e-5]\n')
+    points = [(one["adapter"], one["lr"]) for one in found.grid({})]
+    assert points == [("off", 1e-5), ("off", 3e-5), *(("lora", rate) for rate in (1e-4, 3e-4, 8e-4, 2e-3))]
+
+
+def test_the_remark_is_on_the_grid_that_was_searched() -> None:
+    modern, paper = protocol.load("modern"), protocol.load("paper")
+    assert modern.remark({"lr": 2e-3, "adapter": "lora"}, "") == "rate at the edge of the grid 0.0001 to 0.002"
+    assert modern.remark({"lr": 8e-4, "adapter": "lora"}, "") == ""
+    assert modern.remark({"lr": 2e-4, "adapter": "lora"}, "") == ""
+    assert modern.remark({"lr": 2e-4}, "") == "rate at the edge of the grid 1e-05 to 0.0002"
+    assert "an adapter at a rate of full fine-tuning" in paper.remark({"lr": 5e-5, "adapter": "lora"}, "")

@@ -203,7 +203,7 @@ def _expected(about: RowRecord, run: RunRecord, shipped: Protocol) -> Mapping[st
     tables = {kind.name if kind.own_training else "" for kind in kinds}
     found = [vars(shipped.settings(task, about["overrides"], size, table)) for size in sizes for table in tables]
     values = {name: [each[name] for each in found] for name in found[0]}
-    searched = {name: list(grid) for name, grid in shipped.search.items() if name not in about["overrides"]}
+    searched = shipped.axes(about["overrides"], task.name)
     return {name: [*given, *searched.get(name, ())] for name, given in values.items()}
 
 
