@@ -15,7 +15,7 @@ import argparse
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,16 +80,20 @@ def letters(words: Words, found: Iterable[tuple[int, int]]) -> Letters:
     return tagged
 
 
-def containing(words: Words, texts: Texts) -> Letters:
+def containing(words: Words, texts: Texts, taken: Collection[int] = ()) -> Letters:
     """EuroEval (01f251f): a word that contains the first word of a mention begins an entity, wherever it stands.
 
-    One that contains a later word continues the entity of the word before it, if it has no tag yet.
+    One that contains a later word continues the entity of the word before it, if it has no tag yet. There is one list
+    of tags for all types, in the order of the labels.
+
+    :param taken: words that have a tag of an earlier type
     """
     tagged = ["O"] * len(words)
     for text in texts:
         for place, part in enumerate(text.split()):
             for at, word in enumerate(words):
-                if part in word and (place == 0 or (tagged[at] == "O" and tagged[at - 1] != "O")):
+                inner = tagged[at] == "O" and at not in taken and tagged[at - 1] != "O"
+                if part in word and (place == 0 or inner):
                     tagged[at] = "I" if place else "B"
     return tagged
 
@@ -133,9 +137,14 @@ def cursor(words: Words, texts: Texts) -> Letters:
     return letters(words, ((start, end) for start, end, _ in spans))
 
 
-DECODERS: Mapping[str, Callable[[Words, Texts], Letters]] = {
+def containing_some(words: Words, texts: Texts, taken: Collection[int] = ()) -> Letters:
+    """As `containing`, of as many mentions as EuroEval's schema allows."""
+    return containing(words, texts[:MOST], taken)
+
+
+DECODERS: Mapping[str, Callable[..., Letters]] = {
     "words that contain a word of a mention (EuroEval)": containing,
-    f"the same, at most {MOST} mentions of a type (its schema)": lambda words, texts: containing(words, texts[:MOST]),
+    f"the same, at most {MOST} mentions of a type (its schema)": containing_some,
     "all occurrences, mentions cut at punctuation (IQVIA's BLURB pipeline)": cut_at_punctuation,
     "first occurrence": first,
     "all occurrences": everywhere,
@@ -144,17 +153,23 @@ DECODERS: Mapping[str, Callable[[Words, Texts], Letters]] = {
 }
 
 
-def decoded(task: Task, folder: Path, decoder: Callable[[Words, Texts], Letters]) -> float:
-    """The score of the gold mentions of a test file on their way back, type by type."""
+ONE_LIST = (containing, containing_some)
+"""Decoders that have one list of tags for all types; of the others, each type has its own, and the last one stays."""
+
+
+def decoded(task: Task, folder: Path, decoder: Callable[..., Letters]) -> float:
+    """The score of the gold mentions of a test file on their way back."""
     formulation = formulations.bind(task)
     rows = read_split(task, folder, "test")
     predicted = []
     for row in rows:
         tags = ["O"] * len(row["tokens"])
         listed = requests.gold_answer(task, row, {label: label for label in task.labels})["mentions"]
-        for kind in dict.fromkeys(each["type"] for each in listed):
+        given = [each["type"] for each in listed]
+        for kind in task.labels if decoder in ONE_LIST else dict.fromkeys(given):
             texts = [each["text"] for each in listed if each["type"] == kind]
-            for at, letter in enumerate(decoder(row["tokens"], texts)):
+            taken = [{at for at, tag in enumerate(tags) if tag != "O"}] if decoder in ONE_LIST else []
+            for at, letter in enumerate(decoder(row["tokens"], texts, *taken)):
                 if letter != "O":
                     tags[at] = f"{letter if task.task_type.borders else 'I'}-{kind}"
         predicted.append(tags)

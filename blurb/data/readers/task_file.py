@@ -165,7 +165,8 @@ def _tsv(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollect
     """One row per line, separated by TABs, without quoting; columns by header name, or by number from 0."""
     lines, columns = lines_of(path), layout.get("columns", {})
     header: list[str] = []
-    if layout.get("header", True):
+    # Numbers alone are of a file without a header: its first line is an example.
+    if layout.get("header", not columns or any(isinstance(one, str) for one in columns.values())):
         line, text = next(lines)
         header = [name.strip() for name in text.split("\t")]
         if len(header) == 1:

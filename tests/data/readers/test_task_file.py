@@ -90,6 +90,25 @@ def test_a_table_with_dummies_comes_back(tmp_path: Path, name: str) -> None:
     assert [{**row, "doc_id": None} for row in rows] == found
 
 
+@pytest.mark.parametrize(
+    ("layout", "header"),
+    [
+        ({"columns": {"text": 0, "labels": 1}}, False),
+        ({"columns": {"text": 0, "labels": 1}, "header": True}, True),
+        ({"columns": {"text": 0, "labels": 1}, "header": False}, False),
+        ({"columns": {"text": 0, "labels": "labels"}}, True),
+        ({"columns": {}}, True),
+        ({}, True),
+    ],
+)
+def test_columns_by_number_alone_have_no_header(tmp_path: Path, layout: dict[str, Any], header: bool) -> None:
+    """No example is dropped: there are as many as lines."""
+    path = tmp_path / "x.tsv"
+    path.write_text(("text\tlabels\n" if header else "") + "kalo\ta\nmi\tb\n")
+    mine = declare("document", ("a", "b"), {"kind": "tsv", **layout})
+    assert [row["text"] for row in task_file.read(path, mine, "dev")] == ["kalo", "mi"]
+
+
 def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("doc_id\tsentence\tlabels\n7\tkalo\ta; b\n7\tmi\t\n")
