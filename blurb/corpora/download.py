@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import http.client
 import os
+import re
 import socket
 import time
 import urllib.error
@@ -157,8 +158,14 @@ class _Transfer:
                 raise DataError(
                     f"{self.address} returned a web page instead of the file; open it in a browser to see why."
                 )
-            if not (response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")):
-                have = 0  # the server sends the whole file again
+            part = response.headers.get("Content-Range", "none")
+            if response.status == 200:
+                have = 0  # the server sends the whole file, maybe again
+            elif not (have and response.status == 206 and part.startswith(f"bytes {have}-")):
+                self.part.unlink(missing_ok=True)
+                raise DataError(
+                    f"{self.address} sent what was not asked for (HTTP status {response.status}, part {part})."
+                )
             self.version = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
             self._store(response, have, self._total(response, have))
 
@@ -182,8 +189,10 @@ class _Transfer:
             raise DataError(f"{self.address} returned HTTP status {error.code} ({error.reason}).") from error
 
     def _total(self, response: Any, have: int) -> int | None:
-        length = response.headers.get("Content-Length", "")
-        total = have + int(length) if length.isdigit() else None
+        length, part = (response.headers.get(name, "") for name in ("Content-Length", "Content-Range"))
+        said = [int(length) + have] if length.isdigit() else []
+        said += map(int, re.findall(r"/(\d+)$", part))  # the whole, of which a part need not reach to the end
+        total = max(said, default=None)
         if self.download.size is not None and total not in (None, self.download.size):
             raise DataError(f"{self.address} has {total:,} bytes instead of the expected {self.download.size:,}.")
         return self.download.size or total

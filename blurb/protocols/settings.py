@@ -51,7 +51,7 @@ def _known(target: str) -> Callable[[], Any]:
 class Settings:
     """The settings of a trial: the protocol's, over these defaults. To add one, add a field here."""
 
-    lr: float = setting(5e-5, "training", "peak learning rate", low=0)
+    lr: float = setting(5e-5, "training", "peak learning rate", low=0, most=1)
     batch_size: int = setting(
         32, "training", "inputs per optimizer step; if memory runs out, only the micro-batches get smaller", low=1
     )
@@ -113,7 +113,9 @@ class Settings:
         "HoC: sentence or abstract; the score is by abstract in both cases",
         choices=("sentence", "abstract"),
     )
-    head_lr: float = setting(0.0, "training", "peak learning rate of head and pooling; 0 means lr", low=0, later=True)
+    head_lr: float = setting(
+        0.0, "training", "peak learning rate of head and pooling; 0 means lr", low=0, most=1, later=True
+    )
     head_init: str = setting(
         "random",
         "model",

@@ -61,6 +61,20 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
+            if way.startswith("bytes ") or way == "no range":  # a part, whatever was asked
+                begin, end = (5, 10) if way == "no range" else map(int, way.split("/")[0][6:].split("-"))
+                self.send_response(206)
+                if way != "no range":
+                    self.send_header("Content-Range", way)
+                self.send_header("Content-Length", str(end + 1 - begin))
+                self.end_headers()
+                self.wfile.write(content[begin : end + 1])
+                return
+            if way in ("202", "203", "204"):
+                self.send_response(int(way))
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             if way.isdigit():
                 self.send_error(int(way))
                 return
@@ -123,6 +137,42 @@ def test_what_another_try_heals(server: Server, tmp_path: Path, ways: list[str],
     assert not list(tmp_path.rglob("*.part"))
     if ways == ["cut", "well"]:
         assert server.ranges == [None, f"bytes={len(CONTENT) // 2}-"]
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+@pytest.mark.parametrize(
+    "ways",
+    [
+        ["bytes 5-10/20"],
+        ["bytes 0-10/20"],
+        [f"bytes 0-{len(CONTENT) - 1}/{len(CONTENT)}"],
+        ["no range"],
+        ["202"],
+        ["203"],
+        ["204"],
+        ["cut", "bytes 0-10/20"],
+        ["cut", "bytes 7-10/20"],
+        ["cut", "no range"],
+        ["cut", "204"],
+    ],
+)
+def test_an_answer_that_was_not_asked_for_is_an_error(
+    server: Server, tmp_path: Path, ways: list[str], pinned: bool
+) -> None:
+    server.ways = list(ways)
+    with pytest.raises(DataError, match=r"/file sent what was not asked for \(HTTP status 20\d, part .*\)"):
+        fetch(wanted(server, pinned), tmp_path)
+    assert not (tmp_path / "deep" / "file.bin").exists()
+    assert not list(tmp_path.rglob("*.part"))  # the next try begins anew
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+def test_a_part_with_another_total_is_no_whole(server: Server, tmp_path: Path, pinned: bool) -> None:
+    half = len(CONTENT) // 2
+    server.ways = ["cut", f"bytes {half}-{half + 9}/{len(CONTENT) + 40}", "500"]
+    with pytest.raises(DataError):
+        fetch(wanted(server, pinned), tmp_path)
+    assert not (tmp_path / "deep" / "file.bin").exists()
 
 
 def test_nothing_is_asked_for_what_is_there(server: Server, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols.settings import DEFAULTS, FIELDS, Settings, groups
+from tests.cli.in_process import blurb as command
 
 
 def test_every_setting_is_in_one_group_and_says_what_it_does() -> None:
@@ -63,3 +65,12 @@ def test_a_help_loads_no_numpy() -> None:
     call = "try:\n    cli(['run', '--help'])\nfinally:\n    assert 'numpy' not in sys.modules"
     code = f"import sys\nfrom blurb.cli import cli\n{call}"
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("typed", ["--lr 3e5", "--lr 1.5", "--lr -1", "--lr nan", "--set head_lr=3e3", "--set lr=inf"])
+def test_an_impossible_rate_stops_before_the_first_trial(typed: str, tmp_path: Path) -> None:
+    words = f"run scratch:tiny --suite demo --tasks gad --output {tmp_path}/runs {typed}".split()
+    code, out, said = command(words, tmp_path)
+    assert (code, out) == (2, "")
+    assert "lr must be" in said or "lr: " in said or "'--lr'" in said, said
+    assert not (tmp_path / "runs").exists()

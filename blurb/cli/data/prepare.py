@@ -167,7 +167,8 @@ def verify(
     different, 1 otherwise, 2 if a file cannot be read.
     """
     chosen = tasks.load_selection(selection)
-    folder = given or home.home()
+    # Task files name their own data files.
+    folder = given or (Path(chosen[0].file).parent if all(task.file for task in chosen) else home.home())
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
     findings = [examine(task, folder, trust=not full) for task in chosen]
