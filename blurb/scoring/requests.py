@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,20 +19,26 @@ from typing import Any
 from blurb import formulations
 from blurb.data.loading import read_split
 from blurb.data.schema import Example, hash_rows
+from blurb.fields import Field, check, declared
 from blurb.formulations._base import Formulation
 from blurb.grouping import by_key
 from blurb.learners.base import Subset
-from blurb.messages import BlurbError, SettingsError, opt
+from blurb.messages import BlurbError, DataError, SettingsError, opt
 from blurb.scoring import answer_forms, matching, prompts
 from blurb.scoring.answer_forms import NO_LABEL
 from blurb.scoring.prompts import Prompts
 from blurb.system.cache import home
 from blurb.system.files import read_json, replacing, write_json
-from blurb.tasks import ScoredSplit, Split, Task
+from blurb.tasks import SCORED, ScoredSplit, Split, Task
 
 MANIFEST, CACHE, DIGITS = "manifest.json", "requests", 8
 SAMPLE_SEED = 1
 """Of the examples that `--limit` draws: the same for all seeds of shots."""
+COUNT = Field(low=0, most=2**53)
+
+
+def _are_names(given: Any) -> bool:
+    return isinstance(given, dict) and all(isinstance(one, str) for one in given.values())
 
 
 @dataclass(frozen=True)
@@ -53,21 +59,21 @@ class Manifest:
     :param answer_tokens: upper bound of those of all answers; 0 if the prompts set none
     """
 
-    task: str
-    split: ScoredSplit
-    examples: str
-    limit: int
-    prompts: str
-    prompts_hash: str
-    shots: int
-    seed: int
-    shot_ids: Sequence[str]
-    names: Mapping[str, str]
-    requests: int
-    words: int
-    tokens: int
-    answer_tokens: int
-    version: int = 1
+    task: str = declared(MISSING, Field())
+    split: ScoredSplit = declared(MISSING, Field(choices=SCORED))
+    examples: str = declared(MISSING, Field())
+    limit: int = declared(MISSING, COUNT)
+    prompts: str = declared(MISSING, Field())
+    prompts_hash: str = declared(MISSING, Field())
+    shots: int = declared(MISSING, COUNT)
+    seed: int = declared(MISSING, COUNT)
+    shot_ids: Sequence[str] = declared(MISSING, Field(many=True))
+    names: Mapping[str, str] = declared(MISSING, Field(rule=_are_names, must="map names to labels"))
+    requests: int = declared(MISSING, COUNT)
+    words: int = declared(MISSING, COUNT)
+    tokens: int = declared(MISSING, COUNT)
+    answer_tokens: int = declared(MISSING, COUNT)
+    version: int = declared(1, COUNT)
 
     @cached_property
     def digits(self) -> str:
@@ -86,13 +92,19 @@ class Manifest:
 
 
 def known(digits: str, near: Path) -> Manifest | None:
-    """The manifest of requests: beside their answers, or as the cache of the machine that wrote them has it."""
+    """The manifest of requests: beside their answers, or as the cache of the machine that wrote them has it.
+
+    :raises DataError: for a file that is there and is none
+    """
     for path in (near / MANIFEST, home() / CACHE / f"{digits}.json"):
-        with contextlib.suppress(BlurbError, OSError, TypeError, AttributeError):
-            for content in read_json(path).get("requests", {}).values():
-                manifest = Manifest(**content)
+        try:
+            for content in read_json(path).get("requests", {}).values() if path.is_file() else ():
+                check(manifest := Manifest(**content))
                 if manifest.digits == digits:
                     return manifest
+        except (BlurbError, TypeError, AttributeError) as error:
+            fix = "remove it, or put back what blurb data export wrote."
+            raise DataError(f"is no manifest of requests ({getattr(error, 'what', error)})", path, fix=fix) from error
     return None
 
 
