@@ -269,14 +269,10 @@ class Registry(Generic[T]):
     def _of_contract(self, entry: Any, name: str) -> T:
         """An entry, unless it is something else; nothing of it is asked, as an attribute of a stranger may raise."""
         kinds = tuple(load_object(one, "type") for one in self.contract.split())
-        kind = type(entry)
-        if self.classes:
-            kind = entry if issubclass(kind, type) else object
+        kind = type(entry) if not self.classes else entry if issubclass(type(entry), type) else object
         if kinds and not issubclass(kind, kinds):
-            must = self.contract.replace(":", ".").replace(" ", " or ")
-            raise SettingsError(
-                f"The {self.kind} {name} is of type {type(entry).__name__}, not {'a class below ' * self.classes}{must}"
-            )
+            must = "a class below " * self.classes + self.contract.replace(":", ".").replace(" ", " or ")
+            raise SettingsError(f"The {self.kind} {name} is of type {type(entry).__name__}, not {must}")
         return cast(T, entry)
 
     def _load_file(self, path: Path, attribute: str) -> T:

@@ -147,6 +147,11 @@ def _tokenizer_notes(tokenizer: Tokenizer, unknown: Sequence[str]) -> Iterator[s
 
 def _encoder_notes(source: ModelSource, tokenizer: Tokenizer, encoder: Any) -> Iterator[str]:
     folder = Path(source.location)
+    if remark := source.checkpoint.ignored_code:
+        yield (
+            f"{remark}. If its attention is bidirectional: {opt('set', 'attention=bidirectional')}; to run its code: "
+            f"{opt('trust-remote-code')}."
+        )
     yield from (f"{problem.what} {problem.fix}" for problem in checkpoint.silent(folder, tokenizer, encoder))
     if source.checkpoint.is_causal:
         other = f", or {opt('set', 'attention=bidirectional')}" if source.checkpoint.can_be_bidirectional else ""

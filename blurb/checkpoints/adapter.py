@@ -29,7 +29,10 @@ FOLDER = "merged-adapter"
 PREFIX = "base_model.model."
 PARTS = (".lora_A.weight", ".lora_B.weight")
 ALL_LINEAR = "all-linear"
-MERGE = "merge it with merge_and_unload of PEFT, and save the model with its tokenizer."
+MERGE, SAVE = (
+    "merge it with merge_and_unload of PEFT, and save the model with its tokenizer.",
+    "save the adapter again.",
+)
 SECONDS = 5.0
 """Time that an expression of a stranger may take to match a name."""
 LARGEST = 1e15
@@ -126,8 +129,7 @@ def identity(folder: Path, base: str) -> str:
 
     :param base: hash of the weights of the base
     """
-    config = read_config(folder)
-    digest = hashlib.sha256(json.dumps([base, *(config.get(name) for name in SCALE)]).encode())
+    digest = hashlib.sha256(json.dumps([base, *map(read_config(folder).get, SCALE)]).encode())
     for name, value in sorted(_load(folder).items()):
         digest.update(f"{name} {tuple(value.shape)}".encode())
         digest.update(value.double().numpy())
@@ -180,9 +182,8 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
     kinds = [f"{name} ({type(modules[name]).__name__})" for name in sorted(wanted - linear)]
     lost = sorted({places[name] for name in places.keys() - values.keys()})
     huge = [name for name, value in values.items() if not value.double().abs().sum() < LARGEST]
-    again = "save the adapter again."
     for wrong, what, fix in (
-        (not values, f"{WEIGHTS} is empty, so the adapter has no matrices", again),
+        (not values, f"{WEIGHTS} is empty, so the adapter has no matrices", SAVE),
         (saved, f"{ADAPTER}: modules_to_save names what is no head but part of the encoder", MERGE),
         (kinds, f"{ADAPTER}: target_modules names {first_of(kinds, 1)}, but only linear layers are supported", MERGE),
         (
@@ -194,10 +195,10 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
         (
             linear.intersection(inside) - wanted,
             f"{WEIGHTS} has {first_of(extra, 1)}, which {ADAPTER} does not name",
-            again,
+            SAVE,
         ),
         (extra, f"{WEIGHTS} has {first_of(extra, 1)}, which has no place in the encoder of {base}", ""),
-        (lost, f"{WEIGHTS} lacks a matrix of {first_of(lost, 3)}, which {ADAPTER} names for {base}", again),
+        (lost, f"{WEIGHTS} lacks a matrix of {first_of(lost, 3)}, which {ADAPTER} names for {base}", SAVE),
         (huge, f"{WEIGHTS}: {first_of(huge, 1)} is not finite, or huge; the training diverged", "use an earlier one."),
     ):
         if wrong:
@@ -206,8 +207,7 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
     pairs = {}
     for name in sorted(wanted):
         down, up = (values[f"{start}{name}{part}"] for part in PARTS)
-        turned = isinstance(modules[name], Conv1D)
-        pairs[name] = left, right = (down.T, up.T) if turned else (up, down)
+        pairs[name] = left, right = (down.T, up.T) if isinstance(modules[name], Conv1D) else (up, down)
         shape, rank = tuple(modules[name].weight.shape), config["r"]
         if ((*left.shape,), (*right.shape,)) != ((shape[0], rank), (rank, shape[1])):
             raise ModelError(

@@ -103,6 +103,13 @@ class Checkpoint:
         switches = self.tokenizer_config  # which checks the files before a library reads them
         return loading.load_tokenizer(self.folder, config, switches, self.remote_code, self.casing)
 
+    @property
+    def ignored_code(self) -> str:
+        """A remark on a class of its own that the checkpoint names, and that was not allowed; "" if there is none."""
+        if "'AutoModel" not in str(self.config_json.get("auto_map")) or self.remote_code:
+            return ""
+        return "config.json names code of its own, which was not allowed: the stock class of its type was loaded"
+
     @cached_property
     def is_causal(self) -> bool:
         """Whether each position attends only to itself and those before it, as in a decoder."""

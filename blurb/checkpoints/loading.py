@@ -46,7 +46,11 @@ def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> 
             config = AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
         else:
             # Older releases wrote this into config.json, and newer ones derive it.
-            kept = {name: value for name, value in content.items() if name != "use_return_dict"}
+            kept = {
+                name: str(value).removeprefix("torch.") if value and name in ("dtype", "torch_dtype") else value
+                for name, value in content.items()
+                if name != "use_return_dict"
+            }
             kept |= dict.fromkeys(WITHOUT.get(str(kind), ()))
             fields = PreTrainedConfig._decode_special_floats(copy.deepcopy(kept))
             config = CONFIG_MAPPING[kind].from_dict(fields, name_or_path=str(folder))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import blamed, read_json
-from blurb.messages import ModelError
+from blurb.messages import ModelError, first_of
 from blurb.system.files import NO_FILE, file_hash, ordinary
 
 INDEX = ".index.json"
@@ -157,8 +157,16 @@ def check_header(folder: Path, path: Path) -> None:
         if path.suffix == ".safetensors":
             if not path.is_file():
                 raise OSError(NO_FILE)
-            with safe_open(path, "np"):
+            with safe_open(path, "np") as file:
+                kinds = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 - no mapping
+            if not (whole := [name for name, kind in kinds.items() if kind[0] in "IU" and name.endswith(".weight")]):
                 return
+            raise ModelError(
+                f"{path.name} has weights that are whole numbers ({first_of(whole, 3)}): they are quantised, and "
+                "nothing says by which scales",
+                where=folder,
+                fix="dequantise them, and save the model again.",
+            )
         with open(path, "rb", opener=ordinary) as file:
             if file.read(len(ZIP)) != ZIP:  # as torch tells it
                 return

@@ -190,8 +190,8 @@ class _Transfer:
 
     def _total(self, response: Any, have: int) -> int | None:
         length, part = (response.headers.get(name, "") for name in ("Content-Length", "Content-Range"))
-        said = [int(length) + have] if length.isdigit() else []
-        said += map(int, re.findall(r"/(\d+)$", part))  # the whole, of which a part need not reach to the end
+        # The whole is said behind the slash of a part, which need not reach to its end.
+        said = [*([int(length) + have] if length.isdigit() else []), *map(int, re.findall(r"/(\d+)$", part))]
         total = max(said, default=None)
         if self.download.size is not None and total not in (None, self.download.size):
             raise DataError(f"{self.address} has {total:,} bytes instead of the expected {self.download.size:,}.")

@@ -72,7 +72,8 @@ def _beside(path: Path, key: str, given: Any) -> Any:
 def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) -> None:
     """Adds a SettingsError wherever a file would run code: data names what is registered, a person types code."""
     protocol, engine = str(values.get("protocol", "")), str(values.get("engine", DEFAULT))
-    code = _code_in([values, values.get("set", {})])
+    remote = {"trust_remote_code": "true"} if values.get("trust_remote_code") else {}
+    code = {**_code_in([values, values.get("set", {})]), **remote}
     read = errors.tried(protocols.read, protocol, errors) if protocol.endswith(FILES["protocol"]) else None
     if read is not None and (inner := _code_in(read.tables)):
         code["protocol"] = f"{protocol} with {', '.join(inner.values())}"
@@ -81,8 +82,6 @@ def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) 
     known = () if ":" in name else getattr(errors.tried(engines.get, name.strip()), "of_file", ())
     if ":" in name or not keys <= {*known}:
         code["engine"] = engine
-    if values.get("trust_remote_code"):
-        code["trust_remote_code"] = "true"
     for key, value in code.items():
         what = f"a file runs no code, and {key} = {value} would"
         errors.add(SettingsError(what, where=path, fix=f"type --{key.replace('_', '-')} instead."))

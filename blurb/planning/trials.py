@@ -303,11 +303,11 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
 
 
 def remarks_on_rates(request: Request, source: ModelSource, planned: Iterable[Trial]) -> dict[str, str]:
-    """Task -> `Protocol.remark` on its trials; without those tasks of which there is nothing to say."""
-    if "lr" in request.overrides or not request.learner(source).searches:
-        return {}
-    family = ""
-    with suppress(ModelError):  # its files may be gone after a long search
-        family = str(source.checkpoint.config_json.get("model_type", ""))
-    texts = {trial.task: request.protocol.remark(trial.settings, family) for trial in planned}
-    return {task: text for task, text in texts.items() if text}
+    """Task -> what a reader of its row should know of class and rate; without tasks of which nothing is to be said."""
+    family = own = ""
+    with suppress(ModelError):  # its files may be gone after a long search; a baseline has none
+        if source.is_checkpoint:
+            own, family = source.checkpoint.ignored_code, str(source.checkpoint.config_json.get("model_type", ""))
+    searches = request.learner(source).searches and "lr" not in request.overrides
+    said = ((one.task, own, request.protocol.remark(one.settings, family) if searches else "") for one in planned)
+    return {task: "; ".join(filter(None, texts)) for task, *texts in said if any(texts)}

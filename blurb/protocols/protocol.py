@@ -310,11 +310,9 @@ def _extended(content: Mapping[str, Any]) -> Mapping[str, Any]:
         settings = {task: _over(values, whole["tasks"].get(task)) for task, values in under.get("tasks", {}).items()}
         whole["tasks"] = {**whole["tasks"], **settings}
     if isinstance(adapter := content.get(ADAPTER), dict):  # a value of one's own ends the search of what it inherits
-        inherited = under.get(ADAPTER, {})
-        search = {axis: values for axis, values in inherited.get("search", {}).items() if axis not in adapter}
-        whole[ADAPTER] = {
-            key: value for key, value in {**inherited, "search": search, **adapter}.items() if value != {}
-        }
+        above = under.get(ADAPTER, {})
+        search = {axis: values for axis, values in above.get("search", {}).items() if axis not in adapter}
+        whole[ADAPTER] = {name: one for name, one in {**above, "search": search, **adapter}.items() if one != {}}
     return {**under, **content, **whole}
 
 

@@ -37,10 +37,6 @@ SAMPLE_SEED = 1
 COUNT = Field(low=0, most=2**53)
 
 
-def _are_names(given: Any) -> bool:
-    return isinstance(given, dict) and all(isinstance(one, str) for one in given.values())
-
-
 @dataclass(frozen=True)
 class Manifest:
     """What the requests of a task were made of.
@@ -68,7 +64,13 @@ class Manifest:
     shots: int = declared(MISSING, COUNT)
     seed: int = declared(MISSING, COUNT)
     shot_ids: Sequence[str] = declared(MISSING, Field(many=True))
-    names: Mapping[str, str] = declared(MISSING, Field(rule=_are_names, must="map names to labels"))
+    names: Mapping[str, str] = declared(
+        MISSING,
+        Field(
+            must="map names to labels",
+            rule=lambda given: isinstance(given, dict) and all(isinstance(one, str) for one in given.values()),
+        ),
+    )
     requests: int = declared(MISSING, COUNT)
     words: int = declared(MISSING, COUNT)
     tokens: int = declared(MISSING, COUNT)
