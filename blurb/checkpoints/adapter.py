@@ -141,8 +141,8 @@ def merge(folder: Path, encoder: Any, trained_pooler: bool) -> None:
 
     :param trained_pooler: whether the base has a pooler that was not drawn at random; no other is changed
     """
-    rank, alpha, is_rooted = map(read_config(folder).get, SCALE)
-    scale = alpha / rank ** (0.5 if is_rooted else 1)
+    config = read_config(folder)
+    scale = config["lora_alpha"] / config["r"] ** (0.5 if config.get("use_rslora") else 1)
     for name, (left, right) in read(folder, "its base", encoder).items():
         if trained_pooler or "pooler" not in name.split("."):
             encoder.get_submodule(name).weight.data += (scale * (left.double() @ right.double())).float()

@@ -49,7 +49,9 @@ def read(path: Path) -> dict[str, Any]:
     errors = ErrorCollector()
     kinds = {name: about for name, _, _, about in RUN.values() if name in KEY}
     # What Python takes beside texts is none of a file.
-    keys = {KEY[name]: replace(about, kind=str) if about.kind is object else about for name, about in kinds.items()}
+    keys: dict[str, fields.Field] = {
+        KEY[name]: replace(about, kind=str) if about.kind is object else about for name, about in kinds.items()
+    }
     keys |= {"model": fields.TEXTS, "tasks": fields.TEXTS, "set": TABLE}
     keys |= {key: replace(keys[key], parse=partial(_beside, path, key)) for key in FILES}
     table = fields.Field(dict, keys=keys, noun="option")
