@@ -22,7 +22,6 @@ import pkgutil
 import re
 import shlex
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +30,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from blurb import DISTRIBUTION
-from blurb.messages import SettingsError, UnknownName, ended, notify
+from blurb.messages import SettingsError, UnknownName, ended, line_of, notify
 from blurb.names import known_as
 
 T = TypeVar("T")
@@ -293,7 +292,7 @@ class Registry(Generic[T]):
                     spec.loader.exec_module(module)
             except (Exception, SystemExit) as error:
                 del sys.modules[module_name]
-                raise SettingsError(f"{type(error).__name__}: {error}", where=_place(error, path)) from error
+                raise SettingsError(f"{type(error).__name__}: {error}", where=line_of(error, path)) from error
         if not hasattr(module, attribute):
             raise SettingsError(f"Cannot load the {self.kind} '{name}': {path} does not define {attribute}.")
         return self._of_contract(getattr(module, attribute), name)
@@ -356,11 +355,3 @@ def _how(kind: str, name: str) -> str:
     example = shlex.quote(f"./{name.rpartition('/')[2]}" if _is_file(name) else name)
     typed = f"Give its code with --{kind} {example}, or install" if kind in ("head", "pooling", "engine") else "Install"
     return f" Code that a file names is not run. {typed} it as a plug-in."
-
-
-def _place(error: BaseException, path: Path) -> str:
-    """File and line of an error in a plug-in's file: of the syntax error, or where it was raised."""
-    if isinstance(error, SyntaxError):
-        return f"{error.filename}:{error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return f"{path}:{lines[-1]}" if lines else str(path)

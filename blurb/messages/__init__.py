@@ -19,6 +19,7 @@ from blurb.messages.errors import (
     ended as ended,
     followed as followed,
     item_of as item_of,
+    line_of as line_of,
     notify as notify,
     safe_message as safe_message,
     tell_damage as tell_damage,

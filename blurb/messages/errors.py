@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -213,3 +214,11 @@ def followed(error: BlurbError, effect: str, fix: str = "") -> StoreError:
 def ended(text: str) -> str:
     """A text with a full stop."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def line_of(error: BaseException, path: Path) -> str:
+    """File and line of an error in a plug-in's file: of the syntax error, or where it was raised."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)
