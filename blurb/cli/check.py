@@ -11,14 +11,14 @@ import click
 
 from blurb import records
 from blurb.api.comparing import check
-from blurb.cli._exit import gate
+from blurb.cli._exit import UNKNOWN, gate
 from blurb.cli._made import click_command
-from blurb.messages import grouped, signed
+from blurb.messages import BlurbError, escaped, grouped, signed
 from blurb.options import Option
 from blurb.regression import Decision, Outcome, forms
 from blurb.results.comparison import PAIRED
 from blurb.results.score import SCORE
-from blurb.system.files import write_whole
+from blurb.system.files import of_system, write_whole
 from blurb.terminal.output import json_text, show
 
 
@@ -43,8 +43,7 @@ def command(
     """
     gate()
     decision = check(**given)
-    report(decision, junit, summary, form, (given["candidate"], given["baseline"], given["output"]))
-    raise SystemExit(int(decision.outcome))
+    raise SystemExit(report(decision, junit, summary, form, (given["candidate"], given["baseline"], given["output"])))
 
 
 def report(
@@ -53,18 +52,14 @@ def report(
     summary: Path | None = None,
     form: str = "table",
     given: tuple[str, str, Path] | None = None,
-) -> None:
-    """Prints and writes a decision in the requested forms.
+) -> int:
+    """Prints a decision, then writes it in the requested forms; returns the exit code.
+
+    What cannot be written is told after the decision and never changes it: only a pass is no pass without a file that
+    was asked for by name.
 
     :param given: candidate, baseline and store as they were typed, for the command that shows the examples
     """
-    if junit:
-        write_whole(junit, decision.to_junit())
-    if summary is None and os.environ.get("GITHUB_STEP_SUMMARY"):
-        summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
-    if summary:
-        with summary.open("a", encoding="utf-8") as file:
-            file.write(forms.job_summary(decision))
     if form == "json":
         click.echo(json_text(records.of(forms.Check, decision)), nl=False)
     else:
@@ -72,6 +67,25 @@ def report(
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in forms.workflow_commands(decision):
             click.echo(line, err=form == "json")  # stdout must stay valid JSON
+    code, job = int(decision.outcome), os.environ.get("GITHUB_STEP_SUMMARY") if summary is None else None
+    for path, write in ((junit, _write_junit), (summary, _append), (job, _append)):
+        try:
+            if path:
+                write(path, decision)
+        except (BlurbError, OSError) as error:
+            text = of_system(error) if isinstance(error, OSError) else str(error)
+            click.secho(f"Not written: {escaped(text)}", fg="red", err=True)
+            code = code or (0 if path is job else UNKNOWN)
+    return code
+
+
+def _write_junit(path: Path | str, decision: Decision) -> None:
+    write_whole(Path(path), decision.to_junit())
+
+
+def _append(path: Path | str, decision: Decision) -> None:
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(forms.job_summary(decision))
 
 
 def _explain(decision: Decision, candidate: str, baseline: str, output: Path) -> None:

@@ -211,3 +211,34 @@ def test_under_the_null_the_whole_answer_is_seldom_red(runs: int) -> None:
             sides.append(invented.row(name, scores, split="dev"))
         red += regression.decide(sides[1], sides[0], regression.Rules()).outcome == regression.Outcome.REGRESSION
     assert red / 600 <= 0.07
+
+
+BESIDE = ("--junit", "--summary", "GITHUB_STEP_SUMMARY", "GITHUB_STEP_SUMMARY to a folder")
+"""What is written beside a decision."""
+
+
+@pytest.mark.parametrize("place", BESIDE)
+@pytest.mark.parametrize(("candidate", "code"), [("equal", 0), ("fell", 1), ("without", 2)])
+def test_what_cannot_be_written_never_changes_a_decision(
+    candidate: str, code: int, place: str, blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A pass is none without a file that was asked for by name; what the job asks for changes nothing."""
+    (tmp_path / "file").touch()
+    nowhere = str(tmp_path if place.endswith("folder") else tmp_path / "file" / "below")
+    if by_name := place.startswith("--"):
+        result = blurb("check", candidate, "--baseline", "old", "--split", "test", place, nowhere)
+    else:
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", nowhere)
+        result = blurb("check", candidate, "--baseline", "old", "--split", "test")
+    assert result.exit_code == (code or 2 if by_name else code)
+    decision = {0: "\npass\n", 1: "\nregression\n", 2: "\ncannot judge\n"}[code]
+    assert decision in result.output
+    assert result.output.index(decision) < result.output.index("Not written: ")
+
+
+def test_what_is_asked_for_by_name_is_not_written_to_the_job(
+    blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "job.md"))
+    blurb("check", "equal", "--baseline", "old", "--split", "test", "--summary", str(tmp_path / "named.md"))
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".md"] == ["named.md"]
