@@ -52,7 +52,9 @@ def score(
         str | None,
         Option(help="Dataset of the file: a name or a task file; of answers of a batch, all.", complete="one_task"),
     ],
-    predictions: Annotated[Predictions, Option(help="File, or a folder with a file a dataset.")],
+    predictions: Annotated[
+        Predictions, Option(help="File, or a folder with a file a dataset; repeatable.", many=True, metavar="PATH")
+    ],
     data: Annotated[Path | str | None, Option(help="Folder of the datasets, which have the gold answers.")] = None,
     *,
     suite: Annotated[str, SUITE] = "blurb",
@@ -91,8 +93,8 @@ def score(
 
     :param task: name or task file; None for a folder of predictions with a file a dataset, named after it
     :param predictions: a file (CoNLL, TSV, CSV, JSON lines, Parquet, BLURB's submission form, answers of a batch
-        service) or a folder of such files; from a script also id -> prediction, predictions in the order of the
-        examples, or a table
+        service), a folder of such files, or a list of both as `Path`; from a script also id -> prediction, predictions
+        in the order of the examples, or a table
     :param data: data folder in BLURB's layout
     :param suite: "demo" for synthetic data
     :param file_format: conll, tsv, csv, jsonl, json or parquet; None goes by the ending
@@ -121,7 +123,7 @@ def score(
     folder, _ = folders(suite, None if data is None else Path(data), None, [each for each, _ in pairs])
     form, reading = (file_format or "", column or ""), Reading(scheme or "", dict(names or {}))
     given: dict[ScoredSplit, list[tuple[Task, Predictions]]] = {"dev": dev_pairs, split: pairs}
-    matched = _all_matched(given, form, folder, reading, add is not None and not gold_as_predictions)
+    matched = _all_matched(given, form, folder, reading, add is not None, not gold_as_predictions)
     scored = Scores(scores.score(answers, path) for answers, path in matched[split])
     if add is not None:
         beside = {answers.formulation.task.name: answers for answers, _ in matched["dev"]}
@@ -141,11 +143,13 @@ def _all_matched(
     form: tuple[str, str],
     folder: Path,
     reading: Reading,
+    adding: bool,
     refuse_gold: bool,
 ) -> dict[ScoredSplit, list[tuple[MatchedAnswers, Path]]]:
     """The answers of all files, or the errors of all.
 
     :param form: format of the files and column of the predictions; "" where they are not given
+    :param adding: whether a request without any line is an error, since it can be asked again
     :param refuse_gold: whether the gold answers are an error: scripts write them by mistake, and no tool predicts them
     """
     wrong = ErrorCollector()
@@ -154,7 +158,11 @@ def _all_matched(
         tried = [wrong.tried(_matched, task, each, form, folder, split, reading) for task, each in pairs]
         matched[split] = [each for each in tried if each is not None]
         for answers, path in matched[split]:
-            if refuse_gold and answers.is_gold:
+            if adding and (lost := answers.unanswered):
+                what = f"{lost:,} of {len(answers.units):,} requests of {answers.formulation.task.name} have no line"
+                fix = "ask them again (send.py asks only these), and give all files of the answers."
+                wrong.add(DataError(what, path, fix=fix))
+            if adding and refuse_gold and answers.is_gold and answers.replies is None:  # not tied to requests by id
                 what = f"all {len(answers.units):,} answers are equal to the gold answers of {split}"
                 wrong.add(DataError(what, path, fix=f"if they are predictions, add {opt('gold-as-predictions')}."))
     wrong.tell()
@@ -166,40 +174,53 @@ def _pairs(task: str | None, predictions: Predictions, unused: Mapping[str, Any]
 
     :param unused: options that answers of a batch service have no use for
     """
-    if isinstance(predictions, Path | str) and batch.files(Path(predictions)):
+    paths = _paths(predictions)
+    if any(map(batch.files, paths)):
         if given := [opt(name) for name, value in unused.items() if value]:
             raise SettingsError(f"Answers of a batch service have no use for {given[0]}", fix="leave it out.")
-        return [*_answered(batch.read(Path(predictions)), task)]
+        return [*_answered(batch.read(paths), task)]
     if task is not None:
-        if isinstance(predictions, Path | str) and Path(predictions).is_dir():
+        if len(paths) > 1 or any(map(Path.is_dir, paths)):
+            what = "several files are given" if len(paths) > 1 else "is a folder"
             fix = f"give a file, or leave {opt('task')} out and name the files after their datasets."
-            raise SettingsError(f"is a folder, and {opt('task')} is for one file", where=predictions, fix=fix)
+            raise SettingsError(f"{what}, and {opt('task')} is for one file", where=", ".join(map(str, paths)), fix=fix)
         chosen = tasks.load_selection(task)
         if len(chosen) > 1:
             raise SettingsError(
                 "Predictions are of one dataset", fix="give its name, or a folder with a file a dataset."
             )
-        return [(chosen[0], predictions)]
-    if not isinstance(predictions, Path | str) or not Path(predictions).is_dir():
-        if isinstance(predictions, Path | str) and Path(predictions).is_file():
-            with open(predictions, "rb", opener=ordinary) as file:
-                refuse_binary(file.read(HEAD_BYTES), Path(predictions))
+        return [(chosen[0], paths[0] if paths else predictions)]
+    if len(paths) == 1 and paths[0].is_file():
+        with open(paths[0], "rb", opener=ordinary) as file:
+            refuse_binary(file.read(HEAD_BYTES), paths[0])
+    if len(paths) < 2 and not any(map(Path.is_dir, paths)):
         raise SettingsError("Say of which dataset the predictions are", fix=f"give {opt('task')}.")
-    folder = Path(predictions)
     files: dict[str, Path] = {}
     others: list[str] = []
-    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+    for path in (file for each in paths for file in (sorted(each.iterdir()) if each.is_dir() else [each])):
+        if path.name.startswith(".") or path.is_dir():
+            continue
         if (named := tasks.known(path.stem.lower().replace("_", "-"))) is not None:
             if named.name in files:
                 raise DataError(f"a second file for {named.name}, beside {files[named.name].name}.", path)
             files[named.name] = path
+        elif path in paths:
+            raise DataError("this file is not named after a dataset, such as ncbi-disease.conll.", path)
         elif path.suffix.lower() in ENDINGS:
             others.append(path.name)
     if files and others:
-        notify(f"{folder}: left out, as no dataset has these names: {', '.join(others)}.")
+        notify(f"{paths[0]}: left out, as no dataset has these names: {', '.join(others)}.")
     if not files:
-        raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", folder)
+        raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", paths[0])
     return [(each, files[each.name]) for each in tasks.load_selection(",".join(files))]
+
+
+def _paths(predictions: Predictions) -> list[Path]:
+    """The files and folders that are given; none for predictions of a script, which are given themselves."""
+    if isinstance(predictions, Path | str):
+        return [Path(predictions)]
+    listed = isinstance(predictions, list | tuple) and all(isinstance(each, Path) for each in predictions)
+    return [*predictions] if listed else []
 
 
 def _answered(by_task: Mapping[str, Replies], task: str | None) -> Iterator[tuple[Task, Replies]]:

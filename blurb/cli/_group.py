@@ -6,6 +6,7 @@ commands, `compare.--plot` is an option. Its group of entry points is read where
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import re
@@ -134,10 +135,10 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = arguments[0]
         if name in self.own_commands(context) or name.startswith("-") or context.resilient_parsing:
-            return self._extended(super().resolve_command(context, arguments), context.resilient_parsing)
+            return self._extended(context, super().resolve_command(context, arguments))
         known = self.list_commands(context)
         if name in known:
-            return self._extended(super().resolve_command(context, arguments))
+            return self._extended(context, super().resolve_command(context, arguments))
         added.check_present(f"{self.prefix}{name}")
         if fault := added.faults.get(f"{self.prefix}{name}"):
             raise SettingsError(fault)
@@ -147,21 +148,23 @@ class Group(click.Group):
         raise click.UsageError(message, context)
 
     def _extended(
-        self, resolved: tuple[str | None, click.Command | None, list[str]], completing: bool = False
+        self, context: click.Context, resolved: tuple[str | None, click.Command | None, list[str]]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command with the options that others bring, where one of them or its help is asked for."""
         name, command, rest = resolved
-        if command is None or isinstance(command, click.Group):
+        if command is None:
             return resolved
         own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         words = [word.partition("=")[0] for word in map(str, rest) if word.startswith("-")]
         others = [word for word in words if word not in own]
-        if not others and not completing:
-            return resolved
-        path = f"{self.prefix}{name}"
-        for word in others:
-            added.check_present(f"{path}.{word}")
-        return name, with_options(path, command), rest
+        if (others or context.resilient_parsing) and not isinstance(command, click.Group):
+            path = f"{self.prefix}{name}"
+            for word in others:
+                added.check_present(f"{path}.{word}")
+            command = with_options(path, command)
+        if not context.resilient_parsing:  # nobody asked a completion for messages
+            refuse_repeated(click.Context(command, context, info_name=name), rest)
+        return name, command, rest
 
     def invoke(self, context: click.Context) -> object:
         try:
@@ -170,6 +173,28 @@ class Group(click.Group):
             raise _with_meant(error) from None
         except click.UsageError as error:
             raise _with_option(error) from None
+
+
+def refuse_repeated(context: click.Context, words: Sequence[str]) -> None:
+    """Raises a UsageError for an option with one value that is given twice: click takes the last, in silence.
+
+    :param context: of the command
+    """
+    parser = context.command.make_parser(context)
+    options = [each for each in context.command.get_params(context) if isinstance(each, click.Option)]
+    single = [each for each in options if not (each.is_flag or each.multiple or each.count)]
+    for each in single:  # declared once more, as a list
+        parser.add_option(obj=each, opts=each.opts, dest=each.name, action="append", nargs=each.nargs)
+    with contextlib.suppress(click.NoSuchOption, click.BadOptionUsage):  # which click tells better, afterwards
+        given, _, _ = parser.parse_args(list(words))
+        for each in single:
+            if len(values := given.get(each.name, ())) > 1:
+                raise click.UsageError(f"{twice(each.opts[0], *values[:2])} Give it once.", context)
+
+
+def twice(name: str, first: object, second: object) -> str:
+    """What is wrong with a value that is given twice."""
+    return f"{name} is given twice, as '{first}' and as '{second}'."
 
 
 def with_options(path: str, command: click.Command) -> click.Command:

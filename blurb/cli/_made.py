@@ -13,6 +13,7 @@ from typing import Any, get_origin
 import click
 
 from blurb.cli import _complete
+from blurb.cli._group import twice
 from blurb.execution.engines import engines
 from blurb.fields import KINDS, Field, types_of
 from blurb.messages import SettingsError
@@ -76,7 +77,8 @@ def click_parameter(parameter: Parameter) -> click.Parameter:
     name, hint, default, about = parameter
     needed = default is inspect.Parameter.empty and not about.optional
     default = None if default is inspect.Parameter.empty else default
-    kind, pairs = _value_type(about, hint), get_origin(types_of(hint)[0]) is Mapping
+    kind, pairs, words = _value_type(about, hint), get_origin(types_of(hint)[0]) is Mapping, about.complete == "tasks"
+    several = about.many or pairs or words
     completion = getattr(_complete, about.complete) if about.complete else None
     if isinstance(about, Argument):
         count = -1 if about.many else 1
@@ -86,18 +88,22 @@ def click_parameter(parameter: Parameter) -> click.Parameter:
     flag = about.flag or f"--{name.replace('_', '-')}"
     if about.kind is bool:
         return Grouped([flag, name], group=about.group, help=about.help, is_flag=True)
+    # A default of None would be one: click would take it for the value of an option that must be given.
+    known: dict[str, Any] = {"default": (default,)} if words and default else {}
+    if not (needed or several or (about.choices and default == "")):
+        known = {"default": default}
     return Grouped(
         [flag, name],
         group=about.group,
         help=about.help,
         metavar=about.metavar,
         type=kind,
-        default=None if needed or about.many or pairs or (about.choices and default == "") else default,
         show_default=isinstance(default, str | int | float | Path) and default != "",
         required=needed,
-        multiple=about.many or pairs,
-        callback=_pairs if pairs else None,
+        multiple=several,
+        callback=_pairs if pairs else _joined if words else None,
         shell_complete=completion,
+        **known,
     )
 
 
@@ -109,6 +115,10 @@ def _value_type(about: Any, hint: Any) -> Any:
     return Number(replace(about, many=False)) if about.kind in (int, float) else click.STRING
 
 
+def _joined(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str | None:
+    return ",".join(given) if given else None
+
+
 def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """A mapping that is given as `--set KEY=VALUE`, once a key."""
     values = {}
@@ -116,6 +126,8 @@ def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str,
         key, separator, value = text.partition("=")
         if not separator or not value:
             raise SettingsError(f"{parameter.opts[0]} must have the form {parameter.metavar} (got '{text}').")
+        if key.strip() in values:
+            raise SettingsError(twice(f"{parameter.opts[0]} {key.strip()}", values[key.strip()], value.strip()))
         values[key.strip()] = value.strip()
     return values
 

@@ -7,6 +7,8 @@ What is wrong with an answer is counted and never hidden; one that cannot be rea
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,6 +18,7 @@ from blurb.inputs import tagging
 from blurb.messages import DataError, opt
 from blurb.scoring import answer_forms
 from blurb.scoring.batch import Replies, Reply
+from blurb.scoring.bodies import FILTERED, REFUSED
 from blurb.scoring.mentions import MISSING, OVERLAPPING, UNORDERED, SearchedWords
 from blurb.scoring.requests import Manifest
 from blurb.table_files import json_object
@@ -26,6 +29,8 @@ CUT_OFF, NO_ANSWER, TWO_ANSWERS = "cut_off", "no_answer", "two_answers"
 EMPTY = "scored as empty or wrong"
 FAULTS = {
     NO_ANSWER: EMPTY,
+    REFUSED: f"by the model; {EMPTY}",
+    FILTERED: f"by the service; {EMPTY}",
     TWO_ANSWERS: "the first one counts",
     CUT_OFF: f"at the maximum of tokens; {EMPTY} unless the JSON is whole",
     NO_JSON: EMPTY,
@@ -36,7 +41,18 @@ FAULTS = {
     OVERLAPPING: "mentions on words of others; left out",
 }
 """What may be wrong with answers and mentions, and what is made of it."""
-THINKING, THOUGHT = "<think>", "</think>"
+BEGINS = (
+    r"<(?:seed:)?(?:think(?:ing)?|thought|reasoning)>|\[THINK\]|<\|START_THINKING\|>|<\|channel\|>analysis<\|message\|>"
+)
+FLAT = r"\Aanalysis(?=.*assistantfinal)"
+ENDS = r"</(?:seed:)?(?:think(?:ing)?|thought|reasoning)>|\[/THINK\]|<\|END_THINKING\|>"
+CHANNEL = r"<\|channel\|>(?!analysis)[^{}]{0,200}?<\|message\|>|assistantfinal"
+"""Marks around thoughts, and those of gpt-oss behind them, as they are and without their brackets."""
+DECODER = json.JSONDecoder()
+THOUGHT = re.compile(f"(?:{BEGINS}|{FLAT}).*?(?:{ENDS}|{CHANNEL}|\\Z)", re.DOTALL)
+THOUGHT_END = re.compile(f"{ENDS}|{CHANNEL}")
+FENCE = re.compile(r"```\w*|<\|\w+\|>|[\s`*.]")
+"""What may stand around JSON that is the whole answer."""
 
 
 def answers(task: Task, replies: Replies, units: Sequence[Example], split: str, faults: Counter[str]) -> list[Any]:
@@ -63,7 +79,7 @@ def answers(task: Task, replies: Replies, units: Sequence[Example], split: str, 
 
 def answer(task: Task, manifest: Manifest, unit: Example, reply: Reply | None, faults: Counter[str]) -> Any:
     """The answer to an example, or what stands for one that cannot be read, which is counted once."""
-    value, fault = (None, NO_ANSWER) if reply is None or not reply.content.strip() else _said(reply, task, manifest)
+    value, fault = (None, NO_ANSWER) if reply is None else _said(reply, task, manifest)
     cut_off = reply is not None and reply.cut_off
     if value is None:
         faults[CUT_OFF if cut_off else fault] += 1
@@ -76,24 +92,39 @@ def answer(task: Task, manifest: Manifest, unit: Example, reply: Reply | None, f
 def _said(reply: Reply, task: Task, manifest: Manifest) -> tuple[Any, str]:
     """What a model said, or None, and what is wrong with it.
 
-    It is what stands behind the last `</think>`, from the first `{` to the last `}`. A label or a number alone is read
-    as such.
+    It is the last whole object that has the key of the schema, behind what is marked as thoughts. A label or a number
+    alone is read as such.
     """
-    form, text = answer_forms.of(task), reply.content.rpartition(THOUGHT)[2].strip()
-    if text.startswith(THINKING):
-        return None, NO_JSON
-    for bare in dict.fromkeys((text, text.strip("\"'`*. \n"))):
+    form, whole = answer_forms.of(task), reply.content.strip()
+    text = THOUGHT_END.split(THOUGHT.sub("", whole))[-1].strip()
+    if not text:
+        return None, reply.fault or NO_ANSWER
+    for bare in dict.fromkeys((text, re.sub(r"<\|\w+\|>", "", text).strip("\"'`*. \n"))):
         with contextlib.suppress(*answer_forms.UNREADABLE):
-            return form.read(task, bare, manifest.names), AROUND if bare != reply.content.strip() else ""
-    inside = text[text.find("{") : text.rfind("}") + 1]
+            return form.read(task, bare, manifest.names), AROUND if bare != whole else ""
+    inside = _last_object(text, form.key) or text[text.find("{") : text.rfind("}") + 1]
+    if reply.cut_off and text == whole and FENCE.sub("", text.replace(inside, "", 1)):
+        return None, NO_JSON  # a draft, of which the answer would have come
     try:
         said = json_object(inside, reply.line)
-        around = AROUND if inside != reply.content.strip() else ""
+        around = AROUND if inside != whole else ""
         return (form.read(task, said[form.key], manifest.names), around) if len(said) == 1 else (None, SCHEMA)
     except DataError:
         return None, NO_JSON
     except answer_forms.UNREADABLE:
         return None, SCHEMA
+
+
+def _last_object(text: str, key: str) -> str:
+    """The last object of JSON in a text that has a key, as it is written; "" for none."""
+    at, found = text.find("{"), ""
+    while at >= 0:
+        end = at + 1
+        with contextlib.suppress(ValueError, RecursionError):
+            said, end = DECODER.raw_decode(text, at)
+            found = text[at:end] if key in said else found
+        at = text.find("{", end)
+    return found
 
 
 def tags(task: Task, unit: Example, mentions: Sequence[Mapping[str, str]], faults: Counter[str]) -> list[str]:

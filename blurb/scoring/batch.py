@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blurb.messages import notify, plural
-from blurb.scoring import requests
+from blurb.messages import DataError, notify, plural
+from blurb.scoring import bodies, requests
 from blurb.scoring.requests import Manifest
 from blurb.system.files import ordinary
 from blurb.system.text_files import HEAD_BYTES, decode, refuse_binary
@@ -20,6 +21,8 @@ LONGEST, SNIFFED = 50_000_000, 65_536
 """Bytes of a line, at most (an answer of 100,000 tokens has half a million), and those that tell its kind."""
 REPEATS = 10
 """Answers to each request, at most, on average."""
+FINE, SHOWN = ("200", "201"), 3
+"""Status codes of an answer, and lines that a message names."""
 AGAIN = "send this request again, and give its answer with the others."
 
 
@@ -27,11 +30,13 @@ class Reply(NamedTuple):
     """The answer to a request.
 
     :param content: what the model said; "" for nothing
+    :param fault: why there is nothing, if the service says it (`blurb.scoring.bodies`)
     """
 
     line: FileLine
     content: str
     cut_off: bool
+    fault: str = ""
 
 
 @dataclass
@@ -109,18 +114,15 @@ def _lines(path: Path) -> Iterator[tuple[FileLine, dict[str, Any]]]:
                 yield line, content
 
 
-def read(path: Path) -> dict[str, Replies]:
-    """The answers of a file, or of all such files of a folder, by the name of their task.
+def read(paths: Sequence[Path]) -> dict[str, Replies]:
+    """The answers of files, or of all such files of folders, by the name of their task.
 
     :raises DataError: (file, line) for what is no line of a batch service, answers other requests, or is an error of
-        the server that no other line makes good
+        the server that no other line makes good; for answers in a form that is not understood, after all were read
     """
     by_digits: dict[str, Replies] = {}
-    taken, there = files(path), path.iterdir() if path.is_dir() else ()
-    others = [each.name for each in there if each not in taken and each.name != requests.MANIFEST]
-    if others := sorted(name for name in others if _beginning(path / name) != "requests"):
-        notify(f"{path}: left out, as they are no answers of a batch service: {', '.join(others)}.")
-    for each in taken:
+    strange: list[tuple[FileLine, str]] = []
+    for each in _all_files(paths):
         for line, content in _lines(each):
             name, _, rest = str(content.get("custom_id", "")).partition("/")
             key, _, digits = rest.rpartition("/")
@@ -132,7 +134,12 @@ def read(path: Path) -> dict[str, Replies]:
             try:
                 _take(by_digits[digits], key, line, content)
             except (AttributeError, TypeError, ValueError, LookupError, OverflowError):
-                raise line.error("this is no answer of a batch service: a part of it has another form.") from None
+                strange.append((line, _form(content)))
+    if strange:
+        places = ", ".join(f"{line.path.name}:{line.number}" for line, _ in strange[:SHOWN])
+        what = f"this is no answer of a batch service that blurb understands: it looks like {strange[0][1]}"
+        count = f"In all, {plural(len(strange), 'line')} cannot be understood, the first: {places}"
+        raise strange[0][0].error(f"{what}. {count}", "docs/language-models.md lists the forms that are read.")
     by_task: dict[str, Replies] = {}
     for replies in by_digits.values():
         if lost := [line for key, line in replies.failed.items() if key not in replies.by_id]:
@@ -145,32 +152,61 @@ def read(path: Path) -> dict[str, Replies]:
     return by_task
 
 
+def _all_files(paths: Sequence[Path]) -> list[Path]:
+    """The files of answers that were given, each once, or that are in the folders that were given."""
+    taken = []
+    for path in paths:
+        there = files(path)
+        if not there:
+            raise DataError("no answers of a batch service, as there are beside it.", path, fix="leave it out.")
+        others = [each.name for each in path.iterdir() if each not in there] if path.is_dir() else []
+        others = [name for name in others if name != requests.MANIFEST and _beginning(path / name) != "requests"]
+        if others:
+            notify(f"{path}: left out, as they are no answers of a batch service: {', '.join(sorted(others))}.")
+        taken += there
+    if double := [path for path, count in Counter(map(Path.resolve, taken)).items() if count > 1]:
+        raise DataError("this file is given twice.", double[0], fix="give it once.")
+    return taken
+
+
+def _form(content: Mapping[str, Any]) -> str:
+    """What a line that is not understood looks like."""
+    response = content.get("response")
+    return bodies.form(response.get("body", response) if isinstance(response, dict) else response)
+
+
+def _filled(error: Any) -> Any:
+    """The error of a service; some send one without a value beside each answer."""
+    return error if not isinstance(error, dict) or any(error.values()) else None
+
+
 def _take(replies: Replies, key: str, line: FileLine, content: Mapping[str, Any]) -> None:
-    """Takes a line of a batch service."""
+    """Takes a line of a batch service; what it raises, but a DataError, is a form that is not understood."""
     if "response" not in content and "error" not in content:
         fix = "give the file with the answers." if "body" in content else ""
         raise line.error("this is no answer of a batch service, which has `response` or `error`", fix)
     response = content.get("response") or {}
-    body = response.get("body") or {}
-    if error := content.get("error") or body.get("error") or response.get("status_code", 200) != 200:
+    status, body = response.get("status_code"), response.get("body")
+    error = _filled(content.get("error")) or (isinstance(body, dict) and _filled(body.get("error")))
+    if error or str(status or 200) not in FINE:
         replies.failed.setdefault(key, line)
-        replies.failure = replies.failure or json.dumps(error if error is not True else response)[:200]
-    elif key in replies.by_id and replies.by_id[key].content.strip():
-        replies.twice += 1
+        replies.failure = replies.failure or json.dumps(error or response)[:200]
     else:
-        choice = next(iter(body.get("choices") or [{}]))
-        text = (choice.get("message") or {}).get("content")
-        whole = text.encode(errors="replace").decode() if isinstance(text, str) else ""  # half an emoji, cut at the end
-        replies.by_id[key] = Reply(line, whole, choice.get("finish_reason") == "length")
+        said = bodies.read(body)
+        if key in replies.by_id and replies.by_id[key].content.strip():
+            replies.twice += 1
+        else:
+            replies.by_id[key] = Reply(line, said.text, said.cut_off, said.fault)
     most = replies.manifest.requests
     if max(len(replies.by_id), len(replies.failed), replies.twice // REPEATS) > most:
         raise line.error(f"more answers than the {plural(most, 'request')}.")
+    body = body if isinstance(body, dict) else {}  # an error may have any
     usage, model = body.get("usage") or {}, _named(body.get("model"))
     if model and replies.model and model != replies.model:
         raise line.error(f"an answer of {model}, after those of {replies.model}", "score each model by itself.")
     replies.model = replies.model or model
-    replies.tokens_in += int(usage.get("prompt_tokens") or 0)
-    replies.tokens_out += int(usage.get("completion_tokens") or 0)
+    replies.tokens_in += int(usage.get("prompt_tokens") or usage.get("input_tokens") or 0)
+    replies.tokens_out += int(usage.get("completion_tokens") or usage.get("output_tokens") or 0)
 
 
 def _named(model: object) -> str:

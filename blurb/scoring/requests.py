@@ -26,6 +26,7 @@ from blurb.learners.base import Subset
 from blurb.messages import BlurbError, DataError, SettingsError, opt
 from blurb.scoring import answer_forms, matching, prompts
 from blurb.scoring.answer_forms import NO_LABEL
+from blurb.scoring.bodies import TOOL
 from blurb.scoring.prompts import Prompts
 from blurb.system.cache import home
 from blurb.system.files import read_json, replacing, write_json
@@ -214,7 +215,7 @@ class TaskRequests:
         """What the bodies of all requests have."""
         answer = answer_forms.of(self.task)
         schema = answer_forms.closed({answer.key: answer.schema({"type": "string", "enum": [*self.names]})})
-        form = {"name": "answer", "strict": True, "schema": schema}
+        form = {"name": TOOL, "strict": True, "schema": schema}
         return {**self.prompts.request, "response_format": {"type": "json_schema", "json_schema": form}}
 
     def question(self, example: Example) -> dict[str, str]:

@@ -127,6 +127,11 @@ class MatchedAnswers:
     replies: Replies | None = None
 
     @property
+    def unanswered(self) -> int:
+        """The number of requests to a language model without any line of an answer."""
+        return 0 if self.replies is None else len(self.units) - len(self.replies.by_id)
+
+    @property
     def is_gold(self) -> bool:
         """Whether all answers are the gold ones; the order of the labels of a document says nothing."""
         gold = [self.formulation.gold(unit) for unit in self.units]

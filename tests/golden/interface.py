@@ -44,8 +44,9 @@ def interface() -> str:
         for parameter in command.params:
             facts = [parameter.type.name, *getattr(parameter.type, "choices", ())]
             facts += [word for word in ("required", "multiple", "is_flag") if getattr(parameter, word, False)]
-            if isinstance(parameter.default, str | int | float | Path) and not isinstance(parameter.default, bool):
-                facts.append(f"default {parameter.default}")
+            default = parameter.default[0] if isinstance(parameter.default, tuple) else parameter.default
+            if isinstance(default, str | int | float | Path) and not isinstance(default, bool):
+                facts.append(f"default {default}")
             text = " ".join(str(getattr(parameter, "help", None) or "").split())
             lines.append(f"  {' '.join(parameter.opts)} [{' '.join(facts)}] {text}".rstrip())
         parts.append("\n".join(lines) + "\n")

@@ -38,7 +38,8 @@ def tsv(name: str = GAD) -> list[str]:
 def refused(folder: Path, lines: list[str], *more: str, name: str = "a.tsv", task: str = GAD) -> str:
     """The message; nothing but the file is in the folder afterwards."""
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    arguments = ["score", "--suite", "demo", "--task", task, "--predictions", name, "--add", "m", *more]
+    added = () if "--add" in more else ("--add", "m")
+    arguments = ["score", "--suite", "demo", "--task", task, "--predictions", name, *added, *more]
     code, out, err = blurb(arguments, folder)
     assert (code, out) == (2, "")
     assert [path.name for path in folder.iterdir()] == [name]

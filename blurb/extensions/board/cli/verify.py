@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -39,8 +40,9 @@ def verify(
     since: Annotated[Path | None, Option(help="A board: the ledger of an earlier release.")] = None,
     submitted: Annotated[bool, Option(help="--since: strangers wrote the new entries, and may only add rows.")] = False,
     reproduced: Annotated[
-        tuple[str, ...], Option(help="A board: a row, and the row of another party that reruns it.", metavar="ROW=ROW")
-    ] = (),
+        Mapping[str, str] | None,
+        Option(help="A board: a row, and the row of another party that reruns it; repeatable.", metavar="ROW=ROW"),
+    ] = None,
     record: Annotated[
         str | None, Option(help="A board: write new levels into its ledger, under this name.", metavar="NAME")
     ] = None,
@@ -65,8 +67,7 @@ def verify(
     if ledger.is_board(folder):
         if beside or rerun:
             raise SettingsError("--beside and --rerun are for a single row.")
-        reruns = dict(pair.partition("=")[::2] for pair in reproduced)
-        _board(boards.verify_board(folder, place, since, submitted, reruns), folder, record, form)
+        _board(boards.verify_board(folder, place, since, submitted, reproduced), folder, record, form)
         return
     if since or record or submitted or reproduced:
         raise SettingsError("--since, --submitted, --reproduced and --record are for a board.", where=folder)

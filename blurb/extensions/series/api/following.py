@@ -200,7 +200,7 @@ def _judge(check: RowReference | None, output: Path | str, rules: Any, **shared:
 
 def bisect(
     run: Annotated[str | Path, Argument(metavar="RUN_DIR")],
-    task: Annotated[str, Option(help="Dataset to judge by.", complete="tasks")],
+    task: Annotated[str, Option(help="Dataset to judge by.", complete="one_task")],
     drop: Annotated[float, Option(help="Points of dev by which the last checkpoint is worse.", low=0, unit=" points")],
     *,
     protocol: Annotated[str, PROTOCOL] = "sketch",

@@ -1,0 +1,133 @@
+"""Options as they are declared: one that is missing is said, one that is given twice is an error, and lists add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from blurb.cli import cli
+from blurb.cli._group import Group, with_options
+from tests.cli.in_process import blurb as command
+
+Declared = tuple[tuple[str, ...], click.Command]
+LISTS = {"--tasks", "--predictions", "--set", "--across", "--results", "--published", "--map", "--allow-code"}
+"""Options whose values add up."""
+
+
+def all_commands(group: Group, words: tuple[str, ...] = ()) -> Iterator[Declared]:
+    """Each command with the options that extensions bring, and the groups that are commands themselves."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        declared = group.get_command(context, name)
+        assert declared is not None
+        if isinstance(declared, Group):
+            yield from all_commands(declared, (*words, name))
+        yield (*words, name), with_options(".".join((*words, name)), declared)
+
+
+COMMANDS = [*all_commands(cli)]  # type: ignore[arg-type]
+
+
+def options_of(declared: click.Command) -> list[click.Option]:
+    return [each for each in declared.params if isinstance(each, click.Option)]
+
+
+def some_value(option: click.Parameter) -> str:
+    kind = option.type
+    if isinstance(kind, click.Choice):
+        return str(next(iter(kind.choices)))
+    if option.metavar and "=" in option.metavar:
+        return "a=b"
+    about = getattr(kind, "about", None)
+    return "a" if about is None else "1" if about.low is None and about.above is None else "0.5" if about.most else "2"
+
+
+REQUIRED = [
+    (words, declared, option)
+    for words, declared in COMMANDS
+    for option in options_of(declared)
+    if option.required and not isinstance(declared, Group)
+]
+SINGLE = [
+    (words, option)
+    for words, declared in COMMANDS
+    for option in options_of(declared)
+    if not option.is_flag and not option.multiple
+]
+
+
+def named(given: tuple[object, ...]) -> str:
+    return " ".join([*given[0], given[-1].opts[0]])  # type: ignore[misc, attr-defined]
+
+
+def test_the_declarations_are_found() -> None:
+    assert len(COMMANDS) > 40
+    assert {"--baseline", "--axis", "--out", "--predictions", "--type"} <= {each[2].opts[0] for each in REQUIRED}
+    assert {"--baseline", "--plot", "--board", "--series", "--format"} <= {each[1].opts[0] for each in SINGLE}
+
+
+@pytest.mark.parametrize("given", REQUIRED, ids=map(named, REQUIRED))
+def test_a_required_option_that_is_missing_is_said(
+    given: tuple[tuple[str, ...], click.Command, click.Option], tmp_path: Path
+) -> None:
+    words, declared, missing = given
+    typed = [*words]
+    for each in declared.params:
+        if each.required and each is not missing:
+            typed += [each.opts[0]] if isinstance(each, click.Option) else []
+            typed.append(some_value(each))
+    code, out, err = command(typed, tmp_path)
+    assert (code, out) == (2, "")
+    assert f"Missing option '{missing.opts[0]}'" in err
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("given", SINGLE, ids=map(named, SINGLE))
+def test_an_option_that_is_given_twice_is_an_error_that_names_both_values(
+    given: tuple[tuple[str, ...], click.Option], tmp_path: Path
+) -> None:
+    words, name = given[0], given[1].opts[0]
+    for first, more in (("one", [name, "two"]), ("same", [name, "same"]), ("one", [f"{name}=two"])):
+        code, out, err = command([*words, name, first, *more], tmp_path)
+        assert (code, out) == (2, "")
+        assert f"{name} is given twice, as '{first}' and as '{'same' if first == 'same' else 'two'}'" in err
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_lists_are_declared_as_such() -> None:
+    for words, declared in COMMANDS:
+        for option in options_of(declared):
+            if option.opts[0] in LISTS:
+                assert option.multiple, (words, option.opts)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["run", "m", "--set", "lr=1", "--set", "lr=2"], "--set lr is given twice, as '1' and as '2'."),
+        (
+            ["score", "--predictions", "p", "--map", "a=0", "--map", "b=1", "--map", " a = 0"],
+            "--map a is given twice, as '0' and as '0'.",
+        ),
+    ],
+)
+def test_a_key_that_is_given_twice(typed: list[str], said: str, tmp_path: Path) -> None:
+    code, out, err = command(typed, tmp_path)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_tasks_add_up(tmp_path: Path) -> None:
+    typed = ["data", "export", "--suite", "demo", "--out", "o", "--tasks", "gad", "--tasks", "biosses,hoc"]
+    assert command(typed, tmp_path)[0] == 0
+    assert {path.name for path in (tmp_path / "o").iterdir()} == {"gad", "biosses", "hoc"}
+
+
+def test_an_option_over_a_run_file_is_given_once(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('model = "baseline:majority"\ntasks = "hoc"\nsuite = "demo"\nseeds = 2\n')
+    code, out, err = command(["run", "--config", "run.toml", "--tasks", "gad", "--seeds", "1", "--dry-run"], tmp_path)
+    assert code == 0, err
+    assert "hoc" not in out + err

@@ -1,0 +1,264 @@
+"""Bodies of answers: a perfect one counts in each form that is understood, and every other form is refused.
+
+Oracle: the gold answers of the demo suite, so a score is 100, or the answer of one example is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blurb
+from benchmarks.answers import perfect
+from blurb import tasks
+from blurb.corpora import demo
+from blurb.messages.errors import BlurbError
+from blurb.scoring import answers, requests
+from tests.cli.in_process import blurb as command
+
+NAMES = ("ncbi-disease", "gad", "biosses")
+Gold = dict[str, str]
+Body = Callable[[str], Any]
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory: pytest.TempPathFactory) -> Gold:
+    """The right answer to each request, as JSON."""
+    folder = tmp_path_factory.mktemp("requests")
+    requests.export([tasks.get(name) for name in NAMES], demo.prepare(), folder, "test", None, 0, 1, 0, "")
+    return {key: json.dumps(answer, ensure_ascii=False) for key, answer in perfect(folder, demo.prepare())}
+
+
+def line(key: str, body: Any, **more: Any) -> str:
+    return json.dumps({"custom_id": key, "response": {"status_code": 200, "body": body}, "error": None, **more})
+
+
+def chat(message: Any, reason: str = "stop") -> dict[str, Any]:
+    return {"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": reason}]}
+
+
+def said(text: Any, reason: str = "stop") -> dict[str, Any]:
+    return chat({"role": "assistant", "content": text}, reason)
+
+
+def responses(*items: Any, **more: Any) -> dict[str, Any]:
+    return {"object": "response", "status": "completed", "output": [*items], **more}
+
+
+def call(arguments: Any, name: str = "answer") -> dict[str, Any]:
+    return {"id": "c", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def message(*parts: Any) -> dict[str, Any]:
+    return {"type": "message", "role": "assistant", "content": [*parts]}
+
+
+def score(path: Path, lines: list[str]) -> list[Any]:
+    path.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
+    return list(blurb.score(None, path, suite="demo"))
+
+
+DRAFT = 'The form is {"label": "..."} or {"mentions": [{"text": "a"}]}, {"score": 1}. '
+UNDERSTOOD: dict[str, Body] = {
+    "text": said,
+    "parts": lambda text: said([{"type": "text", "text": text[:5]}, {"type": "text", "text": text[5:]}]),
+    "parts of Mistral": lambda text: said(
+        [{"type": "thinking", "thinking": [{"type": "text", "text": DRAFT}]}, {"type": "text", "text": text}]
+    ),
+    "thoughts apart": lambda text: chat({"content": text, "reasoning_content": DRAFT}),
+    "a tool": lambda text: chat({"content": None, "tool_calls": [call(text)]}, "tool_calls"),
+    "a tool, with words": lambda text: chat({"content": DRAFT, "tool_calls": [call(text)]}, "tool_calls"),
+    "a function": lambda text: chat({"content": "", "function_call": {"name": "answer", "arguments": text}}),
+    "completions": lambda text: {"choices": [{"text": text, "finish_reason": "stop"}]},
+    "Ollama": lambda text: {"message": {"role": "assistant", "content": text, "thinking": DRAFT}, "done": True},
+    "a tool of Ollama": lambda text: {"message": {"content": "", "tool_calls": [call(json.loads(text))]}},
+    "responses": lambda text: responses(
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": DRAFT}]},
+        message({"type": "output_text", "text": text, "annotations": []}),
+        error=None,
+        usage={"input_tokens": 3, "output_tokens": 4},
+    ),
+    "a tool of responses": lambda text: responses({"type": "function_call", "name": "answer", "arguments": text}),
+    "an empty error": lambda text: {**said(text), "error": {"code": "", "message": None}},
+}
+MARKED = (
+    "<think>{}</think>",
+    "{}</think>",
+    "<thinking>{}</thinking>",
+    "[THINK]{}[/THINK]",
+    "{}[/THINK]",
+    "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>",
+    "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+    "analysis{}assistantfinal",
+    "<|START_THINKING|>{}<|END_THINKING|>",
+    "<seed:think>{}</seed:think>",
+    "<think>{}</think>\n<think>once more: {}</think>",
+    "{}\n\n",
+)
+"""How thoughts with a draft are marked; the last ones are not."""
+
+
+@pytest.mark.parametrize("form", UNDERSTOOD)
+def test_a_perfect_answer_counts_in_each_form(form: str, gold: Gold, tmp_path: Path) -> None:
+    found = score(tmp_path / "a.jsonl", [line(key, UNDERSTOOD[form](text)) for key, text in gold.items()])
+    assert [(round(each.score, 6), dict(each.faults)) for each in found] == [(100.0, {})] * 3
+
+
+@pytest.mark.parametrize("marks", MARKED)
+def test_the_answer_stands_behind_the_thoughts(marks: str, gold: Gold, tmp_path: Path) -> None:
+    lines = [line(key, said(marks.replace("{}", DRAFT) + text)) for key, text in gold.items()]
+    found = score(tmp_path / "a.jsonl", lines)
+    assert [round(each.score, 6) for each in found] == [100.0] * 3
+    assert [{*each.faults} for each in found] == [{answers.AROUND}] * 3
+
+
+@pytest.mark.parametrize("marks", MARKED[:-1])
+def test_thoughts_alone_are_no_answer(marks: str, gold: Gold, tmp_path: Path) -> None:
+    key = next(key for key in gold if key.startswith("gad/"))
+    lines = [line(each, said(marks.replace("{}", text) if each == key else text)) for each, text in gold.items()]
+    assert [dict(each.faults) for each in score(tmp_path / "a.jsonl", lines)] == [{}, {answers.NO_ANSWER: 1}, {}]
+
+
+NONE: dict[str, tuple[Any, str]] = {
+    "null": (said(None), answers.NO_ANSWER),
+    "no text": (said([]), answers.NO_ANSWER),
+    "thoughts apart": (chat({"content": None, "reasoning_content": DRAFT}), answers.NO_ANSWER),
+    "thoughts as a part": (said([{"type": "thinking", "thinking": DRAFT}]), answers.NO_ANSWER),
+    "thoughts that do not end": (said(f"<think>{DRAFT}"), answers.NO_ANSWER),
+    "thoughts that were cut": (said(f"<think>{DRAFT}", "length"), answers.CUT_OFF),
+    "a draft that was cut": (said(DRAFT + '{"label": "associated"} is right? Let', "length"), answers.CUT_OFF),
+    "a draft that ends with JSON": (said(DRAFT + '{"label": "associated"}', "length"), answers.CUT_OFF),
+    "responses that were cut": (
+        responses({"type": "reasoning"}, status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+        answers.CUT_OFF,
+    ),
+    "responses without text": (responses({"type": "reasoning"}), answers.NO_ANSWER),
+    "no choice": ({"choices": []}, answers.NO_ANSWER),
+    "a filter": (said(None, "content_filter"), answers.FILTERED),
+    "a filter amid the text": (said('{"label": "associated"}', "content_filter"), answers.FILTERED),
+    "a refusal": (chat({"content": None, "refusal": "I cannot."}), answers.REFUSED),
+    "a refusal of responses": (responses(message({"type": "refusal", "refusal": "No."})), answers.REFUSED),
+}
+
+
+@pytest.mark.parametrize("form", NONE)
+def test_no_answer_is_counted_as_what_it_is(form: str, gold: Gold, tmp_path: Path) -> None:
+    key = next(key for key, text in gold.items() if key.startswith("gad/") and "not" not in text)
+    body, fault = NONE[form]
+    lines = [line(each, body if each == key else said(text)) for each, text in gold.items()]
+    found = score(tmp_path / "a.jsonl", lines)
+    assert [dict(each.faults) for each in found] == [{}, {fault: 1}, {}]
+    assert found[1].score < 100
+
+
+def test_json_that_is_whole_at_the_maximum_of_tokens_is_an_answer(gold: Gold, tmp_path: Path) -> None:
+    lines = [line(key, said(f"```json\n{text}\n```\n\n\n", "length")) for key, text in gold.items()]
+    assert [round(each.score, 6) for each in score(tmp_path / "a.jsonl", lines)] == [100.0] * 3
+
+
+STRANGE: dict[str, tuple[Any, str]] = {
+    "Anthropic": ({"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"}, "an answer of Anthropic"),
+    "Gemini": ({"candidates": [{"content": {"parts": [{"text": "x"}]}}]}, "an answer of Gemini"),
+    "a server of Hugging Face": ({"generated_text": "x"}, "an answer of text-generation-inference"),
+    "HTML": ("<html>Please log in</html>", "a page of HTML"),
+    "a text": ("x", "a text"),
+    "a list": ([said("x")], "a list"),
+    "nothing": ({}, "neither an answer nor an error"),
+    "null": (None, "neither an answer nor an error"),
+    "other keys": ({"answer": "x", "took": 1}, "an object with the keys answer, took"),
+    "content of another type": (said({"text": "x"}), "/v1/chat/completions with an unknown part"),
+    "a part of another type": (said([{"type": "image_url"}]), "/v1/chat/completions with an unknown part"),
+    "text that is an object": (said([{"type": "text", "text": {"value": "x"}}]), "with an unknown part"),
+    "another key of a message": (chat({"content": None, "parsed": {"label": "x"}}), "with an unknown part"),
+    "a message without anything": (chat({"role": "assistant"}), "with an unknown part"),
+    "a stream": ({"choices": [{"delta": {"content": "x"}}]}, "with an unknown part"),
+    "choices as an object": ({"choices": {"message": {"content": "x"}}}, "with an unknown part"),
+    "another tool": (chat({"content": None, "tool_calls": [call("{}", "search")]}), "with an unknown part"),
+    "two answers by tools": (chat({"content": None, "tool_calls": [call("{}"), call("{}")]}), "with an unknown part"),
+    "responses not ended": (responses(status="queued"), "an answer of /v1/responses with an unknown part"),
+    "another item": (responses({"type": "web_search_call"}), "an answer of /v1/responses with an unknown part"),
+    "Ollama without text": ({"message": "x", "done": True}, "an answer of Ollama with an unknown part"),
+}
+
+
+@pytest.mark.parametrize("form", STRANGE)
+def test_what_is_not_understood_refuses_the_file(form: str, gold: Gold, tmp_path: Path) -> None:
+    body, look = STRANGE[form]
+    lines = [line(key, body if place in (1, 3, 4, 7) else said(text)) for place, (key, text) in enumerate(gold.items())]
+    (tmp_path / "a.jsonl").write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
+    code, out, err = command(["score", "--suite", "demo", "--predictions", "a.jsonl", "--add", "m"], tmp_path)
+    told = " ".join(err.split())
+    assert (code, out) == (2, "")
+    assert f"a.jsonl:2: this is no answer of a batch service that blurb understands: it looks like " in told
+    assert f"{look}. In all" in told
+    assert "4 lines cannot be understood, the first: a.jsonl:2, a.jsonl:4, a.jsonl:5; " in told
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_neither_response_nor_error_is_not_understood(gold: Gold, tmp_path: Path) -> None:
+    lines = [json.dumps({"custom_id": key, "response": None, "error": None}) for key in gold]
+    with pytest.raises(BlurbError, match="it looks like neither an answer nor an error"):
+        score(tmp_path / "a.jsonl", lines)
+
+
+ERRORS = [
+    {"response": {"status_code": 500, "body": "<html>Bad gateway</html>"}},
+    {"response": {"status_code": 429, "body": {}}},
+    {"response": {"status_code": 202, "body": said("x")}},
+    {"response": {"status_code": 200, "body": {"error": {"message": "too long"}}}},
+    {"error": {"code": "", "message": "x"}, "response": {"status_code": 200, "body": said("x")}},
+    {"error": "expired"},
+]
+
+
+@pytest.mark.parametrize("wrong", ERRORS)
+def test_an_error_is_asked_again_and_never_scored(wrong: dict[str, Any], gold: Gold, tmp_path: Path) -> None:
+    good = {key: line(key, said(text)) for key, text in gold.items()}
+    key = next(iter(good))
+    failed = json.dumps({"custom_id": key, "response": None, "error": None, **wrong})
+    with pytest.raises(BlurbError, match="send this request again"):
+        score(tmp_path / "a.jsonl", [failed, *(text for each, text in good.items() if each != key)])
+    assert [round(each.score, 6) for each in score(tmp_path / "a.jsonl", [failed, *good.values()])] == [100.0] * 3
+
+
+@pytest.mark.parametrize("status", [200, "200", 201, None])
+def test_status_codes_of_answers(status: object, gold: Gold, tmp_path: Path) -> None:
+    answered = [{"status_code": status, "body": said(text)} for text in gold.values()]
+    lines = [json.dumps({"custom_id": key, "response": each}) for key, each in zip(gold, answered, strict=True)]
+    assert [round(each.score, 6) for each in score(tmp_path / "a.jsonl", lines)] == [100.0] * 3
+
+
+def test_answers_in_several_files(gold: Gold, tmp_path: Path) -> None:
+    lines = [line(key, said(text)) for key, text in gold.items()]
+    files = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
+    for place, file in enumerate(files):
+        file.write_text("".join(f"{each}\n" for each in lines[place::2]), encoding="utf-8")
+    typed = ["score", "--suite", "demo", "--predictions", "a.jsonl", "--predictions", "b.jsonl", "--format", "csv"]
+    code, out, err = command(typed, tmp_path)
+    assert code == 0, err
+    assert [row.split(",")[3] for row in out.splitlines()[1:]] == ["100"] * 3
+    assert [each.score for each in blurb.score(None, files, suite="demo")] == [
+        each.score for each in score(tmp_path / "all.jsonl", lines)
+    ]
+    with pytest.raises(BlurbError, match="this file is given twice"):
+        blurb.score(None, [files[0], files[1], tmp_path / "." / "a.jsonl"], suite="demo")
+    (tmp_path / "notes.txt").write_text("x\n")
+    with pytest.raises(BlurbError, match="no answers of a batch service"):
+        blurb.score(None, [*files, tmp_path / "notes.txt"], suite="demo")
+
+
+def test_files_of_several_datasets(tmp_path: Path) -> None:
+    for name in ("gad", "hoc"):
+        assert command(["data", "export", "--suite", "demo", "--tasks", name, "--out", "o"], tmp_path)[0] == 0
+        (tmp_path / "o" / name / "test.jsonl").rename(tmp_path / f"{name}.jsonl")
+    files = [tmp_path / "gad.jsonl", tmp_path / "hoc.jsonl"]
+    assert [each.task.name for each in blurb.score(None, files, suite="demo")] == ["gad", "hoc"]
+    with pytest.raises(BlurbError, match="several files are given, and task= is for one file"):
+        blurb.score("gad", files, suite="demo")
+    files[0].rename(tmp_path / "mine.jsonl")
+    with pytest.raises(BlurbError, match="not named after a dataset"):
+        blurb.score(None, [tmp_path / "mine.jsonl", files[1]], suite="demo")
