@@ -43,6 +43,22 @@ def goes_on(unfinished: bool = False) -> None:
 
 
 @contextmanager
+def beside(codes: list[int]) -> Iterator[None]:
+    """Tells what cannot be written beside a decision, which it never changes; `codes` are those of the command."""
+    try:
+        yield
+    except (BlurbError, OSError) as error:
+        text = of_system(error) if isinstance(error, OSError) else str(error)
+        click.secho(f"Not written: {escaped(redacted(text))}", fg="red", err=True)
+        codes.append(UNKNOWN)
+
+
+def gated(codes: list[int]) -> int:
+    """The exit code of decisions and of what was written beside them."""
+    return PARTLY if PARTLY in codes else max(codes, default=UNKNOWN)
+
+
+@contextmanager
 def damage() -> Iterator[list[str]]:
     """Prints each warning of damage once, and collects them."""
     messages: list[str] = []

@@ -68,6 +68,7 @@ OPTIONS_MEANT = {
     "--csv": ("--format csv",),
 }
 """Options of other tools -> options here; the first that a command has is meant."""
+TWICE = "{} is given twice, as '{}' and as '{}'. Give it once."
 OPENED = "blurb opens no browser: open the file that it names."
 
 
@@ -181,20 +182,15 @@ def refuse_repeated(context: click.Context, words: Sequence[str]) -> None:
     :param context: of the command
     """
     parser = context.command.make_parser(context)
-    options = [each for each in context.command.get_params(context) if isinstance(each, click.Option)]
-    single = [each for each in options if not (each.is_flag or each.multiple or each.count)]
+    single = [each for each in context.command.get_params(context) if isinstance(each, click.Option)]
+    single = [each for each in single if not (each.is_flag or each.multiple or each.count)]
     for each in single:  # declared once more, as a list
         parser.add_option(obj=each, opts=each.opts, dest=each.name, action="append", nargs=each.nargs)
     with contextlib.suppress(click.NoSuchOption, click.BadOptionUsage):  # which click tells better, afterwards
         given, _, _ = parser.parse_args(list(words))
         for each in single:
             if len(values := given.get(each.name, ())) > 1:
-                raise click.UsageError(f"{twice(each.opts[0], *values[:2])} Give it once.", context)
-
-
-def twice(name: str, first: object, second: object) -> str:
-    """What is wrong with a value that is given twice."""
-    return f"{name} is given twice, as '{first}' and as '{second}'."
+                raise click.UsageError(TWICE.format(each.opts[0], *values), context)
 
 
 def with_options(path: str, command: click.Command) -> click.Command:

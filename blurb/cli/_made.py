@@ -13,7 +13,7 @@ from typing import Any, get_origin
 import click
 
 from blurb.cli import _complete
-from blurb.cli._group import twice
+from blurb.cli._group import TWICE
 from blurb.execution.engines import engines
 from blurb.fields import KINDS, Field, types_of
 from blurb.messages import SettingsError
@@ -89,9 +89,8 @@ def click_parameter(parameter: Parameter) -> click.Parameter:
     if about.kind is bool:
         return Grouped([flag, name], group=about.group, help=about.help, is_flag=True)
     # A default of None would be one: click would take it for the value of an option that must be given.
-    known: dict[str, Any] = {"default": (default,)} if words and default else {}
-    if not (needed or several or (about.choices and default == "")):
-        known = {"default": default}
+    unknown = needed or about.many or pairs or (about.choices and default == "") or (words and not default)
+    known: dict[str, Any] = {} if unknown else {"default": (default,) if words else default}
     return Grouped(
         [flag, name],
         group=about.group,
@@ -127,7 +126,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str,
         if not separator or not value:
             raise SettingsError(f"{parameter.opts[0]} must have the form {parameter.metavar} (got '{text}').")
         if key.strip() in values:
-            raise SettingsError(twice(f"{parameter.opts[0]} {key.strip()}", values[key.strip()], value.strip()))
+            raise SettingsError(TWICE.format(f"{parameter.opts[0]} {key.strip()}", values[key.strip()], value.strip()))
         values[key.strip()] = value.strip()
     return values
 

@@ -11,14 +11,14 @@ import click
 
 from blurb import records
 from blurb.api.comparing import check
-from blurb.cli._exit import UNKNOWN, gate
+from blurb.cli._exit import beside, gate, gated
 from blurb.cli._made import click_command
-from blurb.messages import BlurbError, escaped, grouped, signed
+from blurb.messages import grouped, signed
 from blurb.options import Option
 from blurb.regression import Decision, Outcome, forms
 from blurb.results.comparison import PAIRED
 from blurb.results.score import SCORE
-from blurb.system.files import of_system, write_whole
+from blurb.system.files import write_whole
 from blurb.terminal.output import json_text, show
 
 
@@ -67,25 +67,14 @@ def report(
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in forms.workflow_commands(decision):
             click.echo(line, err=form == "json")  # stdout must stay valid JSON
-    code, job = int(decision.outcome), os.environ.get("GITHUB_STEP_SUMMARY") if summary is None else None
-    for path, write in ((junit, _write_junit), (summary, _append), (job, _append)):
-        try:
-            if path:
-                write(path, decision)
-        except (BlurbError, OSError) as error:
-            text = of_system(error) if isinstance(error, OSError) else str(error)
-            click.secho(f"Not written: {escaped(text)}", fg="red", err=True)
-            code = code or (0 if path is job else UNKNOWN)
-    return code
-
-
-def _write_junit(path: Path | str, decision: Decision) -> None:
-    write_whole(Path(path), decision.to_junit())
-
-
-def _append(path: Path | str, decision: Decision) -> None:
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(forms.job_summary(decision))
+    codes, job = [int(decision.outcome)], os.environ.get("GITHUB_STEP_SUMMARY") if summary is None else None
+    if junit:
+        with beside(codes):
+            write_whole(junit, decision.to_junit())
+    if summary or job:
+        with beside([] if job else codes), open(job or summary, "a", encoding="utf-8") as file:
+            file.write(forms.job_summary(decision))
+    return gated(codes)
 
 
 def _explain(decision: Decision, candidate: str, baseline: str, output: Path) -> None:

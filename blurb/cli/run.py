@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 from click.core import ParameterSource
 
-from blurb.cli._exit import PARTLY, UNKNOWN, gate, goes_on
+from blurb.cli._exit import PARTLY, UNKNOWN, gate, gated, goes_on
 from blurb.cli._made import WithSettings, click_command
 from blurb.messages import SettingsError, option, plural
 from blurb.options import Argument, Option
@@ -73,10 +73,7 @@ def command(
     if options.check:
         from blurb.cli.check import report
 
-        for decision in results.decisions:
-            report(decision)
-        found = {decision.exit_code for decision in results.decisions}
-        raise SystemExit(PARTLY if PARTLY in found else max(found, default=UNKNOWN))
+        raise SystemExit(gated([report(decision) for decision in results.decisions]))
 
 
 def _show_submitted(options: RunOptions, results: Results) -> None:

@@ -25,7 +25,7 @@ from blurb.table_files import json_object
 from blurb.tasks import Task
 
 NO_JSON, SCHEMA, AROUND = "no_json", "schema", "text_around"
-CUT_OFF, NO_ANSWER, TWO_ANSWERS = "cut_off", "no_answer", "two_answers"
+CUT_OFF, NO_ANSWER, TWO_ANSWERS, SHORT = "cut_off", "no_answer", "two_answers", "fewer_tags"
 EMPTY = "scored as empty or wrong"
 FAULTS = {
     NO_ANSWER: EMPTY,
@@ -38,19 +38,20 @@ FAULTS = {
     AROUND: "the text around the JSON was cut",
     MISSING: "mentions; left out",
     UNORDERED: "mentions; taken where they stand",
+    SHORT: "fewer tags than words; O for the rest",
     OVERLAPPING: "mentions on words of others; left out",
 }
 """What may be wrong with answers and mentions, and what is made of it."""
 BEGINS = (
-    r"<(?:seed:)?(?:think(?:ing)?|thought|reasoning)>|\[THINK\]|<\|START_THINKING\|>|<\|channel\|>analysis<\|message\|>"
+    r"<(?:seed:)?(?:think(?:ing)?|thought|reasoning)>|\[THINK\]|<\|START_THINKING\|>"
+    r"|<\|channel\|>analysis<\|message\|>|\Aanalysis(?=.*assistantfinal)"
 )
-FLAT = r"\Aanalysis(?=.*assistantfinal)"
-ENDS = r"</(?:seed:)?(?:think(?:ing)?|thought|reasoning)>|\[/THINK\]|<\|END_THINKING\|>"
-CHANNEL = r"<\|channel\|>(?!analysis)[^{}]{0,200}?<\|message\|>|assistantfinal"
-"""Marks around thoughts, and those of gpt-oss behind them, as they are and without their brackets."""
-DECODER = json.JSONDecoder()
-THOUGHT = re.compile(f"(?:{BEGINS}|{FLAT}).*?(?:{ENDS}|{CHANNEL}|\\Z)", re.DOTALL)
-THOUGHT_END = re.compile(f"{ENDS}|{CHANNEL}")
+ENDS = (
+    r"</(?:seed:)?(?:think(?:ing)?|thought|reasoning)>|\[/THINK\]|<\|END_THINKING\|>"
+    r"|<\|channel\|>(?!analysis)[^{}]{0,200}?<\|message\|>|assistantfinal"
+)
+"""Marks around thoughts; the last ones are of gpt-oss, as they are and without their brackets."""
+THOUGHT = re.compile(f"(?s:(?:{BEGINS}).*?(?:{ENDS}|\\Z))")
 FENCE = re.compile(r"```\w*|<\|\w+\|>|[\s`*.]")
 """What may stand around JSON that is the whole answer."""
 
@@ -96,7 +97,7 @@ def _said(reply: Reply, task: Task, manifest: Manifest) -> tuple[Any, str]:
     alone is read as such.
     """
     form, whole = answer_forms.of(task), reply.content.strip()
-    text = THOUGHT_END.split(THOUGHT.sub("", whole))[-1].strip()
+    text = re.split(ENDS, THOUGHT.sub("", whole))[-1].strip()
     if not text:
         return None, reply.fault or NO_ANSWER
     for bare in dict.fromkeys((text, re.sub(r"<\|\w+\|>", "", text).strip("\"'`*. \n"))):
@@ -121,7 +122,7 @@ def _last_object(text: str, key: str) -> str:
     while at >= 0:
         end = at + 1
         with contextlib.suppress(ValueError, RecursionError):
-            said, end = DECODER.raw_decode(text, at)
+            said, end = json.JSONDecoder().raw_decode(text, at)
             found = text[at:end] if key in said else found
         at = text.find("{", end)
     return found

@@ -134,7 +134,9 @@ def read(paths: Sequence[Path]) -> dict[str, Replies]:
             try:
                 _take(by_digits[digits], key, line, content)
             except (AttributeError, TypeError, ValueError, LookupError, OverflowError):
-                strange.append((line, _form(content)))
+                response = content.get("response")
+                body = response.get("body", response) if isinstance(response, dict) else response
+                strange.append((line, bodies.form(body)))
     if strange:
         places = ", ".join(f"{line.path.name}:{line.number}" for line, _ in strange[:SHOWN])
         what = f"this is no answer of a batch service that blurb understands: it looks like {strange[0][1]}"
@@ -157,22 +159,17 @@ def _all_files(paths: Sequence[Path]) -> list[Path]:
     taken = []
     for path in paths:
         there = files(path)
-        if not there:
+        others = [each for each in (path.iterdir() if path.is_dir() else [path]) if each not in there]
+        others = [each for each in others if each.name != requests.MANIFEST and _beginning(each) != "requests"]
+        if path in others:
             raise DataError("no answers of a batch service, as there are beside it.", path, fix="leave it out.")
-        others = [each.name for each in path.iterdir() if each not in there] if path.is_dir() else []
-        others = [name for name in others if name != requests.MANIFEST and _beginning(path / name) != "requests"]
         if others:
-            notify(f"{path}: left out, as they are no answers of a batch service: {', '.join(sorted(others))}.")
+            names = ", ".join(sorted(each.name for each in others))
+            notify(f"{path}: left out, as they are no answers of a batch service: {names}.")
         taken += there
     if double := [path for path, count in Counter(map(Path.resolve, taken)).items() if count > 1]:
         raise DataError("this file is given twice.", double[0], fix="give it once.")
     return taken
-
-
-def _form(content: Mapping[str, Any]) -> str:
-    """What a line that is not understood looks like."""
-    response = content.get("response")
-    return bodies.form(response.get("body", response) if isinstance(response, dict) else response)
 
 
 def _filled(error: Any) -> Any:
@@ -192,11 +189,10 @@ def _take(replies: Replies, key: str, line: FileLine, content: Mapping[str, Any]
         replies.failed.setdefault(key, line)
         replies.failure = replies.failure or json.dumps(error or response)[:200]
     else:
-        said = bodies.read(body)
-        if key in replies.by_id and replies.by_id[key].content.strip():
-            replies.twice += 1
-        else:
-            replies.by_id[key] = Reply(line, said.text, said.cut_off, said.fault)
+        reply = Reply(line, *bodies.read(body))
+        known = replies.by_id.get(key, reply)
+        replies.by_id[key] = known if known.content.strip() else reply
+        replies.twice += known is not reply and known is replies.by_id[key]
     most = replies.manifest.requests
     if max(len(replies.by_id), len(replies.failed), replies.twice // REPEATS) > most:
         raise line.error(f"more answers than the {plural(most, 'request')}.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 TOOL = "answer"
 """What requests call the form of an answer, and the tool that a model may call with it."""
@@ -16,9 +16,15 @@ REFUSED, FILTERED = "refused", "content_filter"
 """Why there is no text, where a body says it."""
 CUT = ("length", "max_tokens", "max_output_tokens", "model_length")
 """Reasons to end that are the maximum of tokens."""
-MESSAGE = {"content", "refusal", "tool_calls", "function_call", "reasoning", "reasoning_content", "reasoning_details"}
-MESSAGE |= {"thinking", "annotations", "audio"}
-"""Parts of a message that hold an answer, a refusal or thoughts; any other part might hold the answer."""
+PARTS = {"text": "text", "output_text": "text", "refusal": "", **dict.fromkeys(("thinking", "redacted_thinking"), "")}
+"""Type of a part of a message -> its key with a text of the answer; "" for none."""
+MESSAGE = frozenset({"content", "refusal", "tool_calls", "function_call", "thinking"})
+MESSAGE |= {"reasoning", "reasoning_content", "reasoning_details"}
+"""Keys of a message that may have an answer, a refusal or thoughts; any other might have the answer."""
+BESIDE = frozenset({"role", "name", "type", "id", "status", "annotations", "audio"})
+"""Keys that have none of these."""
+ITEMS = frozenset({"message", "function_call", "reasoning"})
+"""Types of the items of /v1/responses."""
 LOOKS = {
     "candidates": "an answer of Gemini",
     "content": "an answer of Anthropic",
@@ -30,35 +36,28 @@ LOOKS = {
 """Key of a body that is not understood -> what it looks like."""
 
 
-class Said(NamedTuple):
-    """What a model said.
+def read(body: Any) -> tuple[str, bool, str]:
+    """What a model said, "" for nothing, whether the maximum of tokens cut it, and why there is nothing.
 
-    :param text: "" for nothing
-    :param cut_off: at the maximum of tokens
-    :param fault: `REFUSED` or `FILTERED`; else ""
+    :returns: the last is `REFUSED` or `FILTERED`, else ""
+    :raises LookupError: or TypeError or ValueError for a form that is not understood
     """
-
-    text: str
-    cut_off: bool
-    fault: str
-
-
-def read(body: Any) -> Said:
-    """What a model said; a LookupError, TypeError or ValueError for a form that is not understood."""
     message, reason = _message(body)
-    text, refused = _text(message.get("content"))
-    old = message.get("function_call")
-    calls = [each["function"] for each in message.get("tool_calls") or ()] + ([old] if old else [])
-    if named := [call["arguments"] for call in calls if call["name"] == TOOL]:
-        [given] = named  # of two answers none is the model's
-        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    fault = FILTERED if reason == "content_filter" else REFUSED if refused or message.get("refusal") else ""
-    if not text and not fault:
-        parts = {key for key, value in message.items() if value and key not in ("role", "name", "type", "id", "status")}
-        if calls or parts - MESSAGE or MESSAGE.isdisjoint(message):
-            raise ValueError
-    whole = text.encode(errors="replace").decode()  # half an emoji, cut at the end
-    return Said("" if fault == FILTERED else whole, reason in CUT, fault if fault == FILTERED or not text else "")
+    content = message.get("content")
+    parts = [{"type": "text", "text": content or ""}] if isinstance(content, str | None) else content
+    text = "".join(part[PARTS[part["type"]]] if PARTS[part["type"]] else "" for part in parts)
+    calls = [
+        each["function"] for each in [*(message.get("tool_calls") or ()), {"function": message.get("function_call")}]
+    ]
+    named = [call["arguments"] for call in filter(None, calls) if call["name"] == TOOL]
+    if named:
+        text = named[0] if isinstance(named[0], str) else json.dumps(named[0], ensure_ascii=False)
+    refused = message.get("refusal") or any(part["type"] == "refusal" for part in parts)
+    fault = FILTERED if reason == "content_filter" else REFUSED if refused and not text else ""
+    unknown = {key for key, value in message.items() if value} - MESSAGE - BESIDE
+    if len(named) > 1 or (not (text or fault) and (unknown or MESSAGE.isdisjoint(message) or any(calls))):
+        raise ValueError  # the answer may be in what is not understood, or is one of two
+    return "" if fault else text.encode(errors="replace").decode(), reason in CUT, fault  # half an emoji at the end
 
 
 def _message(body: Any) -> tuple[Mapping[str, Any], object]:
@@ -72,31 +71,12 @@ def _message(body: Any) -> tuple[Mapping[str, Any], object]:
             return {"content": text}, choice.get("finish_reason")
         case {"message": dict(message)}:
             return message, body.get("done_reason")
-        case {"output": [*items]} if body.get("status", "completed") in ("completed", "incomplete"):
-            of = {kind: [item for item in items if item["type"] == kind] for kind in ("message", "function_call")}
-            if {item["type"] for item in items} <= {*of, "reasoning"}:
-                content = [part for item in of["message"] for part in item["content"]]
-                calls = [{"function": item} for item in of["function_call"]]
-                return {"content": content, "tool_calls": calls}, (body.get("incomplete_details") or {}).get("reason")
+        case {"output": [*items]} if {item["type"] for item in items} <= ITEMS:
+            if body.get("status", "completed") in ("completed", "incomplete"):
+                calls = [{"function": item} for item in items if item["type"] == "function_call"]
+                parts = [part for item in items if item["type"] == "message" for part in item["content"]]
+                return {"content": parts, "tool_calls": calls}, (body.get("incomplete_details") or {}).get("reason")
     raise ValueError
-
-
-def _text(content: Any) -> tuple[str, bool]:
-    """The text of a content without its thoughts, and whether a part of it is a refusal."""
-    if content is None or isinstance(content, str):
-        return content or "", False
-    text, refused = "", False
-    for part in content:
-        match part:
-            case {"type": "text" | "output_text", "text": str(more)}:
-                text += more
-            case {"type": "refusal"}:
-                refused = True
-            case {"type": "thinking" | "reasoning" | "redacted_thinking"}:
-                pass
-            case _:
-                raise ValueError
-    return text, refused
 
 
 def form(body: Any) -> str:
@@ -104,6 +84,6 @@ def form(body: Any) -> str:
     if isinstance(body, Mapping) and body:
         keys = ", ".join(str(key)[:40] for key in [*body][:5])
         return next((look for key, look in LOOKS.items() if key in body), f"an object with the keys {keys}")
-    if isinstance(body, str):
-        return "a page of HTML" if body.lstrip().startswith("<") else "a text"
-    return "neither an answer nor an error" if not body else f"a {type(body).__name__}"
+    is_html = isinstance(body, str) and body.lstrip().startswith("<")
+    kind = {str: "a page of HTML" if is_html else "a text", list: "a list"}.get(type(body), "neither of both")
+    return kind if body else "neither an answer nor an error"

@@ -46,7 +46,8 @@ class AnswerFile:
 
     :param dataset: BLURB's spelling of its dataset, in a submission
     :param gold_column: the column that was taken, if its name is that of gold answers and nobody chose it; else ""
-    :param mentions: whether the answers are entities as texts, and no tags
+    :param mentions: whether the answers are entities, and no tags
+    :param padded: whether an answer with fewer tags than words has `O` for the rest
     """
 
     path: Path
@@ -54,6 +55,7 @@ class AnswerFile:
     dataset: str = ""
     gold_column: str = ""
     mentions: bool = False
+    padded: bool = False
 
     def error(self, what: str, answer: Answer | None = None, fix: str = "") -> DataError:
         """An error at an answer."""
@@ -81,9 +83,11 @@ PREDICTION = "prediction"
 """The column of answers in a file that leaves no question."""
 MENTIONS = "mentions"
 """The column of entities as texts, instead of tags (`blurb.scoring.mentions`)."""
-PREDICTED = ("pred", "y_pred", "output", MENTIONS)
+SAMPLES = "filtered_resps"
+"""The column of answers in samples of lm-evaluation-harness."""
+PREDICTED = ("pred", "y_pred", "output", MENTIONS, SAMPLES)
 """Beginnings of the names that people give to that column."""
-GOLD = ("label", "labels", "tags", "ner_tags", "score", "answer")
+GOLD = ("label", "labels", "tags", "ner_tags", "score", "answer", "spans", "entities")
 """Columns that hold the gold answers of most files, and predictions only of those that have nothing else."""
 
 
@@ -147,20 +151,52 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
     others = [name for name in records.names if name != answer]
     by_name = {folded(name): name for name in others}
     key, words, text = (next((by_name[name] for name in known if name in by_name), None) for known in (ID, WORDS, TEXT))
-    needed = [name for name in (answer, key, words, text) if name is not None]
+    needed = records.names if key is None else [name for name in (answer, key, words, text) if name is not None]
+    rows = list(records.rows(needed))
+    key = key or _numbering(rows, [name for name in others if name not in (words, text)], path)
     answers = []
-    for line, record in records.rows(needed):
+    for line, record in rows:
         if answer not in record:
             raise DataError(f"the column '{answer}' is missing, which other lines have.", path, line)
         name, tokens, known = (record.get(other or "") for other in (key, words, text))
         with reading(path, line):
             name = "" if name is None else str(name).strip()
             tokens = [str(word) for word in tokens] if isinstance(tokens, list) else None
-        answers.append(Answer(line, name, record[answer], tokens, known if isinstance(known, str) else None))
+            value = _of_sample(record) if answer == SAMPLES else record[answer]
+        answers.append(Answer(line, name, value, tokens, known if isinstance(known, str) else None))
     if not answers:
         raise DataError("there are no predictions.", path)
     gold_column = answer if not column and folded(answer) in GOLD else ""
-    return AnswerFile(path, answers, gold_column=gold_column, mentions=folded(answer) == MENTIONS)
+    listed = (each for answer in answers if isinstance(answer.value, list) for each in answer.value)
+    mentions = folded(answer) in (MENTIONS, "spans", "entities") or any(isinstance(each, dict) for each in listed)
+    return AnswerFile(path, answers, gold_column=gold_column, mentions=mentions)
+
+
+def are_numbers(values: Sequence[str]) -> bool:
+    """Whether values count, from 0 or 1, each number once, in any order."""
+    return any({*values} == {str(number + first) for number in range(len(values))} for first in (0, 1))
+
+
+def _numbering(rows: Sequence[tuple[int, Mapping[str, Any]]], names: Sequence[str], path: Path) -> str | None:
+    """The column that says by number, in another order than the file's, which example an answer belongs to."""
+    values = {name: [str(record.get(name)).strip() for _, record in rows] for name in names}
+    found = {name: each for name, each in values.items() if are_numbers(each) and each != sorted(each, key=int)}
+    if len({*map(tuple, found.values())}) > 1:
+        what = f"several columns may number the examples, and disagree: {', '.join(found)}."
+        raise DataError(what, path, fix="Call that of the ids 'id'.")
+    return next(iter(found), None)
+
+
+def _of_sample(record: Mapping[str, Any]) -> Any:
+    """The answer of a sample of lm-evaluation-harness: its only text, or the choice with the best log-likelihood."""
+    given = record[SAMPLES]
+    if not isinstance(given[0], list):
+        [given] = given
+        return given
+    asked = record["arguments"]  # {"gen_args_0": {"arg_0": TEXT, "arg_1": CHOICE}, ...}, or a list of pairs
+    asked = [*asked.values()] if isinstance(asked, dict) else asked
+    choices = [[*each.values()][-1] if isinstance(each, dict) else each[-1] for each in asked]
+    return max(zip(given, choices, strict=True), key=lambda pair: float(pair[0][0]))[1].strip()
 
 
 def is_header(cells: Sequence[str], task: Task, column: str = "") -> bool:

@@ -46,6 +46,9 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
     if name == "json":
         return _json(path, column)
     if name == "conll":
+        rows = [(line.number, text.split()) for line, text in lines_of(path)]
+        if not column and all(re.fullmatch(r"O|[BILUES]-\S+", cell) for _, cells in rows for cell in cells):
+            return AnswerFile(path, [Answer(line, "", cells) for line, cells in rows], padded=True)  # of run_ner
         return AnswerFile(path, list(_conll(path, column)))
     return from_records(FORMATS[name](path, task, column), task, path, column)
 

@@ -16,7 +16,7 @@ from blurb.data.loading import identity, path_of, read_split
 from blurb.data.schema import Example, texts
 from blurb.grouping import by_key
 from blurb.messages import BlurbError, plural
-from blurb.scoring.columns import Answer, AnswerFile
+from blurb.scoring.columns import Answer, AnswerFile, are_numbers
 from blurb.store import plugins
 from blurb.system.cache import home
 from blurb.system.files import read_json, write_json
@@ -47,8 +47,9 @@ def match(file: AnswerFile, units: Sequence[Example], split: str) -> tuple[list[
             raise file.error(f"{wrong[0]} (The file has {counts}.)", wrong[1])
         last = file.answers[min(len(units), len(file.answers) - 1)] if file.answers else None
         raise file.error(f"{counts}.", last)
-    places = list(range(len(units)))
-    return places, "by order" + _compare(file, units, places)
+    places = sorted(range(len(units)), key=lambda place: int(file.answers[place].id or place))
+    how = "by order" if places == [*range(len(units))] else "by number"
+    return places, how + _compare(file, units, places)
 
 
 def by_sentence(file: AnswerFile, units: Sequence[Example]) -> AnswerFile:
@@ -71,11 +72,9 @@ def by_sentence(file: AnswerFile, units: Sequence[Example]) -> AnswerFile:
 
 
 def _are_numbers(file: AnswerFile, units: Sequence[Example], split: str) -> bool:
-    """Whether the "ids" only count the lines, 0 to n - 1, and are none of the examples."""
-    if [answer.id for answer in file.answers] != [str(place) for place in range(len(file.answers))]:
-        return False
-    keys = _keys(units, split)
-    return not all(answer.id in keys for answer in file.answers)
+    """Whether the "ids" only count the examples, and are none of them."""
+    ids = [answer.id for answer in file.answers]
+    return are_numbers(ids) and not _keys(units, split).keys() >= {*ids}
 
 
 def _keys(units: Sequence[Example], split: str) -> Mapping[str, int]:

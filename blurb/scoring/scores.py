@@ -18,7 +18,7 @@ from blurb.records import From
 from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper
 from blurb.scoring import matching, requests, values
-from blurb.scoring.answers import answers, tags
+from blurb.scoring.answers import SHORT, answers, tags
 from blurb.scoring.batch import Replies
 from blurb.scoring.columns import AnswerFile
 from blurb.statistics import bootstrap
@@ -178,13 +178,20 @@ def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: v
             examples = matching.units_of(formulation, folder, split)
         elif formulation.kind == "tokens" and not file.mentions:
             file = matching.by_sentence(file, examples)
+    faults = Counter[str]()
+    if file.padded and len(file.answers) == len(examples):
+        pairs = [
+            (each, len(unit["tokens"]) - len(each.value)) for unit, each in zip(examples, file.answers, strict=True)
+        ]
+        file = replace(file, answers=[replace(each, value=[*each.value, *["O"] * lost]) for each, lost in pairs])
+        faults[SHORT] = sum(lost > 0 for _, lost in pairs)
     nameless = replace(file, answers=[replace(each, value=None) for each in file.answers]) if file.mentions else file
     places, how = matching.match(nameless, examples, split)
-    read, faults = values.read(task, file, reading), Counter[str]()
+    read = values.read(task, file, reading)
     placed, facts = [read[place] for place in places], matching.facts(task, folder)
     if file.mentions:
         placed = [tags(task, unit, each, faults) for unit, each in zip(examples, placed, strict=True)]
-    return MatchedAnswers(formulation, split, examples, placed, facts, how, file.gold_column, faults)
+    return MatchedAnswers(formulation, split, examples, placed, facts, how, file.gold_column, +faults)
 
 
 def replied(task: Task, replies: Replies, folder: Path, split: Split) -> MatchedAnswers:

@@ -21,6 +21,9 @@ from blurb.tasks import Task
 OUTSIDE = ("O", "o", "0", "")
 QUOTED = 40
 """Characters of an answer that a message quotes."""
+TYPES = ("type", "label", "entity_group", "entity", "tag")
+BESIDE = frozenset({"text", "word", "start", "end", "score", "confidence", "index"})
+"""Keys of a mention that may say its type, and those that say nothing of it."""
 ROUNDED = 0.02
 """How far from 1 the sum of rounded probabilities may be."""
 
@@ -114,22 +117,45 @@ def _tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     return list(map(trimmed, tags))
 
 
-def _mentions(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, str]]:
-    """Entities with `text` and `type`; of a single type, also their texts alone."""
-    only = task.labels[0] if len(task.labels) == 1 else None
-    listed = [{"text": each} if isinstance(each, str) else each for each in _list(answer.value)]
-    pairs = [(each["text"], label_text(each.get("type", only))) for each in listed]
-    if not all(isinstance(text, str) for text, _ in pairs):
-        raise TypeError
-    return [{"text": text, "type": kind} for text, kind in pairs]
+def _mentions(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, Any]]:
+    """Entities with their texts or places, and what their keys say of their types."""
+    mentions: list[dict[str, Any]] = []
+    for each in _list(answer.value):
+        entity = {"text": each} if isinstance(each, str) else {**each}
+        text = entity.get("text", entity.get("entity" if "type" in entity else "word"))
+        types = [label_text(entity[key]) for key in TYPES if key in entity and entity[key] is not text]
+        place = (entity["start"], entity["end"]) if "text" not in entity and "start" in entity else None
+        if not isinstance(text, str) and (place is None or text is not None):
+            raise TypeError
+        if types and types[0].startswith("I-") and place and mentions:  # a token within an entity
+            mentions[-1]["place"] = (mentions[-1]["place"][0], place[1])
+        else:
+            mentions.append({"text": text, "place": place, "types": types, "given": each, "known": {*entity} <= BESIDE})
+    return mentions
 
 
-def mentions(task: Task, file: AnswerFile, written: Reading) -> list[list[dict[str, str]]]:
-    """Mentions with the types of the task."""
-    return [
-        [{**each, "type": _known(task, file, answer, each["type"], written.names)} for each in answer.value]
+def mentions(task: Task, file: AnswerFile, written: Reading) -> list[list[dict[str, Any]]]:
+    """Mentions with the types of the task; those that `O` is the name of are left out."""
+    typed = (
+        [{**each, "type": _type(task, file, answer, each, written.names)} for each in answer.value]
         for answer in file.answers
-    ]
+    )
+    return [[each for each in row if each["type"] != "O"] for row in typed]
+
+
+def _type(task: Task, file: AnswerFile, answer: Answer, mention: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    """The type of a mention: what one of its keys says that is a label, a tag or a name of `--map`."""
+    types = mention["types"]
+    kinds = [names.get(each) or names.get(each[2:], each[2:] if each[:2] in ("B-", "I-") else each) for each in types]
+    known = {kind for kind in kinds if kind in task.labels or (kind == "O" and kind in names.values())}
+    if not types and mention["known"] and len(task.labels) == 1:
+        return task.labels[0]
+    if types and not known:
+        return _known(task, file, answer, types[0], names)
+    if len(known) != 1:
+        what = f"the mention {_quoted(mention['given'])} has {'two types' if known else 'no type'} of {task.name}"
+        raise file.error(f"{what}, which are {', '.join(task.labels)}.", answer, fix="Name it by the key 'type'.")
+    return known.pop()
 
 
 def _probabilities(value: Mapping[str, Any], file: AnswerFile, answer: Answer, whole: bool) -> dict[str, float]:

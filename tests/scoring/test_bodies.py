@@ -193,7 +193,7 @@ def test_what_is_not_understood_refuses_the_file(form: str, gold: Gold, tmp_path
     code, out, err = command(["score", "--suite", "demo", "--predictions", "a.jsonl", "--add", "m"], tmp_path)
     told = " ".join(err.split())
     assert (code, out) == (2, "")
-    assert f"a.jsonl:2: this is no answer of a batch service that blurb understands: it looks like " in told
+    assert "a.jsonl:2: this is no answer of a batch service that blurb understands: it looks like " in told
     assert f"{look}. In all" in told
     assert "4 lines cannot be understood, the first: a.jsonl:2, a.jsonl:4, a.jsonl:5; " in told
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import click
 
-from blurb.cli._exit import PARTLY, UNKNOWN, gate
+from blurb.cli._exit import PARTLY, UNKNOWN, beside, gate, gated
 from blurb.cli._made import click_command
 from blurb.extensions.series.api.following import watch
 from blurb.extensions.series.series import PICTURE, Series
-from blurb.messages import BlurbError, grouped, safe_message
+from blurb.messages import grouped
 from blurb.options import Option
 from blurb.planning.options import TRIALS
 from blurb.regression import Decision
@@ -46,16 +46,6 @@ def command(
     if given["check"] is not None:
         gate()
 
-    def write(series: Series) -> list[Path]:
-        """The files of the curves; what cannot be written stops no check, and is told."""
-        try:
-            return series.write(out, picture)
-        except (BlurbError, OSError) as error:
-            if given["check"] is None:
-                raise
-            told(f"Not written: {safe_message(error)}")
-            return []
-
     def seen(series: Series, row: Row | None, decision: Decision | None) -> None:
         if row is None:
             click.secho(series.notes[-1], fg="red", err=True)
@@ -72,7 +62,8 @@ def command(
             click.echo(" ".join([f"{row.model}: {decision.outcome.words}.", *why]))
         # Of many that are scored already, as after a kill, each would wait for seconds of drawing.
         if row.model == series.scored[-1].step.name or time.monotonic() - drawn[-1] > REDRAWN:
-            write(series)
+            with beside(codes):
+                series.write(out, picture)
             drawn.append(time.monotonic())
 
     notes: list[str] = []
@@ -87,10 +78,8 @@ def command(
             click.secho(note, fg="yellow", err=True)
     for sentence in checkpoints.reading():
         click.echo(sentence)
-    if files := write(checkpoints):
-        list_written(files, PICTURE)
-    else:  # a regression stays one
-        codes.append(UNKNOWN)
+    with beside(codes):
+        list_written(checkpoints.write(out, picture), PICTURE)
     if given["check"] is None:
-        raise SystemExit(PARTLY if checkpoints.failed else 0)
-    raise SystemExit(PARTLY if PARTLY in codes else max(codes, default=UNKNOWN))
+        raise SystemExit(PARTLY if checkpoints.failed else max(codes, default=0))
+    raise SystemExit(gated(codes))

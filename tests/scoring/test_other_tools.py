@@ -1,0 +1,227 @@
+"""Files as other tools write them, read without a change: the gold answers in each form score 100."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blurb
+from blurb import tasks
+from blurb.corpora import demo
+from blurb.data.loading import read_split
+from blurb.inputs import tagging
+from blurb.messages.errors import BlurbError
+from blurb.scoring.answers import SHORT
+from tests.cli.in_process import blurb as command
+
+NER = read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
+PICO = read_split(tasks.get("ebm-pico"), demo.prepare(), "test")
+GAD = read_split(tasks.get("gad"), demo.prepare(), "test")
+Mention = dict[str, Any]
+
+
+def entities(row: Mapping[str, Any]) -> list[tuple[int, int, str]]:
+    """First word, the one behind the last, and type."""
+    return [(start, end, kind) for start, end, kind in tagging.spans(row["tags"])]
+
+
+def said(row: Mapping[str, Any], start: int, end: int) -> str:
+    return " ".join(row["tokens"][start:end])
+
+
+def characters(row: Mapping[str, Any], start: int, end: int) -> dict[str, int]:
+    """Of the words with blanks between them."""
+    before = len(" ".join(row["tokens"][:start])) + (start > 0)
+    return {"start": before, "end": before + len(said(row, start, end))}
+
+
+def score(path: Path, rows: list[Mapping[str, Any]], task: str = "ncbi-disease", **more: Any) -> Any:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return blurb.score(task, path, suite="demo", **more)[0]
+
+
+KEYS: dict[str, Callable[[str, str], Mention]] = {
+    "type": lambda text, kind: {"text": text, "type": kind},
+    "label": lambda text, kind: {"text": text, "label": kind, "score": 0.9, "start": 0, "end": 1},
+    "entity_group": lambda text, kind: {"text": text, "entity_group": kind},
+    "entity": lambda text, kind: {"text": text, "entity": kind},
+    "tag": lambda text, kind: {"text": text, "tag": f"B-{kind}"},
+    "entity is the text": lambda text, kind: {"entity": text, "type": kind},
+    "two keys": lambda text, kind: {"text": text, "type": kind, "tag": "NN", "label": kind},
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_type_of_a_mention_stands_under_any_of_its_names(key: str, tmp_path: Path) -> None:
+    """What is a gene is no disease: refused, or left out where `--map` says so."""
+    rows = [
+        {"id": row["id"], "mentions": [KEYS[key](said(row, a, b), kind) for a, b, kind in entities(row)]} for row in NER
+    ]
+    assert score(tmp_path / "a.jsonl", rows).score == 100
+    genes = [
+        {**row, "mentions": [*row["mentions"], KEYS[key](NER[at]["tokens"][0], "Gene")]} for at, row in enumerate(rows)
+    ]
+    with pytest.raises(BlurbError, match=r"'(B-)?Gene' is no label of ncbi-disease, which are Disease.*map"):
+        score(tmp_path / "a.jsonl", genes)
+    assert score(tmp_path / "a.jsonl", genes, names={"Gene": "O"}).score == 100
+
+
+def test_a_type_that_is_not_said_is_that_of_the_task_only_without_other_keys(tmp_path: Path) -> None:
+    for more in ({}, {"start": 0, "end": 3, "score": 0.5}):
+        rows = [
+            {"id": row["id"], "mentions": [{"text": said(row, a, b), **more} for a, b, _ in entities(row)]}
+            for row in NER
+        ]
+        assert score(tmp_path / "a.jsonl", rows).score == 100
+    rows[3]["mentions"] = [{"text": "a", "category": "Gene"}]  # type: ignore[assignment]
+    with pytest.raises(BlurbError, match=r"a.jsonl:4: the mention '.*category.*' has no type"):
+        score(tmp_path / "a.jsonl", rows)
+
+
+def test_two_types_that_disagree_are_refused(tmp_path: Path) -> None:
+    kinds = tasks.get("ebm-pico").labels
+    rows = [{"id": row["id"], "mentions": [{"text": "a", "type": kinds[0], "label": kinds[1]}]} for row in PICO]
+    with pytest.raises(BlurbError, match="has two types of ebm-pico"):
+        score(tmp_path / "a.jsonl", rows, "ebm-pico")
+
+
+def pieces(row: Mapping[str, Any]) -> list[Mention]:
+    """Sub-tokens with tags, as the pipeline of transformers gives them without aggregation."""
+    found = []
+    for place, (word, tag) in enumerate(zip(row["tokens"], row["tags"], strict=True)):
+        at = characters(row, place, place + 1)["start"]
+        cuts = [(0, 2), (2, len(word))] if len(word) > 2 else [(0, len(word))]
+        for number, (start, end) in enumerate(cuts if tag != "O" else []):
+            kind = f"I-{tag[2:]}" if number else tag
+            text = f"##{word[start:end]}" if number else word[start:end]
+            found.append({"entity": kind, "word": text.lower(), "start": at + start, "end": at + end, "index": place})
+    return found
+
+
+TOKEN_CLASSIFICATION: dict[str, Callable[[Mapping[str, Any]], list[Mention]]] = {
+    "grouped": lambda row: [
+        {"entity_group": kind, "score": 0.9, "word": said(row, a, b).lower(), **characters(row, a, b)}
+        for a, b, kind in entities(row)
+    ],
+    "tokens": pieces,
+    "words of blurb predict": lambda row: [
+        {"start": a, "end": b, "type": kind, "score": 0.9} for a, b, kind in entities(row)
+    ],
+    "characters of blurb predict": lambda row: [
+        {"text": said(row, a, b), "type": kind, "score": 0.9, **characters(row, a, b)} for a, b, kind in entities(row)
+    ],
+}
+
+
+@pytest.mark.parametrize("column", ["prediction", "spans", "entities", "mentions"])
+@pytest.mark.parametrize("form", TOKEN_CLASSIFICATION)
+def test_token_classification(form: str, column: str, tmp_path: Path) -> None:
+    rows = [{"id": row["id"], column: TOKEN_CLASSIFICATION[form](row)} for row in NER]
+    assert score(tmp_path / "a.jsonl", rows).score == 100
+
+
+def test_places_count_by_themselves(tmp_path: Path) -> None:
+    """The last of two equal words is found by its place alone."""
+    row = next(row for row in NER if any(tag != "O" for tag in row["tags"]))
+    at = len(row["tokens"]) - 1
+    spans = [{"start": at, "end": at + 1, "type": "Disease"}]
+    rows = [{"id": each["id"], "spans": spans if each is row else []} for each in NER]
+    found = score(tmp_path / "a.jsonl", rows)
+    assert found.figures["precision"] in (0.0, 100.0)
+    outside = [{"id": each["id"], "spans": [{"start": 900, "end": 901, "type": "Disease"}]} for each in NER]
+    assert score(tmp_path / "b.jsonl", outside).faults == {"not_in_text": len(NER)}
+
+
+def test_lines_of_tags_of_run_ner(tmp_path: Path) -> None:
+    """Sentences that were cut have fewer tags than words; more tags are another file's."""
+    lines = [" ".join(row["tags"]) for row in NER]
+    path = tmp_path / "predictions.txt"
+    path.write_text("\n".join(lines) + "\n")
+    assert blurb.score("ncbi-disease", path, suite="demo")[0].score == 100
+    last = next(place for place, row in enumerate(NER) if row["tags"][-1] == "O" and len(row["tags"]) > 1)
+    cut = [line.rpartition(" ")[0] if place == last else line for place, line in enumerate(lines)]
+    path.write_text("\n".join(cut) + "\n")
+    found = blurb.score("ncbi-disease", path, suite="demo")[0]
+    assert (found.score, dict(found.faults)) == (100, {SHORT: 1})
+    assert (
+        "fewer tags"
+        in command(["score", "--suite", "demo", "--task", "ncbi-disease", "--predictions", str(path)], tmp_path)[1]
+    )
+    path.write_text("\n".join([*lines[:5], f"{lines[5]} O", *lines[6:]]) + "\n")
+    with pytest.raises(BlurbError, match=r"predictions.txt:6: \d+ tags, but test.5 has \d+ words"):
+        blurb.score("ncbi-disease", path, suite="demo")
+    path.write_text("\n".join(lines[1:]) + "\n")
+    with pytest.raises(BlurbError):
+        blurb.score("ncbi-disease", path, suite="demo")
+
+
+def shuffled(rows: list[Any]) -> list[Any]:
+    return random.Random(1).sample(rows, len(rows))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("name", ["doc_id", "instance_id", "sample", "index", "id"])
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "frame"])
+def test_numbers_say_which_example_it_is(ending: str, name: str, first: int, tmp_path: Path) -> None:
+    rows = [{name: place + first, "prediction": row["label"], "seconds": 0.5} for place, row in enumerate(GAD)]
+    rows = shuffled(rows)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    path = tmp_path / f"a.{ending}"
+    path.write_text(text.getvalue() if ending == "csv" else "".join(json.dumps(row) + "\n" for row in rows))
+    found = blurb.score("gad", rows if ending == "frame" else path, suite="demo")[0]
+    assert found.score == 100
+    assert found.matched in ("by number", "by id")
+    assert not any("by order" in remark for remark in found.remarks)
+
+
+def test_numbers_in_the_order_of_the_file_are_an_order(tmp_path: Path) -> None:
+    rows = [{"doc_id": place, "prediction": row["label"]} for place, row in enumerate(GAD)]
+    assert score(tmp_path / "a.jsonl", rows, "gad").matched == "by order"
+
+
+def test_numbers_that_disagree_are_refused(tmp_path: Path) -> None:
+    numbers = shuffled([*range(len(GAD))])
+    rows = [{"doc_id": n, "rank": len(GAD) - n, "prediction": "0"} for n in numbers]
+    with pytest.raises(BlurbError, match="several columns may number the examples, and disagree: doc_id, rank"):
+        score(tmp_path / "a.jsonl", rows, "gad")
+
+
+def test_numbers_with_words_of_another_example_are_refused(tmp_path: Path) -> None:
+    rows = [{"nr": place, "text": row["text"], "prediction": row["label"]} for place, row in enumerate(GAD)]
+    rows[3]["nr"], rows[4]["nr"] = 4, 3
+    with pytest.raises(BlurbError, match="the text is not that of"):
+        score(tmp_path / "a.jsonl", rows, "gad")
+
+
+def sample(place: int, row: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """A sample of lm-evaluation-harness."""
+    other = {"doc_hash": "x", "prompt_hash": "y", "target": row["label"], "acc": 1.0, "filter": "none"}
+    return {"doc_id": place, "doc": {"text": row["text"]}, "resps": [["?"]], **other, **more}
+
+
+def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
+    """Texts, and choices with their log-likelihoods in both forms of the file."""
+    texts = [sample(place, row, filtered_resps=[row["label"]]) for place, row in enumerate(GAD)]
+    assert score(tmp_path / "a.jsonl", shuffled(texts), "gad").score == 100
+    for as_text in (False, True):
+        choices = []
+        for place, row in enumerate(GAD):
+            values = [[-0.1 if name == row["label"] else -9.5, False] for name in ("0", "1")]
+            given = {f"gen_args_{at}": {"arg_0": "?", "arg_1": f" {at}"} for at in (0, 1)}
+            asked: Any = given if as_text else [["?", " 0"], ["?", " 1"]]
+            values = [[*map(str, each)] for each in values] if as_text else values
+            choices.append(sample(place, row, filtered_resps=values, arguments=asked))
+        assert score(tmp_path / "a.jsonl", shuffled(choices), "gad").score == 100
+    texts[7]["filtered_resps"] = ["0", "1"]
+    with pytest.raises(BlurbError, match=r"a.jsonl:8: a value that cannot be read"):
+        score(tmp_path / "a.jsonl", texts, "gad")
