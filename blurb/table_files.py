@@ -100,6 +100,15 @@ def cells_of(lines: Lines, width: int | None, errors: ErrorCollector = FIRST) ->
             errors.add(line.error(f"expected {width} TAB-separated columns, found {len(cells)}."))
 
 
+def csv_rows(text: str, path: Path) -> Iterator[tuple[FileLine, list[str]]]:
+    """The cells of CSV with quotes, each row with the line in which it ends; empty lines are left out."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        yield from ((FileLine(path, reader.line_num), cells) for cells in reader if cells)
+    except csv.Error as error:
+        raise DataError(f"not valid CSV: {error}.", path, reader.line_num) from None
+
+
 def rows_of(
     path: Path, width: int, header: Sequence[str] = (), errors: ErrorCollector = FIRST
 ) -> Iterator[tuple[FileLine, list[str]]]:

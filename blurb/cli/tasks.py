@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -12,9 +14,10 @@ import click
 from blurb import tasks
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
-from blurb.messages import BlurbError, SettingsError, option
+from blurb.messages import BlurbError, SettingsError, UnknownName, option
 from blurb.options import Argument, Option
 from blurb.records import Count, From
+from blurb.system.files import write_whole
 from blurb.terminal.output import Column, emit, json_text, show
 
 PRINTED = "as the paper's Table 3 has it, in `unit`; null if it is not known"
@@ -83,56 +86,106 @@ def new(
     kind: Annotated[
         str, Option(help="Task type: ner, pico, relation, similarity, document, qa or classification.", flag="--type")
     ],
-    train: Annotated[Path, Option(help="File of the train split.")],
-    dev: Annotated[Path, Option(help="File of the dev split.")],
-    test: Annotated[Path, Option(help="File of the test split.")],
+    train: Annotated[Path | None, Option(help="File of the train split.")] = None,
+    dev: Annotated[Path | None, Option(help="File of the dev split.")] = None,
+    test: Annotated[Path | None, Option(help="File of the test split.")] = None,
+    whole: Annotated[
+        Path | None, Option(help="One file, instead of these, that is cut into the folder NAME.", flag="--from")
+    ] = None,
+    shares: Annotated[str, Option(help="--from: percentages of train, dev and test.")] = "80,10,10",
+    seed: Annotated[int, Option(help="--from: of the draw.", low=0)] = 1,
+    negative: Annotated[
+        str | None, Option(help="Class that the metric leaves out, such as none: micro F1 of the others.")
+    ] = None,
+    no_negative: Annotated[bool, Option(help="No class is left out: the metric is accuracy.")] = False,
     form: Annotated[
         str | None,
-        Option(help="File format: conll, tsv or jsonl.  [default: by the suffix of the train file]", flag="--format"),
+        Option(
+            help="File format: conll, tsv, csv or jsonl.  [default: by the suffix of the train file]", flag="--format"
+        ),
     ] = None,
     out: Annotated[Path | None, Option(help="File to write.  [default: NAME.toml]")] = None,
 ) -> None:
     """Create the task file of your own corpus.
 
-    The corpus is in CoNLL, TSV or JSON Lines.
+    The corpus is in CoNLL, TSV, CSV or JSON Lines: a file for each split, or one file (--from).
 
-    The labels come from the train file if it can be read; the rest is a template with comments. Run it with: blurb run
-    MODEL --tasks ./NAME.toml
+    The labels come from the files; the rest is a template with comments. Documents, and equal texts, stay on one side
+    of a cut. Nothing is written if a file cannot be read. Run it with: blurb run MODEL --tasks ./NAME.toml
     """
-    from blurb.data.readers import task_file
+    from blurb.data.readers import splitting, task_file
     from blurb.data.readers._examples import telling_cuts
     from blurb.tasks import _file
 
-    form = form or {".jsonl": "jsonl", ".json": "jsonl", ".conll": "conll", ".iob": "conll", ".bio": "conll"}.get(
-        train.suffix.lower(), next(iter(tasks.types.get(kind).formats))
-    )
+    paths = dict(zip(tasks.SPLITS, (train, dev, test), strict=True))
+    if given := [f"--{split}" for split, path in paths.items() if (path is None) is (whole is None)]:
+        fix = "give --train, --dev and --test, or one file with --from."
+        raise SettingsError(f"{', '.join(given)} {'missing' if whole is None else 'beside --from'}", fix=fix)
+    files = [path for path in (whole, *paths.values()) if path is not None]
+    form = form or SUFFIXES.get(files[0].suffix.lower(), next(iter(tasks.types.get(kind).formats)))
     tasks.check_free(name, "blurb tasks new")
     _file.check_format(kind, form)
     target = out or Path(f"{name}.toml")
     if target.suffix != tasks.SUFFIX:
         raise SettingsError(f"the name of a task file must end in {tasks.SUFFIX}.", where=target)
-    if target.exists():
-        raise SettingsError(f"{target} exists already", fix="remove it or choose another --out.")
-    paths = dict(zip(tasks.SPLITS, (train, dev, test), strict=True))
-    if lost := [f"--{split} {path}" for split, path in paths.items() if not path.is_file()]:
+    named = {"from": whole, **paths}
+    if lost := [f"--{split} {path}" for split, path in named.items() if path is not None and not path.is_file()]:
         raise SettingsError(f"File not found: {', '.join(lost)}. Nothing was written.")
-    files = {split: Path(os.path.relpath(path, target.resolve().parent)).as_posix() for split, path in paths.items()}
-    with telling_cuts(train):
-        found = task_file.guess(train, kind, form)
-    target.write_text(_file.template(name, kind, form, files, found.labels, found.columns), encoding="utf-8")
-    click.echo(f"Wrote {target}.")
+    parts: dict[Path, str] = {}
+    with telling_cuts(files[0]):
+        found = task_file.guess(files, kind, form)
+    if whole is not None:
+        percent = [float(part) if part.strip().replace(".", "", 1).isdigit() else 0 for part in shares.split(",")]
+        if len(percent) != 3 or not all(percent) or sum(percent) != 100:
+            raise SettingsError(
+                f"--shares must be three percentages with the sum 100, such as 80,10,10 (got '{shares}')."
+            )
+        cut = splitting.split(whole, kind, form, percent, seed)
+        paths = {split: target.parent / name / f"{split}{whole.suffix}" for split in tasks.SPLITS}
+        parts = {path: cut[split] for split, path in paths.items()}
+    if there := [path for path in (target, *parts) if path.exists()]:
+        raise SettingsError(f"{there[0]} exists already", fix="remove it or choose another --out.")
+    _check_negative(kind, found.labels, negative, no_negative)
+    names = {split: Path(os.path.relpath(path, target.resolve().parent)).as_posix() for split, path in paths.items()}
+    text = _file.template(name, kind, form, names, found.labels, found.columns, negative)
     try:
+        for path, content in {**parts, target: text}.items():
+            write_whole(path, content.encode())
         task = tasks.load(str(target))
         rows = {split: sum(1 for _ in task_file.read(Path(task.files[split]), task, split)) for split in tasks.SPLITS}
-    except BlurbError as error:
-        click.secho(f"Edit the file before you use it: {error}", fg="yellow", err=True)
-        raise SystemExit(1) from None
+    except BlurbError:
+        for path in (target, *parts):
+            path.unlink(missing_ok=True)
+        click.echo(f"Nothing was written. A task file to begin with:\n\n{text}", err=True)
+        raise
+    click.echo(f"Wrote {', '.join(map(str, (target, *parts)))}.")
     if task.labels == (task_file.UNNAMED,):
         click.echo(f"The tags name no entity type, so it is called {task_file.UNNAMED}; to change this, edit 'labels'.")
     click.echo(
         f"Labels: {', '.join(task.labels) or 'none'}. Examples: {', '.join(f'{s} {n:,}' for s, n in rows.items())}."
     )
     click.echo(f"Next: blurb run MODEL{option('--tasks', target if target.is_absolute() else f'./{target}')}")
+
+
+SUFFIXES = {
+    **dict.fromkeys((".jsonl", ".json"), "jsonl"),
+    **dict.fromkeys((".conll", ".iob", ".bio"), "conll"),
+    ".csv": "csv",
+}
+"""Ending of a file -> its format."""
+NOTHING = ("none", "false", "no_relation", "other", "o")
+"""What people call the class of examples without a relation."""
+
+
+def _check_negative(kind: str, labels: Sequence[str], negative: str | None, no_negative: bool) -> None:
+    """Raises a SettingsError unless it is known whether the metric leaves a class out."""
+    if negative is not None and (negative not in labels or "negative" not in tasks.types.get(kind).metric_keys):
+        raise UnknownName(f"class of a {kind} task to leave out", negative, labels)
+    alike = [label for label in labels if re.sub(r"[\s-]", "_", label.casefold()) in NOTHING]
+    if alike and negative is None and not no_negative and "negative" in tasks.types.get(kind).metric_keys:
+        what = f"'{alike[0]}' may be the class of no answer, which accuracy would count as right"
+        fix = f"add --negative {alike[0]} for micro F1 of the others, or --no-negative for accuracy."
+        raise SettingsError(what, fix=fix)
 
 
 def _text(value: object) -> str:

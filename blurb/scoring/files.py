@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +13,7 @@ from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, from_
 from blurb.system import parquet
 from blurb.system.files import ordinary
 from blurb.system.text_files import refuse_separators
-from blurb.table_files import FileLine, cells_of, conll, json_lines, json_object, lines_of, numbered, text_of
+from blurb.table_files import FileLine, cells_of, conll, csv_rows, json_lines, json_object, lines_of, numbered, text_of
 from blurb.tasks import Task
 
 LARGEST, MOST = 500_000_000, 1_000_000
@@ -71,15 +69,7 @@ def _json(path: Path, column: str) -> AnswerFile:
 
 
 def _csv(path: Path, task: Task, column: str) -> Records:
-    rows = csv.reader(io.StringIO(_text(path, task, column), newline=""), strict=True)
-    table = []
-    try:
-        for row in rows:
-            if row:
-                table.append((FileLine(path, rows.line_num), row))
-    except csv.Error as error:
-        raise DataError(f"not valid CSV: {error}.", path, rows.line_num) from None
-    return _table(table, task, column)
+    return _table(list(csv_rows(_text(path, task, column), path)), task, column)
 
 
 def _tsv(path: Path, task: Task, column: str) -> Records:

@@ -90,13 +90,15 @@ ROWS = {
         rule=lambda dummies: _distinct(dummies) and len(dummies) <= 2,
     ),
 }
+CELLS = {
+    **ROWS,
+    "header": Field(bool),
+    "separator": Field(str, must="be the text between two labels of a row, so not empty", rule=bool),
+}
 FORMAT_KEYS: Mapping[str, Mapping[str, Field]] = {
     "conll": {"kind": TEXT, "token": Field(int), "tag": Field(int), "scheme": TEXT},
-    "tsv": {
-        **ROWS,
-        "header": Field(bool),
-        "separator": Field(str, must="be the text between two labels of a row, so not empty", rule=bool),
-    },
+    "tsv": CELLS,
+    "csv": CELLS,
     "jsonl": ROWS,
 }
 DOWNLOAD = {"url": Field(str, required=True), "path": Field(str, required=True), "size": COUNT, "sha256": TEXT}
@@ -186,9 +188,9 @@ def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: Error
     has_entities = "head" in types.get(kind).columns
     if "dummies" in table and not has_entities:
         errors.add(_inapplicable("dummies", kind, where))
-    if has_entities and name == "tsv" and "dummies" not in table:
-        what = "'dummies' is missing. The format tsv has no spans, so the text must contain dummies in place of the two"
-        errors.add(SettingsError(f'{what} entities; for example dummies = ["@GENE$", "@DISEASE$"].', where=where))
+    if has_entities and name in ("tsv", "csv") and "dummies" not in table:
+        what = f"'dummies' is missing. The format {name} has no spans, so the text must contain dummies in place of the"
+        errors.add(SettingsError(f'{what} two entities; for example dummies = ["@GENE$", "@DISEASE$"].', where=where))
 
 
 def _inapplicable(key: str, kind: str, where: str) -> SettingsError:
@@ -313,15 +315,18 @@ def template(
     files: Mapping[Split, str],
     labels: Sequence[str] | None = None,
     columns: Mapping[str, str] | None = None,
+    negative: str | None = None,
 ) -> str:
     """A task file with all required keys; optional keys are comments.
 
     :param kind: the task type
-    :param form: `conll`, `tsv` or `jsonl`; must be one of the type's formats
+    :param form: `conll`, `tsv`, `csv` or `jsonl`; must be one of the type's formats
     :param files: path of each split, relative to the task file
     :param labels: labels in the data; None if unknown
     :param columns: field -> column of another name
+    :param negative: the class that the metric leaves out
     """
+    metric = METRIC if negative is None else {**METRIC, "negative": f"negative = {json.dumps(negative)}"}
     task_type = types.get(kind)
     assert form in task_type.formats
     lines = [
@@ -330,7 +335,7 @@ def template(
         *_labels(task_type, task_type.sample_labels if labels is None else labels),
         "seeds = 5  # runs to average",
         "max_length = 512  # maximum number of sub-tokens of an input",
-        *(METRIC[key] for key in task_type.metric_keys),
+        *(metric[key] for key in task_type.metric_keys),
         *(f'# metric = "{name}"   # default: {task_type.metric}' for name in task_type.metrics),
         '# title = "My corpus"',
         '# licence = "..."',
@@ -366,11 +371,11 @@ def _format(task_type: TaskType, form: str, renamed: Mapping[str, str]) -> list[
     lines = [f"# Expected columns or keys: {', '.join(fields)}; optional: id, doc_id. To use other names:"]
     used = ", ".join(f'{field} = "{name}"' for field, name in renamed.items())
     lines.append(f"columns = {{ {used} }}" if used else f'# columns = {{ {fields[0]} = "sentence" }}')
-    if form == "tsv":
+    if form != "jsonl":
         lines.append("header = true  # false: no header row; columns gives column numbers from 0")
-    if form == "tsv" and "labels" in columns:
+    if form != "jsonl" and "labels" in columns:
         lines.append('separator = "|"  # between two labels of a row')
     if "head" in columns:
-        comment = "" if form == "tsv" else "# "
+        comment = "" if form != "jsonl" else "# "
         lines.append(f'{comment}dummies = ["@GENE$", "@DISEASE$"]  # replace the two entities in the text')
     return lines

@@ -16,7 +16,7 @@ from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.system.text_files import refuse_separators
-from blurb.table_files import FileLine, Record, Sentence, cells_of, conll, json_lines, lines_of
+from blurb.table_files import FileLine, Record, Sentence, cells_of, conll, csv_rows, json_lines, lines_of, text_of
 from blurb.tasks import Split, Task, types
 from blurb.tasks._task import Layout
 
@@ -43,11 +43,7 @@ def _row(record: Record, task: Task, line: FileLine) -> Example:
     for key in ("id", "doc_id") if "doc_id" in columns else ("id",):
         if record.get(key) not in (None, ""):
             row[key] = str(record[key])
-    missing = [field for field in fields if field not in record]
-    if missing:
-        present = ", ".join(map(str, record.get("present", record))) or "nothing"
-        fix = f"to use another column, set columns = {{ {missing[0]} = ... }} in [format]."
-        raise line.error(f"missing: {', '.join(missing)}; present: {present}", fix)
+    _check_present(record, fields, line)
     for field in fields:
         row[field] = record[field]
         if columns[field] == "text" and field != "label" and not isinstance(row[field], str):
@@ -68,6 +64,13 @@ def _row(record: Record, task: Task, line: FileLine) -> Example:
             raise line.error(what)
         row["tags"] = _tags(row["tags"], task, record.get("line") or (lambda place: line))
     return row
+
+
+def _check_present(record: Record, fields: Sequence[str], line: FileLine) -> None:
+    if missing := [field for field in fields if field not in record]:
+        present = ", ".join(map(str, record.get("present", record))) or "nothing"
+        fix = f"to use another column, set columns = {{ {missing[0]} = ... }} in [format]."
+        raise line.error(f"missing: {', '.join(missing)}; present: {present}", fix)
 
 
 def labels_of(value: Any, field: str, line: FileLine) -> list[str]:
@@ -161,20 +164,24 @@ def _conll(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
     return conll(path, errors), record
 
 
-def _tsv(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollector) -> Cut:
-    """One row per line, separated by TABs, without quoting; columns by header name, or by number from 0."""
-    lines, columns = lines_of(path), layout.get("columns", {})
+def _table(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollector) -> Cut:
+    """One row per line, separated by TABs, without quoting, or CSV; columns by header name, or by number from 0."""
+    quoted, columns = layout.get("kind") == "csv", layout.get("columns", {})
+    rows = csv_rows(text_of(path), path) if quoted else _tabbed(path)
     header: list[str] = []
     # Numbers alone are of a file without a header: its first line is an example.
     if layout.get("header", not columns or any(isinstance(one, str) for one in columns.values())):
-        line, text = next(lines)
-        header = [name.strip() for name in text.split("\t")]
+        line, first = next(rows)
+        header = [name.strip() for name in first]
         if len(header) == 1:
-            refuse_separators(text, path, ";,", "TABs")
+            refuse_separators(first[0], path, ";" if quoted else ";,", "commas" if quoted else "TABs")
         _places(header, fields, columns, line, ", ".join(header))
 
     def record(line: FileLine, cells: list[str]) -> Record:
         names = header or [f"column {place}" for place in range(len(cells))]
+        if len(cells) != len(names):
+            cut = "" if quoted else "TAB-separated "
+            raise line.error(f"expected {len(names)} {cut}columns, found {len(cells)}.")
         places = _places(names, fields, columns, line, f"{len(cells)} without header")
         values: Record = {"present": names, **{field: cells[place] for field, place in places.items()}}
         if "labels" in values:
@@ -182,7 +189,7 @@ def _tsv(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollect
             values["labels"] = [trimmed(label) for label in parts if label.strip()]
         return values
 
-    return cells_of(lines, len(header) or None, errors), record
+    return rows, record
 
 
 def _places(
@@ -219,7 +226,8 @@ def _jsonl(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
 
 FORMATS: Mapping[str, Callable[[Path, Layout, Sequence[str], ErrorCollector], Cut]] = {
     "conll": _conll,
-    "tsv": _tsv,
+    "tsv": _table,
+    "csv": _table,
     "jsonl": _jsonl,
 }
 """Readers of records, by the `kind` of `[format]`."""
@@ -227,44 +235,54 @@ FORMATS: Mapping[str, Callable[[Path, Layout, Sequence[str], ErrorCollector], Cu
 
 @dataclass(frozen=True)
 class Guess:
-    """The options that `blurb tasks new` writes for a file.
+    """The options that `blurb tasks new` writes for files.
 
-    :param labels: sorted; None if the file cannot be read so
+    :param labels: sorted
     :param columns: names of columns that are not those of their fields
     """
 
-    labels: list[str] | None
+    labels: list[str]
     columns: Mapping[str, str]
 
 
-def guess(path: Path, kind: str, form: str) -> Guess:
-    """The labels in a file, and whether they are in `label` or `labels`.
+def guess(paths: Sequence[Path], kind: str, form: str) -> Guess:
+    """The labels in the files of a corpus, and whether they are in `label` or `labels`.
 
-    Only saves typing in `blurb tasks new`, so failures are ignored.
+    :raises DataError: (file, line) for an example without its columns
     """
-    columns = types.get(kind).columns
+    columns, fields = types.get(kind).columns, types.get(kind).fields
     labels: set[str] = set()
-    renamed: dict[str, str] = {}
-    try:
+    for path in paths:
         renamed = _renamed(path, columns, form)
-        given, make = FORMATS[form](path, {"columns": renamed}, types.get(kind).fields, FIRST)
-        for line, each in given:
-            record = make(line, each)
+        for line, record in records(path, kind, form):
+            _check_present(record, fields, line)
             if "tags" in columns:
-                tags = [trimmed(str(tag)) for tag in record["tags"]]
+                _check_list(record["tags"], "tags", line)
+                tags = [trimmed(tag) for tag in record["tags"]]
                 labels |= {tag.partition("-")[2].strip() or UNNAMED for tag in tags if tag != "O"}
             for field in columns.keys() & {"label", "labels"}:
                 labels |= set(labels_of(record[field], field, line))
-    except (DataError, KeyError, TypeError, AttributeError):
-        return Guess(None, renamed)
-    return Guess(sorted(labels) or None, renamed)
+    return Guess(sorted(labels), renamed)
+
+
+def records(path: Path, kind: str, form: str) -> Iterator[tuple[FileLine, Record]]:
+    """The examples of a file as they stand, with the line where each ends."""
+    layout = {"kind": form, "columns": _renamed(path, types.get(kind).columns, form)}
+    given, make = FORMATS[form](path, layout, types.get(kind).fields, FIRST)
+    for line, each in given:
+        yield line.below(len(each.rows) - 1 if form == "conll" else 0), make(line, each)
+
+
+def _tabbed(path: Path) -> Iterator[tuple[FileLine, list[str]]]:
+    return cells_of(lines_of(path), None)
 
 
 def _renamed(path: Path, columns: Mapping[str, object], form: str) -> dict[str, str]:
     """`label` for the field `labels`, or the other way round, where the file has only that."""
     if form == "conll":
         return {}
-    names = next(json_lines(path))[1].keys() if form == "jsonl" else next(lines_of(path))[1].split("\t")
+    first = {"jsonl": json_lines, "csv": lambda path: csv_rows(text_of(path), path)}.get(form, _tabbed)
+    names = next(first(path))[1]
     present = {name.strip() for name in names}
     pairs = (("label", "labels"), ("labels", "label"))
     return {field: other for field, other in pairs if field in columns and field not in present and other in present}

@@ -48,7 +48,7 @@ class TaskType:
     """Keys of a task file that select or configure the metric: `negative`, `positive`, `scale`."""
     metrics: tuple[str, ...] = ()
     """Metrics that a task file may name instead of the default one; each takes the labels as an option."""
-    formats: tuple[str, ...] = ("tsv", "jsonl")
+    formats: tuple[str, ...] = ("tsv", "csv", "jsonl")
     """File formats that a task file can use."""
     sample_labels: tuple[str, ...] = ()
     """Example labels in the template that `blurb tasks new` writes."""

@@ -108,7 +108,7 @@ def test_a_word_may_begin_with_the_sign_of_a_comment(tmp_path: Path) -> None:
 def test_blanks_around_labels_are_cut_and_counted(kind: str, form: str, text: str, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text(text, encoding="utf-8")
-    assert guess(path, kind, form).labels == ["Drug"]
+    assert guess([path], kind, form).labels == ["Drug"]
     with pytest.warns(Notice, match="blanks at the ends of 2 labels were cut") as told, telling_cuts(path):
         rows = rows_of(path, text, kind, form, ["Drug"])
     assert len(told) == 1
@@ -240,10 +240,11 @@ def test_tasks_new_writes_nothing_under_a_name_that_no_task_can_have(name: str, 
     assert [path.name for path in tmp_path.iterdir()] == ["a.tsv"]
 
 
-def test_tasks_new_ends_with_1_if_its_file_must_be_edited(tmp_path: Path) -> None:
+def test_tasks_new_that_fails_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("question\tcontext\tgold\na\tb\tx\n")
     code, _, err = new(tmp_path, "mine", "qa", "a.tsv")
-    assert code == 1
+    assert code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["a.tsv"]
     assert "missing: label; present: question, context, gold" in " ".join(err.split())
     assert "set columns = { label = ... }" in " ".join(err.split())
 
@@ -264,9 +265,10 @@ def test_labels_that_differ_by_blanks_or_case_are_named(tmp_path: Path) -> None:
 def test_a_byte_order_mark_and_a_number_that_is_none_are_no_labels(tmp_path: Path) -> None:
     """Where files were put together, a mark stands before a tag or behind it; JSON of Python has NaN."""
     (tmp_path / "a.conll").write_text("a\tO\ufeff\nb\t\ufeffB-Drug\n")
-    assert guess(tmp_path / "a.conll", "ner", "conll").labels == ["Drug"]
+    assert guess([tmp_path / "a.conll"], "ner", "conll").labels == ["Drug"]
     (tmp_path / "a.jsonl").write_text('{"text": "a", "label": NaN}\n')
-    assert guess(tmp_path / "a.jsonl", "classification", "jsonl").labels is None
+    with pytest.raises(DataError, match=r"a.jsonl:1: label must be a text, a number"):
+        guess([tmp_path / "a.jsonl"], "classification", "jsonl")
     with pytest.raises(DataError, match=r"a.jsonl:1: label must be a text, a number, .* \(got 'nan'\)"):
         rows_of(tmp_path / "a.jsonl", '{"text": "a", "label": NaN}\n', "classification", "jsonl", labels=("nan",))
     names = 'files = { train = "a", dev = "a", test = "a" }\nformat = { kind = "conll" }\n'
