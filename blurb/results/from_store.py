@@ -14,6 +14,7 @@ from blurb.messages import BlurbError, Tell, tell_damage
 from blurb.names import by_number
 from blurb.results import comparability
 from blurb.results.dataset_scores import DATASETS, LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
+from blurb.results.groups import UNREAD
 from blurb.results.row import Origin, Row, RowIdentity, labelled
 from blurb.store import index, row_trials
 from blurb.store.index import IndexEntry, TrialFacts
@@ -73,7 +74,10 @@ def _row(store: Store, row: RowTrials, keys: Keys, entries: Mapping[str, IndexEn
             planned_seeds=tuple(sorted(seeds)),
             kind=kind,
         )
-    return Row(RowIdentity.of_store(row), datasets, Origin.STORE, tuple(_remarks(row)), row.tags)
+    shares = {task: max(row.unread.get(hash_, 0.0) for hash_ in seeds.values()) for task, seeds in row.trials.items()}
+    unread = {task: share for task, share in shares.items() if share}
+    said = [UNREAD.format(f"{share:.0%}") + f" ({task})" for task, share in sorted(unread.items())]
+    return Row(RowIdentity.of_store(row), datasets, Origin.STORE, (*said, *_remarks(row)), row.tags, unread=unread)
 
 
 def _remarks(row: RowTrials) -> Iterator[str]:

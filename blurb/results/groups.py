@@ -33,6 +33,8 @@ DIFFERENCES = {
     "plugins": "other plug-ins",
 }
 """Field of `State` -> what is said of rows that are ranked apart from the others of their group."""
+UNREAD, TOLD, UNRANKED = "{} of the answers could not be read", 0.01, 0.2
+"""What is said of a share of answers of a language model, from which share on, and from which its row has no rank."""
 THEIRS = "Published rows: other code, data of theirs"
 
 
@@ -153,6 +155,8 @@ def _state(row: Row, name: str, dataset: DatasetScores) -> State:
     why = ""
     if dataset.finished < dataset.planned:
         why = f"{dataset.finished} of {dataset.planned} seeds of {name}"
+    elif row.unread.get(name, 0.0) >= UNRANKED:
+        why = f"{name}: {UNREAD.format(f'{row.unread[name]:.0%}')}"
     elif len(data) != 1:
         why = f"the data of {name} is {'not known' if not data else 'not the same for all seeds'}"
     elif len(metrics) != 1 or most is None or code is None or (most and seed is None):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TypeVar
@@ -87,6 +87,7 @@ class Row:
     :param remarks: remarks on published numbers, on a row of a board, and on how seeds were planned
     :param tags: words that its user gave to it
     :param label: its name among the rows that it was read with (`labelled`)
+    :param unread: dataset -> share of the answers of a language model that could not be read, where it is told
     """
 
     identity: RowIdentity
@@ -95,6 +96,7 @@ class Row:
     remarks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     label: str = ""
+    unread: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def model(self) -> str:

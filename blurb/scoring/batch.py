@@ -49,6 +49,7 @@ class Replies:
     :param failure: the first of these errors
     :param twice: number of further answers
     :param model: as the server called it, without folders
+    :param unread: share of the requests without a readable answer, once they were read
     :param tokens_in: of all requests, as the server counts; likewise `tokens_out`
     """
 
@@ -61,6 +62,7 @@ class Replies:
     model: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
+    unread: float = 0.0
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
 from blurb.messages import DataError
 from blurb.records import From
+from blurb.results.groups import TOLD, UNREAD
 from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper
 from blurb.scoring import matching, requests, values
@@ -65,6 +66,7 @@ class Score:
     :param gold_column: the column that they were read from, if its name is that of gold answers; else ""
     :param is_gold: whether all answers are the gold ones
     :param faults: what is wrong with the answers of a language model, and how often
+    :param unread: share of its answers that could not be read
     """
 
     task: Task
@@ -87,6 +89,7 @@ class Score:
     gold_column: str = ""
     is_gold: bool = False
     faults: Mapping[str, int] = field(default_factory=dict)
+    unread: float = 0.0
 
     @property
     def remarks(self) -> list[str]:
@@ -98,6 +101,7 @@ class Score:
             "matched by order alone: nothing in the file says which example an answer belongs to": self.matched
             == ORDER,
             f"read from the column '{column}'; call that of the predictions 'prediction'": bool(column),
+            UNREAD.format(f"{self.unread:.0%}"): self.unread >= TOLD,
             "ALL ANSWERS ARE EQUAL TO THE GOLD ANSWERS: these are hardly predictions": self.is_gold,
             "not better than one answer for all examples": self.floor is not None and self.score <= self.floor,
             "other predictions were in the place of these in the row before": self.replaced,
@@ -237,6 +241,7 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
         gold_column=matched_answers.gold_column,
         is_gold=matched_answers.is_gold,
         faults=matched_answers.faults,
+        unread=0.0 if matched_answers.replies is None else matched_answers.replies.unread,
     )
 
 

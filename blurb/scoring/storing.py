@@ -13,6 +13,7 @@ from blurb import __version__, learners
 from blurb.formulations._base import Formulation
 from blurb.learners import EXTERNAL, PROMPTED
 from blurb.messages import SettingsError, opt
+from blurb.results.groups import TOLD
 from blurb.scoring.scores import MatchedAnswers, Score, fingerprint
 from blurb.store import rescore, row_trials
 from blurb.store.record import PREDICTIONS, write_predictions
@@ -67,7 +68,8 @@ def add(
         trials[trial.task] = trial
     hashes = {task: {seed: trial.hash} for task, trial in trials.items()}
     families = {task: trial.family for task, trial in trials.items()}
-    row = replace(like, trials=hashes, families=families)
+    unread = {trials[each.task.name].hash: each.unread for each in scores if each.unread >= TOLD}
+    row = replace(like, trials=hashes, families=families, unread=unread)
     with store.locked():
         before = {each.key: each.trials for each in row_trials.read(store, near=model)}.get(row.key, {})
         row_trials.write(store, row)

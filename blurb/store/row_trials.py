@@ -24,7 +24,7 @@ from blurb.system.files import read_json, write_json
 FOLDER = "rows"
 """No task can have this name (`blurb.tasks`)."""
 FILE = re.compile(r"[0-9a-f]{12}\.json")
-LATER = ("learner", "design", "rates", "tags")
+LATER = ("learner", "design", "rates", "tags", "unread")
 """Fields that came later: stored only if they are not empty."""
 
 
@@ -42,6 +42,7 @@ class RowTrials:
     :param design: a sentence on how its seeds were planned, if by more than a number; no part of any identity, and
         stored only if not empty
     :param rates: task -> a remark on its learning rate (`Protocol.remark`), likewise
+    :param unread: hash of a trial -> share of the answers of a language model that could not be read, likewise
     """
 
     model: str
@@ -56,6 +57,7 @@ class RowTrials:
     tags: tuple[str, ...] = ()
     design: str = ""
     rates: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def content(self) -> dict[str, Any]:
@@ -98,6 +100,7 @@ class RowTrials:
             plugins={task: plugins[task] for task in trials if task in plugins},
             tags=self.tags or before.tags,
             design=self.design or before.design,
+            unread={**before.unread, **self.unread},
             rates={
                 **{task: said for task, said in before.rates.items() if task in trials.keys() - self.trials.keys()},
                 **self.rates,
@@ -242,7 +245,7 @@ def _check(row: RowTrials, path: Path) -> None:
         *row.tags,
     ]
     scalar = isinstance(configuration.overrides, dict) and all(
-        isinstance(value, str | int | float) for value in configuration.overrides.values()
+        isinstance(value, str | int | float) for value in [*configuration.overrides.values(), *row.unread.values()]
     )
     if not (scalar and isinstance(row.model, str) and isinstance(row.recipe, int)):
         raise ValueError("a field has the wrong type")

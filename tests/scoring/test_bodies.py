@@ -262,3 +262,41 @@ def test_files_of_several_datasets(tmp_path: Path) -> None:
     files[0].rename(tmp_path / "mine.jsonl")
     with pytest.raises(BlurbError, match="not named after a dataset"):
         blurb.score(None, [tmp_path / "mine.jsonl", files[1]], suite="demo")
+
+
+def test_requests_without_a_line_are_no_row(gold: Gold, tmp_path: Path) -> None:
+    """They can be asked again; their score without a row is printed with the share."""
+    lines = [line(key, said(text)) for key, text in gold.items()]
+    store = tmp_path / "runs"
+    for kept in (lines[:-3], [*lines[:-3], line([*gold][-1], said(None))]):
+        score(tmp_path / "a.jsonl", kept)
+        with pytest.raises(BlurbError, match=r"(3|2) of 200 requests of biosses have no line; ask them again"):
+            blurb.score(None, tmp_path / "a.jsonl", suite="demo", add="m", output=store)
+    assert not store.exists()
+    found = score(tmp_path / "a.jsonl", lines[:-3])
+    assert "2% of the answers could not be read" in found[2].remarks
+    assert not any("could not be read" in remark for remark in found[0].remarks)
+
+
+@pytest.mark.parametrize(("lost", "told", "ranked"), [(1, False, True), (4, True, True), (160, True, False)])
+def test_a_row_that_is_mostly_unanswered_says_so(
+    lost: int, told: bool, ranked: bool, gold: Gold, tmp_path: Path
+) -> None:
+    ours = {key: text for key, text in gold.items() if key.startswith("gad/")}
+    lines = [line(key, said(None if place < lost else text)) for place, (key, text) in enumerate(ours.items())]
+    share = f"{lost / len(lines):.0%} of the answers could not be read"
+    (tmp_path / "a.jsonl").write_text("".join(f"{each}\n" for each in lines))
+    assert command(["score", "--suite", "demo", "--predictions", "a.jsonl", "--add", "m"], tmp_path)[0] == 0
+    for shown in (["--sort", "gad"], ["--sort", "gad", "--format", "json"], ["--datasets"]):
+        code, out, err = command(["leaderboard", "show", *shown], tmp_path)
+        assert code == 0, err
+        assert (share in " ".join(out.split())) == told, shown
+    row = json.loads(command(["leaderboard", "show", "--sort", "gad", "--format", "json"], tmp_path)[1])[0]
+    assert (row["best_rank"] is not None) == ranked
+    assert command(["run", "baseline:majority", "--suite", "demo", "--tasks", "gad"], tmp_path)[0] == 0
+    assert (share in (tmp_path / "runs" / "leaderboard.csv").read_text()) == told
+    # Answers that are given again take the place of these.
+    lines = [line(key, said(text)) for key, text in [*ours.items()][:-1]] + [line([*ours][-1], said("?"))]
+    (tmp_path / "a.jsonl").write_text("".join(f"{each}\n" for each in lines))
+    assert command(["score", "--suite", "demo", "--predictions", "a.jsonl", "--add", "m"], tmp_path)[0] == 0
+    assert share not in command(["leaderboard", "show", "--sort", "gad"], tmp_path)[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -18,6 +19,7 @@ from tests.cli.in_process import done
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "language-models.md"
+BLOCKS = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 EXCEPT = ("pip install", "blurb data get")
 
 
@@ -43,7 +45,7 @@ class BySchema(BaseHTTPRequestHandler):
 
 @pytest.mark.costly
 def test_the_six_commands(tmp_path: Path) -> None:
-    (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    block = BLOCKS[0]
     lines = block.splitlines()
     assert len(lines) == 6
     (tmp_path / "send.py").write_bytes((ROOT / "examples" / "send.py").read_bytes())
@@ -63,3 +65,19 @@ def test_the_six_commands(tmp_path: Path) -> None:
         http.shutdown()
     assert "The rows differ: learner: prompted / encoder." in printed
     assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == 13 * 20
+
+
+def test_prompts_for_models_that_think(tmp_path: Path) -> None:
+    """The same words, with more tokens and no temperature."""
+    (first, *_), text = BLOCKS[1:], BLOCKS[1].replace("python -c", f"{sys.executable} -c")
+    assert first.count("blurb ") == 1
+    *shell, export = text.strip().splitlines()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run(["sh", "-ec", "\n".join(shell)], cwd=tmp_path, check=True, env=environment)
+    assert len([*(tmp_path / "thinking").glob("*.toml")]) == 7
+    done([*shlex.split(export)[1:], "--suite", "demo", "--limit", "5"], tmp_path)
+    for path in (tmp_path / "requests").glob("*.jsonl"):
+        body = json.loads(path.read_text(encoding="utf-8").splitlines()[0])["body"]
+        assert body["max_completion_tokens"] == 16000
+        assert not {"temperature", "max_tokens"} & body.keys()
+        assert body["messages"][0]["role"] == "system"

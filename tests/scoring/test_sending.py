@@ -34,6 +34,7 @@ class Stub(BaseHTTPRequestHandler):
 
     answers: ClassVar[dict[str, str]] = {}
     asked: ClassVar[list[str]] = []
+    strange: ClassVar[dict[str, Any]] = {}
     wait = 0.0
 
     def do_POST(self) -> None:
@@ -46,7 +47,8 @@ class Stub(BaseHTTPRequestHandler):
         text = f"Here it is: {text}" if place % 7 == 0 else "" if place % 9 == 1 else text
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 5, "completion_tokens": 2}
-        content = json.dumps({"model": "models/stub", "choices": [choice], "usage": usage}).encode()
+        said = self.strange.get(question, {"model": "models/stub", "choices": [choice], "usage": usage})
+        content = json.dumps(said).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
@@ -110,6 +112,20 @@ def test_what_was_answered_is_not_asked_again(
     counted = {name: gad.faults.get(name, 0) + biosses.faults.get(name, 0) for name in ("text_around", "no_answer")}
     assert counted == {"text_around": around, "no_answer": empty}
     assert {*gad.faults, *biosses.faults} <= {*counted}
+
+
+@pytest.mark.costly
+def test_what_is_no_answer_is_not_kept_and_ends_with_1(asked: Path, server: str, tmp_path: Path) -> None:
+    """A page of a proxy, a text and an error of the server: asked again by the same command."""
+    out, strange = tmp_path / "answers.jsonl", ["<html>log in</html>", {"detail": "x"}, {"error": {"message": "y"}}]
+    Stub.strange.update(zip(sorted(Stub.answers)[::9], [strange[place % 3] for place in range(9)], strict=True))
+    for lacking in (9, 0):
+        sent = subprocess.run(command(asked, server, out), capture_output=True, text=True, check=False)
+        lines = [json.loads(line) for line in out.read_text().splitlines()]
+        assert len({line["custom_id"] for line in lines}) == len(lines) == 80 - lacking
+        assert all(line["response"]["body"]["choices"] for line in lines)
+        assert (sent.returncode, f"{lacking} requests have no answer" in sent.stderr) == (bool(lacking), bool(lacking))
+        Stub.strange.clear()
 
 
 @pytest.mark.costly
