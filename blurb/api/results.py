@@ -140,5 +140,5 @@ def load_results(path: Path | str = "runs") -> Results:
         raise DataError("no such file or folder.", path)
     rows = tuple(from_store.read(Store(path)))
     if not rows:
-        raise SettingsError("no finished row.", where=path)
+        raise SettingsError("no finished row yet", fix="blurb run and blurb score --add make rows.", where=path)
     return Results(rows, path)

@@ -13,7 +13,7 @@ from blurb.api.predicting import load_dataset, load_model
 from blurb.cli._made import HEAD, POOLING, click_command
 from blurb.data import raw
 from blurb.learners import saved_models
-from blurb.messages import ErrorCollector, SettingsError
+from blurb.messages import ErrorCollector, SettingsError, notify
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT, TRUST
 from blurb.results import references
@@ -73,13 +73,21 @@ def command(
         name = tasks.to_read(model.task).file or model.task.name
         answers = model.of_examples(load_dataset(name, data, original=model.reads_originals)["test"].to_list())
     else:
-        answers = model.of_raw([raw.read(model.task, given, number, file) for number, given in inputs or ()])
+        lost = [number for number, given in inputs or () if not _text_of(given).strip()]
+        kept = [each for each in inputs or () if each[0] not in lost] or inputs or ()
+        if len(kept) < len(inputs or ()):
+            notify(f"{file or '--text'}: left out, as the text is empty: {', '.join(map(str, lost))}.")
+        answers = model.of_raw([raw.read(model.task, given, number, file) for number, given in kept])
     answers = _rounded(answers) if texts else answers
     written = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in answers)
     if out:
         write_whole(out, written.encode())
     else:
         click.echo(written, nl=False)
+
+
+def _text_of(given: raw.Input) -> str:
+    return given if isinstance(given, str) else str(given.get("text", given))
 
 
 def _rounded(value: Any) -> Any:

@@ -113,14 +113,14 @@ def new(
     The labels come from the files; the rest is a template with comments. Documents, and equal texts, stay on one side
     of a cut. Nothing is written if a file cannot be read. Run it with: blurb run MODEL --tasks ./NAME.toml
     """
-    from blurb.data.readers import splitting, task_file
+    from blurb.data.readers import task_file
     from blurb.data.readers._examples import telling_cuts
     from blurb.tasks import _file
 
     paths = dict(zip(tasks.SPLITS, (train, dev, test), strict=True))
     if given := [f"--{split}" for split, path in paths.items() if (path is None) is (whole is None)]:
-        fix = "give --train, --dev and --test, or one file with --from."
-        raise SettingsError(f"{', '.join(given)} {'missing' if whole is None else 'beside --from'}", fix=fix)
+        what = f"{', '.join(given)} {'missing' if whole is None else 'beside --from'}"
+        raise SettingsError(what, fix="give --train, --dev and --test, or one file with --from.")
     files = [path for path in (whole, *paths.values()) if path is not None]
     form = form or SUFFIXES.get(files[0].suffix.lower(), next(iter(tasks.types.get(kind).formats)))
     tasks.check_free(name, "blurb tasks new")
@@ -128,21 +128,19 @@ def new(
     target = out or Path(f"{name}.toml")
     if target.suffix != tasks.SUFFIX:
         raise SettingsError(f"the name of a task file must end in {tasks.SUFFIX}.", where=target)
-    named = {"from": whole, **paths}
-    if lost := [f"--{split} {path}" for split, path in named.items() if path is not None and not path.is_file()]:
+    named = zip(("from", *tasks.SPLITS), (whole, train, dev, test), strict=True)
+    if lost := [f"--{option} {path}" for option, path in named if path is not None and not path.is_file()]:
         raise SettingsError(f"File not found: {', '.join(lost)}. Nothing was written.")
     parts: dict[Path, str] = {}
     with telling_cuts(files[0]):
         found = task_file.guess(files, kind, form)
     if whole is not None:
-        percent = [float(part) if part.strip().replace(".", "", 1).isdigit() else 0 for part in shares.split(",")]
+        percent = [int(share) for share in shares.split(",") if share.strip().isdecimal()]
         if len(percent) != 3 or not all(percent) or sum(percent) != 100:
-            raise SettingsError(
-                f"--shares must be three percentages with the sum 100, such as 80,10,10 (got '{shares}')."
-            )
-        cut = splitting.split(whole, kind, form, percent, seed)
-        paths = {split: target.parent / name / f"{split}{whole.suffix}" for split in tasks.SPLITS}
-        parts = {path: cut[split] for split, path in paths.items()}
+            raise SettingsError(f"--shares must be three percentages of 100, such as 80,10,10 (got '{shares}').")
+        splits = task_file.cut(whole, kind, form, [share / 100 for share in percent], seed)
+        parts = {target.parent / name / f"{split}{whole.suffix}": content for split, content in splits.items()}
+        paths = dict(zip(tasks.SPLITS, parts, strict=True))
     if there := [path for path in (target, *parts) if path.exists()]:
         raise SettingsError(f"{there[0]} exists already", fix="remove it or choose another --out.")
     _check_negative(kind, found.labels, negative, no_negative)
@@ -181,11 +179,12 @@ def _check_negative(kind: str, labels: Sequence[str], negative: str | None, no_n
     """Raises a SettingsError unless it is known whether the metric leaves a class out."""
     if negative is not None and (negative not in labels or "negative" not in tasks.types.get(kind).metric_keys):
         raise UnknownName(f"class of a {kind} task to leave out", negative, labels)
-    alike = [label for label in labels if re.sub(r"[\s-]", "_", label.casefold()) in NOTHING]
+    alike = next((label for label in labels if re.sub(r"[\s-]", "_", label.casefold()) in NOTHING), "")
     if alike and negative is None and not no_negative and "negative" in tasks.types.get(kind).metric_keys:
-        what = f"'{alike[0]}' may be the class of no answer, which accuracy would count as right"
-        fix = f"add --negative {alike[0]} for micro F1 of the others, or --no-negative for accuracy."
-        raise SettingsError(what, fix=fix)
+        raise SettingsError(
+            f"'{alike}' may be the class of no answer, which accuracy would count as right",
+            fix=f"add --negative {alike} for micro F1 of the others, or --no-negative for accuracy.",
+        )
 
 
 def _text(value: object) -> str:

@@ -19,7 +19,7 @@ from blurb import formulations, metrics
 from blurb.data.schema import Example, texts
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages import SettingsError
+from blurb.messages import SettingsError, opt
 from blurb.metrics import Counts
 from blurb.protocols.settings import Settings, Where, shown
 from blurb.tasks import Task
@@ -92,9 +92,10 @@ class Formulation(ABC):
         """
         if kinds is not None and self.kind not in kinds:
             raise SettingsError(
-                f"The head {shown(self.settings, 'head', where)} does not support {{task}} ({self.kind})",
-                fix="see blurb heads.",
+                f"The head {shown(self.settings, 'head', where)} does not support {{task}} ({{kind}})",
+                fix=f"see blurb heads, or choose tasks that it supports: {opt('tasks', 'ner,pico')}.",
                 task=self.task.name,
+                kind=self.kind,
             )
 
     @property

@@ -46,8 +46,8 @@ class BlurbError(Exception):
         return f"{text} {self.fix}" if text.endswith((".", "?", "!")) else f"{text}; {self.fix}"
 
 
-LISTED = 40
-"""Names that an error lists at most; of more, the nearest."""
+LISTED, NEAREST = 24, 8
+"""Names that an error lists at most; of more, so many of the nearest."""
 
 
 class UnknownName(BlurbError, KeyError):
@@ -69,11 +69,11 @@ class UnknownName(BlurbError, KeyError):
         names = list(available)
         meant = next((known for typed, known in (aliases or {}).items() if folded(typed) == folded(name)), "")
         spelled = {folded(each): each for each in names}
-        near = difflib.get_close_matches(folded(name), spelled, n=LISTED, cutoff=0.0 if len(names) > LISTED else 0.5)
+        near = difflib.get_close_matches(folded(name), spelled, n=NEAREST, cutoff=0.0 if len(names) > LISTED else 0.5)
         close = difflib.get_close_matches(folded(name), near[:1], cutoff=0.5)
         suggested = meant or (spelled[close[0]] if close else "")
         hint = f" Did you mean '{suggested}'?" if suggested else ""
-        more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+        more = f" and {len(names) - NEAREST:,} more" if len(names) > LISTED else ""
         listed = ", ".join([spelled[each] for each in near] if more else names) or "none"
         super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {listed}{more}.{how}", where=where)
 

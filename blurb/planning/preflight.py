@@ -42,9 +42,7 @@ from blurb.results.references import row_of
 from blurb.tasks import Task
 from blurb.training import tracking
 
-NOT_YET_CHECKED = (
-    "What has to be loaded for it (tokenizers, device, what goes together) is checked when these are fixed."
-)
+NOT_YET_CHECKED = "More may be wrong: tokenizer and device are checked after these."
 
 
 @dataclass(frozen=True)

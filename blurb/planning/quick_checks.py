@@ -13,7 +13,7 @@ from blurb.grouping import by_key
 from blurb.heads import heads
 from blurb.learners import is_named, of_protocol
 from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt, option, plural
-from blurb.planning.request import check_reference, source
+from blurb.planning.request import check_reference, deduplicated, source
 from blurb.protocols.protocol import Protocol
 from blurb.tasks import Task
 from blurb.training import devices, tracking
@@ -47,8 +47,13 @@ def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
         errors.tried(_check_concerns, name, value, asked.tasks, options.shorthands)
     trained = any(not is_named(named.model) for named in asked.models or ())
     if asked.protocol is not None and options.budget is None and trained:
+        refused: list[tuple[BlurbError, Any, Task]] = []
         for task in asked.tasks:
-            errors.tried(_check_task, task, asked.protocol, asked.settings, options.shorthands)
+            own = ErrorCollector()
+            own.tried(_check_task, task, asked.protocol, asked.settings, options.shorthands)
+            refused += [(error, asked.models[0], task) for error in own.errors]
+        for error in deduplicated(refused):
+            errors.add(error)
 
 
 def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mapping[str, str]) -> None:

@@ -67,8 +67,8 @@ class Aim:
                 SettingsError(f"{opt('seeds')} and {opt('hours')} are two answers to one question", fix="remove one.")
             )
         if self.detect is self.seeds is self.hours is None:
-            fix = f"Give {opt('detect', 'POINTS')}, or what you can afford: {opt('seeds')}, {opt('hours')}."
-            errors.add(SettingsError("There is nothing to plan.", fix=fix))
+            fix = f"give {opt('detect', 'POINTS')}, or what you can afford: {opt('seeds')} or {opt('hours')}."
+            errors.add(SettingsError("Say which difference the seeds are to find", fix=fix))
         errors.tell()
 
 

@@ -157,7 +157,7 @@ def pick(rows: Sequence[Row], wanted: str, where: str) -> Row:
     :param where: what the rows are of, for messages
     """
     if not rows:
-        raise SettingsError("no finished row.", where=where)
+        raise SettingsError("no finished row yet", fix="blurb run and blurb score --add make rows.", where=where)
     fits = last_of_a_run(fitting(rows, wanted))
     if not fits:
         raise unknown(rows, wanted, f"row (in {where})")

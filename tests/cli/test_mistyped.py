@@ -121,3 +121,23 @@ def test_a_file_of_that_name_is_proposed(here: Path) -> None:
     for typed in (["--tasks", "my-doc"], ["--protocol", "mine"]):
         error = CliRunner().invoke(cli, [*RUN, "--dry-run", *typed]).exception
         assert f"Write ./{typed[1]}.toml for the file of that name." in str(error)
+
+
+def test_a_head_that_fits_no_task_is_one_error_with_a_way_out(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, [*RUN, "--head", "crf", "--output", str(tmp_path)])
+    told = str(result.exception)
+    assert not isinstance(result.exception, ErrorGroup)
+    assert told.count("does not support") == 1
+    assert all(name in told for name in ("chemprot", "ddi", "gad", "biosses", "hoc", "pubmedqa", "bioasq"))
+    assert "--tasks ner,pico" in told
+
+
+def test_a_typo_is_answered_with_the_nearest_of_many_names() -> None:
+    told = CliRunner().invoke(cli, ["serve"]).output
+    assert "Did you mean 'series'? Available: " in told
+    assert told.count(",") < 8
+
+
+def test_an_empty_store_is_not_called_a_wrong_option(tmp_path: Path) -> None:
+    for more, said in ((), "no finished row yet; blurb run"), (("--model", "x*"), "matches the options."):
+        assert said in str(CliRunner().invoke(cli, ["leaderboard", "show", "--output", str(tmp_path), *more]).exception)

@@ -101,7 +101,7 @@ def test_the_list_is_numbered_and_its_errors_keep_their_types() -> None:
     lines = str(found.value).splitlines()
     assert lines[0] == "3 things are wrong; nothing was run:"
     assert [line[:2] for line in lines[1:4]] == ["1.", "2.", "3."]
-    assert "is checked when these are fixed" in lines[4]
+    assert "are checked after these" in lines[4]
     assert [type(one) for one in found.value.errors] == [UnknownName, UnknownName, ModelError]
 
 

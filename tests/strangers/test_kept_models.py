@@ -73,6 +73,17 @@ def test_an_ordinary_one_answers(model: Path) -> None:
 
 
 @pytest.mark.costly
+def test_an_empty_text_is_left_out_and_the_others_are_answered(model: Path, tmp_path: Path) -> None:
+    found = run("predict", "model", "--text", "a\tb", "--text", " ", "--text", "c\td")
+    assert found.exit_code == 0
+    assert [json.loads(line)["id"] for line in found.stdout.splitlines()] == ["1", "3"]
+    assert "--text: left out, as the text is empty: 2." in found.stderr
+    alone = run("predict", "model", "--text", "")
+    assert isinstance(alone.exception, BlurbError)
+    assert "the text is empty" in str(alone.exception)
+
+
+@pytest.mark.costly
 @pytest.mark.parametrize("field", ["head", "pooling", "type", "metric", "reader", "original", "builder"])
 def test_no_text_of_it_is_loaded(field: str, model: Path, evil: Evil) -> None:
     for reference in [*evil.references, "model/evil.py:T", "this:s"]:

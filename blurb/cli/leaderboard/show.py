@@ -132,7 +132,7 @@ def command(
         rows = ranking.select(ranking.read_rows(output, results, board), model, protocol, head)
         freeze_gc()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
-    suite = suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
+    asked, suite = suite, suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
     rows = [row for row in rows if row.suite == suite]
     own = sorted({name for row in rows for name in row.own_tasks})
     known = [*DATASETS, *own, *tasks.TYPES, SCORE, tasks.TWELVE]
@@ -146,7 +146,7 @@ def command(
             err=True,
         )
     if not rows:
-        _show_withdrawn(output, results, board, form)
+        _show_withdrawn(output, results, board, form, (model, protocol, head, asked) != ("*", "*", "*", None))
         return
     left_out = _leaks(rows, without, data)
     if no_intervals or left_out is not None:
@@ -170,15 +170,19 @@ def command(
     show(columns, [_line(each, shown) for each in ranking.in_parts(entries, column)], form)
 
 
-def _show_withdrawn(output: Path, results: Sequence[Path], board: Board | None, form: str) -> None:
-    """Shows the rows that a board had, with the reasons; SettingsError where there are none to show."""
+def _show_withdrawn(output: Path, results: Sequence[Path], board: Board | None, form: str, chosen: bool) -> None:
+    """Shows the rows that a board had, with the reasons; SettingsError where there are none to show.
+
+    :param chosen: whether options choose among the rows
+    """
     if not results and board is None and not output.is_dir():
         raise SettingsError("no such folder", where=output, fix="blurb run writes one, or give another with --output.")
     gone = [] if board is None or form != "table" else board.withdrawn()
     if not gone:
         raise SettingsError(
-            "no finished row matches the options.",
+            "no finished row" + (" matches the options." if chosen else " yet"),
             where=", ".join(map(str, (board.folder if board else output, *results))),
+            fix="" if chosen else "blurb run and blurb score --add make rows; --output names another store.",
         )
     for sentence in gone:
         click.echo(f"{sentence}.")
