@@ -136,14 +136,16 @@ def read(paths: Sequence[Path]) -> dict[str, Replies]:
             try:
                 _take(by_digits[digits], key, line, content)
             except (AttributeError, TypeError, ValueError, LookupError, OverflowError):
-                response = content.get("response")
-                body = response.get("body", response) if isinstance(response, dict) else response
-                strange.append((line, bodies.form(body)))
+                response = content.get("response", None if "error" in content else content)
+                within = isinstance(response, dict) and response is not content
+                strange.append((line, bodies.form(response.get("body", response) if within else response)))
     if strange:
         places = ", ".join(f"{line.path.name}:{line.number}" for line, _ in strange[:SHOWN])
-        what = f"this is no answer of a batch service that blurb understands: it looks like {strange[0][1]}"
-        count = f"In all, {plural(len(strange), 'line')} cannot be understood, the first: {places}"
-        raise strange[0][0].error(f"{what}. {count}", "docs/language-models.md lists the forms that are read.")
+        raise strange[0][0].error(
+            f"this is no answer of a batch service that blurb understands: it looks like {strange[0][1]}. "
+            f"In all, {plural(len(strange), 'line')} cannot be understood, the first: {places}",
+            fix="docs/language-models.md lists the forms that are read.",
+        )
     by_task: dict[str, Replies] = {}
     for replies in by_digits.values():
         if lost := [line for key, line in replies.failed.items() if key not in replies.by_id]:
@@ -181,9 +183,6 @@ def _filled(error: Any) -> Any:
 
 def _take(replies: Replies, key: str, line: FileLine, content: Mapping[str, Any]) -> None:
     """Takes a line of a batch service; what it raises, but a DataError, is a form that is not understood."""
-    if "response" not in content and "error" not in content:
-        fix = "give the file with the answers." if "body" in content else ""
-        raise line.error("this is no answer of a batch service, which has `response` or `error`", fix)
     response = content.get("response") or {}
     status, body = response.get("status_code"), response.get("body")
     error = _filled(content.get("error")) or (isinstance(body, dict) and _filled(body.get("error")))

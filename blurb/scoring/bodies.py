@@ -18,14 +18,19 @@ CUT = ("length", "max_tokens", "max_output_tokens", "model_length")
 """Reasons to end that are the maximum of tokens."""
 PARTS = {"text": "text", "output_text": "text", "refusal": "", **dict.fromkeys(("thinking", "redacted_thinking"), "")}
 """Type of a part of a message -> its key with a text of the answer; "" for none."""
-MESSAGE = frozenset({"content", "refusal", "tool_calls", "function_call", "thinking"})
-MESSAGE |= {"reasoning", "reasoning_content", "reasoning_details"}
+MESSAGE = frozenset(
+    {
+        *("content", "refusal", "tool_calls", "function_call"),
+        *("thinking", "reasoning", "reasoning_content", "reasoning_details"),
+    }
+)
 """Keys of a message that may have an answer, a refusal or thoughts; any other might have the answer."""
 BESIDE = frozenset({"role", "name", "type", "id", "status", "annotations", "audio"})
 """Keys that have none of these."""
-ITEMS = frozenset({"message", "function_call", "reasoning"})
-"""Types of the items of /v1/responses."""
+RESPONSES = frozenset({"message", "function_call", "reasoning", "completed", "incomplete", None})
+"""Types of the items of /v1/responses, and states of the whole that has an answer."""
 LOOKS = {
+    "custom_id": "a request or a line of another service; give the file with the answers",
     "candidates": "an answer of Gemini",
     "content": "an answer of Anthropic",
     "generated_text": "an answer of text-generation-inference",
@@ -45,13 +50,12 @@ def read(body: Any) -> tuple[str, bool, str]:
     message, reason = _message(body)
     content = message.get("content")
     parts = [{"type": "text", "text": content or ""}] if isinstance(content, str | None) else content
-    text = "".join(part[PARTS[part["type"]]] if PARTS[part["type"]] else "" for part in parts)
+    said = "".join(part[PARTS[part["type"]]] if PARTS[part["type"]] else "" for part in parts)
     calls = [
         each["function"] for each in [*(message.get("tool_calls") or ()), {"function": message.get("function_call")}]
     ]
     named = [call["arguments"] for call in filter(None, calls) if call["name"] == TOOL]
-    if named:
-        text = named[0] if isinstance(named[0], str) else json.dumps(named[0], ensure_ascii=False)
+    text = said if not named else named[0] if isinstance(named[0], str) else json.dumps(named[0], ensure_ascii=False)
     refused = message.get("refusal") or any(part["type"] == "refusal" for part in parts)
     fault = FILTERED if reason == "content_filter" else REFUSED if refused and not text else ""
     unknown = {key for key, value in message.items() if value} - MESSAGE - BESIDE
@@ -71,11 +75,10 @@ def _message(body: Any) -> tuple[Mapping[str, Any], object]:
             return {"content": text}, choice.get("finish_reason")
         case {"message": dict(message)}:
             return message, body.get("done_reason")
-        case {"output": [*items]} if {item["type"] for item in items} <= ITEMS:
-            if body.get("status", "completed") in ("completed", "incomplete"):
-                calls = [{"function": item} for item in items if item["type"] == "function_call"]
-                parts = [part for item in items if item["type"] == "message" for part in item["content"]]
-                return {"content": parts, "tool_calls": calls}, (body.get("incomplete_details") or {}).get("reason")
+        case {"output": [*items]} if {body.get("status"), *(item["type"] for item in items)} <= RESPONSES:
+            calls = [{"function": item} for item in items if item["type"] == "function_call"]
+            parts = [part for item in items if item["type"] == "message" for part in item["content"]]
+            return {"content": parts, "tool_calls": calls}, (body.get("incomplete_details") or {}).get("reason")
     raise ValueError
 
 
@@ -84,6 +87,5 @@ def form(body: Any) -> str:
     if isinstance(body, Mapping) and body:
         keys = ", ".join(str(key)[:40] for key in [*body][:5])
         return next((look for key, look in LOOKS.items() if key in body), f"an object with the keys {keys}")
-    is_html = isinstance(body, str) and body.lstrip().startswith("<")
-    kind = {str: "a page of HTML" if is_html else "a text", list: "a list"}.get(type(body), "neither of both")
+    kind = "a page of HTML" if str(body).lstrip().startswith("<") else f"a {type(body).__name__} and no object"
     return kind if body else "neither an answer nor an error"

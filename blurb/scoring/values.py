@@ -153,8 +153,12 @@ def _type(task: Task, file: AnswerFile, answer: Answer, mention: Mapping[str, An
     if types and not known:
         return _known(task, file, answer, types[0], names)
     if len(known) != 1:
-        what = f"the mention {_quoted(mention['given'])} has {'two types' if known else 'no type'} of {task.name}"
-        raise file.error(f"{what}, which are {', '.join(task.labels)}.", answer, fix="Name it by the key 'type'.")
+        raise file.error(
+            f"the mention {_quoted(mention['given'])} has {'two types' if known else 'no type'} of {task.name}, "
+            f"which are {', '.join(task.labels)}.",
+            answer,
+            fix="Name it by the key 'type'.",
+        )
     return known.pop()
 
 

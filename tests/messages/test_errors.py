@@ -41,9 +41,9 @@ def test_an_unknown_name_shows_no_repr_as_of_a_key_error() -> None:
 
 def test_of_very_many_names_the_nearest_are_listed() -> None:
     error = str(UnknownName("row", "run@99O", [f"run@{step}" for step in range(0, 1000, 10)]))
-    assert "Did you mean 'run@990'? Available: run@990, run@9" in error
-    assert error.endswith(" and 60 more.")
-    assert len(error.split(", ")) == 40
+    assert "Did you mean 'run@990'? Available: run@9" in error
+    assert error.endswith(" and 92 more.")
+    assert len(error.split(", ")) == 8
 
 
 @pytest.mark.parametrize(

@@ -165,8 +165,8 @@ STRANGE: dict[str, tuple[Any, str]] = {
     "Gemini": ({"candidates": [{"content": {"parts": [{"text": "x"}]}}]}, "an answer of Gemini"),
     "a server of Hugging Face": ({"generated_text": "x"}, "an answer of text-generation-inference"),
     "HTML": ("<html>Please log in</html>", "a page of HTML"),
-    "a text": ("x", "a text"),
-    "a list": ([said("x")], "a list"),
+    "a text": ("x", "a str and no object"),
+    "a list": ([said("x")], "a list and no object"),
     "nothing": ({}, "neither an answer nor an error"),
     "null": (None, "neither an answer nor an error"),
     "other keys": ({"answer": "x", "took": 1}, "an object with the keys answer, took"),
@@ -199,9 +199,21 @@ def test_what_is_not_understood_refuses_the_file(form: str, gold: Gold, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
-def test_neither_response_nor_error_is_not_understood(gold: Gold, tmp_path: Path) -> None:
-    lines = [json.dumps({"custom_id": key, "response": None, "error": None}) for key in gold]
-    with pytest.raises(BlurbError, match="it looks like neither an answer nor an error"):
+@pytest.mark.parametrize(
+    ("rest", "look"),
+    [
+        ({"response": None, "error": None}, "neither an answer nor an error"),
+        ({"response": {}}, "neither an answer nor an error"),
+        ({}, "a request or a line of another service"),
+        ({"result": {"type": "succeeded", "message": {}}}, "a request or a line of another service"),
+        ({"method": "POST", "body": {"messages": []}}, "give the file with the answers"),
+    ],
+)
+def test_neither_response_nor_error_is_not_understood(
+    rest: dict[str, Any], look: str, gold: Gold, tmp_path: Path
+) -> None:
+    lines = [json.dumps({"custom_id": key, **rest}) for key in gold]
+    with pytest.raises(BlurbError, match=f"it looks like .*{look}.* In all, {len(gold)} lines"):
         score(tmp_path / "a.jsonl", lines)
 
 
