@@ -219,8 +219,8 @@ def _paths(predictions: Predictions) -> list[Path]:
     """The files and folders that are given; none for predictions of a script, which are given themselves."""
     if isinstance(predictions, Path | str):
         return [Path(predictions)]
-    listed = isinstance(predictions, list | tuple) and all(isinstance(each, Path) for each in predictions)
-    return [*predictions] if listed else []
+    listed = predictions if isinstance(predictions, list | tuple) else ()
+    return [Path(each) for each in listed] if all(isinstance(each, Path) for each in listed) else []
 
 
 def _answered(by_task: Mapping[str, Replies], task: str | None) -> Iterator[tuple[Task, Replies]]:

@@ -120,7 +120,7 @@ def _joined(context: click.Context, parameter: click.Parameter, given: tuple[str
 
 def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """A mapping that is given as `--set KEY=VALUE`, once a key."""
-    values = {}
+    values: dict[str, str] = {}
     for text in given:
         key, separator, value = text.partition("=")
         if not separator or not value:

@@ -71,8 +71,8 @@ def report(
     if junit:
         with beside(codes):
             write_whole(junit, decision.to_junit())
-    if summary or job:
-        with beside([] if job else codes), open(job or summary, "a", encoding="utf-8") as file:
+    if place := summary or job:
+        with beside([] if job else codes), open(place, "a", encoding="utf-8") as file:
             file.write(forms.job_summary(decision))
     return gated(codes)
 

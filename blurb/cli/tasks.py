@@ -144,7 +144,9 @@ def new(
     if there := [path for path in (target, *parts) if path.exists()]:
         raise SettingsError(f"{there[0]} exists already", fix="remove it or choose another --out.")
     _check_negative(kind, found.labels, negative, no_negative)
-    names = {split: Path(os.path.relpath(path, target.resolve().parent)).as_posix() for split, path in paths.items()}
+    names = {
+        split: Path(os.path.relpath(str(path), target.resolve().parent)).as_posix() for split, path in paths.items()
+    }
     text = _file.template(name, kind, form, names, found.labels, found.columns, negative)
     try:
         for path, content in {**parts, target: text}.items():

@@ -51,7 +51,7 @@ def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
         for task in asked.tasks:
             own = ErrorCollector()
             own.tried(_check_task, task, asked.protocol, asked.settings, options.shorthands)
-            refused += [(error, asked.models[0], task) for error in own.errors]
+            refused += [(error, next(iter(asked.models or ())), task) for error in own.errors]
         for error in deduplicated(refused):
             errors.add(error)
 

@@ -137,8 +137,8 @@ def read(paths: Sequence[Path]) -> dict[str, Replies]:
                 _take(by_digits[digits], key, line, content)
             except (AttributeError, TypeError, ValueError, LookupError, OverflowError):
                 response = content.get("response", None if "error" in content else content)
-                within = isinstance(response, dict) and response is not content
-                strange.append((line, bodies.form(response.get("body", response) if within else response)))
+                body = response.get("body", response) if isinstance(response, dict) else response
+                strange.append((line, bodies.form(response if response is content else body)))
     if strange:
         places = ", ".join(f"{line.path.name}:{line.number}" for line, _ in strange[:SHOWN])
         raise strange[0][0].error(

@@ -52,7 +52,7 @@ class SearchedWords:
         spans, taken, cursor = list[tagging.Span](), set[int](), 0
         for mention in mentions:
             given = mention.get("place")
-            places = self._at(*given, mention["text"]) if given else self._places("".join(mention["text"].split()))
+            places = self._at(given, mention["text"]) if given else self._places("".join(mention["text"].split()))
             free = [place for place in places if taken.isdisjoint(range(*place))]
             start, end = next((place for place in free if place[0] >= cursor), next(iter(free), (0, 0)))
             if not end or start < cursor:
@@ -63,11 +63,11 @@ class SearchedWords:
                 cursor = end
         return sorted(spans)
 
-    def _at(self, start: int, end: int, text: str | None) -> list[tuple[int, int]]:
+    def _at(self, place: tuple[int, int], text: str | None) -> list[tuple[int, int]]:
         """The words at a place, which is in words without a text, else in characters of the words with blanks."""
-        blank = text is not None
+        (start, end), blank = place, text is not None
         ends = [*accumulate(len(word) + 1 if blank else 1 for word in self.words)]
-        inside = [place for place, (at, to) in enumerate(pairwise([0, *ends])) if at < end and start < to - blank]
+        inside = [number for number, (at, to) in enumerate(pairwise([0, *ends])) if at < end and start < to - blank]
         return [(inside[0], inside[-1] + 1)] if inside else []
 
     def _places(self, letters: str) -> list[tuple[int, int]]:

@@ -124,11 +124,12 @@ def _mentions(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, An
         entity = {"text": each} if isinstance(each, str) else {**each}
         text = entity.get("text", entity.get("entity" if "type" in entity else "word"))
         types = [label_text(entity[key]) for key in TYPES if key in entity and entity[key] is not text]
-        place = (entity["start"], entity["end"]) if "text" not in entity and "start" in entity else None
+        place = (int(entity["start"]), int(entity["end"])) if "text" not in entity and "start" in entity else None
         if not isinstance(text, str) and (place is None or text is not None):
             raise TypeError
-        if types and types[0].startswith("I-") and place and mentions:  # a token within an entity
-            mentions[-1]["place"] = (mentions[-1]["place"][0], place[1])
+        before = (mentions or [{}])[-1]
+        if types and types[0][:2] == "I-" and place and before.get("place") and place[0] - before["place"][1] <= 1:
+            before["place"] = (before["place"][0], place[1])  # a token behind others of an entity
         else:
             mentions.append({"text": text, "place": place, "types": types, "given": each, "known": {*entity} <= BESIDE})
     return mentions

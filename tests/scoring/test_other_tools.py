@@ -127,6 +127,25 @@ def test_token_classification(form: str, column: str, tmp_path: Path) -> None:
     assert score(tmp_path / "a.jsonl", rows).score == 100
 
 
+def test_tokens_of_two_entities_are_not_joined(tmp_path: Path) -> None:
+    """Some models tag every token with I; what does not touch is another entity."""
+    spans = [{"entity": "I-Disease", "word": "x", "start": 0, "end": 1}]
+    row = next(row for row in NER if len(row["tokens"]) > 4 and set(row["tags"]) == {"O"})
+    spans.append({"entity": "I-Disease", "word": "y", **characters(row, 3, 4)})
+    rows = [{"id": each["id"], "spans": spans if each is row else TOKEN_CLASSIFICATION["tokens"](each)} for each in NER]
+    found = score(tmp_path / "a.jsonl", rows)
+    gold = sum(len(entities(row)) for row in NER)
+    assert found.figures["precision"] == pytest.approx(100 * gold / (gold + 2))
+    assert found.figures["recall"] == 100
+
+
+@pytest.mark.parametrize("place", ["x", None, [0], 1e999])
+def test_places_that_are_none_are_refused(place: object, tmp_path: Path) -> None:
+    rows = [{"id": row["id"], "spans": [{"start": 0, "end": place, "type": "Disease"}]} for row in NER]
+    with pytest.raises(BlurbError, match="is no list of mentions"):
+        score(tmp_path / "a.jsonl", rows)
+
+
 def test_places_count_by_themselves(tmp_path: Path) -> None:
     """The last of two equal words is found by its place alone."""
     row = next(row for row in NER if any(tag != "O" for tag in row["tags"]))

@@ -1,4 +1,4 @@
-"""Reads the corpus of a task file (`blurb/tasks/_file.py`): CoNLL, TSV or JSON lines, as given in `[format]`."""
+"""Reads the corpus of a task file (`blurb/tasks/_file.py`): CoNLL, TSV, CSV or JSON lines, as given in `[format]`."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def guess(paths: Sequence[Path], kind: str, form: str) -> Guess:
 
 def records(path: Path, kind: str, form: str) -> Iterator[tuple[FileLine, Record]]:
     """The examples of a file as they stand, with the line where each ends."""
-    layout = {"kind": form, "columns": _renamed(path, types.get(kind).columns, form)}
+    layout: Any = {"kind": form, "columns": _renamed(path, types.get(kind).columns, form)}
     given, make = FORMATS[form](path, layout, types.get(kind).fields, FIRST)
     for line, each in given:
         yield line.below(len(each.rows) - 1 if form == "conll" else 0), make(line, each)
@@ -327,7 +327,7 @@ def _renamed(path: Path, columns: Mapping[str, object], form: str) -> dict[str, 
     """`label` for the field `labels`, or the other way round, where the file has only that."""
     if form == "conll":
         return {}
-    first = {"jsonl": json_lines, "csv": lambda path: csv_rows(text_of(path), path)}.get(form, _tabbed)
+    first: Any = {"jsonl": json_lines, "csv": lambda path: csv_rows(text_of(path), path)}.get(form, _tabbed)
     names = next(first(path))[1]
     present = {name.strip() for name in names}
     pairs = (("label", "labels"), ("labels", "label"))
