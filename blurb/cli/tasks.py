@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -113,7 +113,7 @@ def new(
     The labels come from the files; the rest is a template with comments. Documents, and equal texts, stay on one side
     of a cut. Nothing is written if a file cannot be read. Run it with: blurb run MODEL --tasks ./NAME.toml
     """
-    from blurb.data.readers import task_file
+    from blurb.data.readers import splitting, task_file
     from blurb.data.readers._examples import telling_cuts
     from blurb.tasks import _file
 
@@ -133,38 +133,45 @@ def new(
         raise SettingsError(f"File not found: {', '.join(lost)}. Nothing was written.")
     parts: dict[Path, str] = {}
     with telling_cuts(files[0]):
-        found = task_file.guess(files, kind, form)
+        corpus = task_file.guess(files, kind, form)
     if whole is not None:
         percent = [int(share) for share in shares.split(",") if share.strip().isdecimal()]
         if len(percent) != 3 or not all(percent) or sum(percent) != 100:
             raise SettingsError(f"--shares must be three percentages of 100, such as 80,10,10 (got '{shares}').")
-        splits = task_file.cut(whole, kind, form, [share / 100 for share in percent], seed)
+        splits = splitting.cut(whole, kind, form, [share / 100 for share in percent], seed)
         parts = {target.parent / name / f"{split}{whole.suffix}": content for split, content in splits.items()}
         paths = dict(zip(tasks.SPLITS, parts, strict=True))
     if there := [path for path in (target, *parts) if path.exists()]:
         raise SettingsError(f"{there[0]} exists already", fix="remove it or choose another --out.")
-    _check_negative(kind, found.labels, negative, no_negative)
+    _check_negative(kind, corpus.labels, negative, no_negative)
     names = {
         split: Path(os.path.relpath(str(path), target.resolve().parent)).as_posix() for split, path in paths.items()
     }
-    text = _file.template(name, kind, form, names, found.labels, found.columns, negative)
-    try:
-        for path, content in {**parts, target: text}.items():
-            write_whole(path, content.encode())
-        task = tasks.load(str(target))
-        rows = {split: sum(1 for _ in task_file.read(Path(task.files[split]), task, split)) for split in tasks.SPLITS}
-    except BlurbError:
-        for path in (target, *parts):
-            path.unlink(missing_ok=True)
-        click.echo(f"Nothing was written. A task file to begin with:\n\n{text}", err=True)
-        raise
+    text = _file.template(name, kind, form, names, corpus.labels, corpus.columns, negative)
+    task, sizes = _written({**parts, target: text}, target)
     click.echo(f"Wrote {', '.join(map(str, (target, *parts)))}.")
     if task.labels == (task_file.UNNAMED,):
         click.echo(f"The tags name no entity type, so it is called {task_file.UNNAMED}; to change this, edit 'labels'.")
     click.echo(
-        f"Labels: {', '.join(task.labels) or 'none'}. Examples: {', '.join(f'{s} {n:,}' for s, n in rows.items())}."
+        f"Labels: {', '.join(task.labels) or 'none'}. Examples: {', '.join(f'{s} {n:,}' for s, n in sizes.items())}."
     )
     click.echo(f"Next: blurb run MODEL{option('--tasks', target if target.is_absolute() else f'./{target}')}")
+
+
+def _written(files: Mapping[Path, str], target: Path) -> tuple[tasks.Task, dict[str, int]]:
+    """Writes a task file with its corpus, and reads both back; what cannot be read is removed again."""
+    from blurb.data.readers import task_file
+
+    try:
+        for path, content in files.items():
+            write_whole(path, content.encode())
+        task = tasks.load(str(target))
+        return task, {split: len(list(task_file.read(Path(task.files[split]), task, split))) for split in tasks.SPLITS}
+    except BlurbError:
+        for path in files:
+            path.unlink(missing_ok=True)
+        click.echo(f"Nothing was written. A task file to begin with:\n\n{files[target]}", err=True)
+        raise
 
 
 SUFFIXES = {

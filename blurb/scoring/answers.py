@@ -127,14 +127,14 @@ def _said(reply: Reply, task: Task, manifest: Manifest) -> tuple[Any, str]:
 
 def _last_object(text: str, key: str) -> str:
     """The last object of JSON in a text that has a key, as it is written; "" for none."""
-    at, found = text.find("{"), ""
+    at, last = text.find("{"), ""
     while at >= 0:
         end = at + 1
         with contextlib.suppress(ValueError, RecursionError):
             said, end = json.JSONDecoder().raw_decode(text, at)
-            found = text[at:end] if key in said else found
+            last = text[at:end] if key in said else last
         at = text.find("{", end)
-    return found
+    return last
 
 
 def tags(task: Task, unit: Example, mentions: Sequence[Mapping[str, str]], faults: Counter[str]) -> list[str]:

@@ -180,11 +180,11 @@ def are_numbers(values: Sequence[str]) -> bool:
 def _numbering(rows: Sequence[tuple[int, Mapping[str, Any]]], names: Sequence[str], path: Path) -> str | None:
     """The column that says by number, in another order than the file's, which example an answer belongs to."""
     values = {name: [str(record.get(name)).strip() for _, record in rows] for name in names}
-    found = {name: each for name, each in values.items() if are_numbers(each) and each != sorted(each, key=int)}
-    if len({*map(tuple, found.values())}) > 1:
-        what = f"several columns may number the examples, and disagree: {', '.join(found)}."
+    numbers = {name: each for name, each in values.items() if are_numbers(each) and each != sorted(each, key=int)}
+    if len({*map(tuple, numbers.values())}) > 1:
+        what = f"several columns may number the examples, and disagree: {', '.join(numbers)}."
         raise DataError(what, path, fix="Call that of the ids 'id'.")
-    return next(iter(found), None)
+    return next(iter(numbers), None)
 
 
 def _of_sample(record: Mapping[str, Any]) -> Any:

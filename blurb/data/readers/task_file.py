@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,11 @@ from blurb.data.readers._examples import check_label, examples, label_text, span
 from blurb.data.readers.conll import check_words
 from blurb.data.readers.tables import check_score
 from blurb.data.schema import Example
-from blurb.grouping import by_key
 from blurb.inputs import tagging
 from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.system.text_files import refuse_separators
 from blurb.table_files import FileLine, Record, Sentence, cells_of, conll, csv_rows, json_lines, lines_of, text_of
-from blurb.tasks import SPLITS, Split, Task, types
+from blurb.tasks import Split, Task, types
 from blurb.tasks._task import Layout
 
 UNNAMED = "Entity"
@@ -273,50 +271,6 @@ def records(path: Path, kind: str, form: str) -> Iterator[tuple[FileLine, Record
     given, make = FORMATS[form](path, layout, types.get(kind).fields, FIRST)
     for line, each in given:
         yield line.below(len(each.rows) - 1 if form == "conll" else 0), make(line, each)
-
-
-TEXTS = ("tokens", "text", "text_a", "text_b", "question", "context")
-"""Fields that an encoder reads."""
-
-
-def cut(path: Path, kind: str, form: str, shares: Sequence[float], seed: int) -> dict[Split, str]:
-    """One file of a corpus as three, the lines as they stand.
-
-    Examples of one document, or of equal text, stay together. Classes are spread evenly where there are no documents.
-
-    :param shares: of train, dev and test, with the sum 1
-    :raises DataError: (file, line) for an example that cannot be read, or if a split would be empty
-    """
-    text, parents, rows = text_of(path).replace("\r\n", "\n"), dict[str, str](), list[tuple[str, str, int, str]]()
-    lines = text.split("\n")
-
-    def root(key: str) -> str:
-        while parents.setdefault(key, key) != key:
-            key = parents[key]
-        return key
-
-    first = at = next(csv_rows(text, path))[0].number if form == "csv" else int(form == "tsv")
-    for line, record in records(path, kind, form):
-        said = " ".join(str([record[name] for name in TEXTS if name in record]).split())
-        document = str(record.get("doc_id") or "")
-        parents[root(said)] = root(f"document {document}" if document else said)
-        answer = bool({*record["tags"]} - {"O"}) if "tags" in record else record.get("label", record.get("labels"))
-        whole = "\n".join(lines[at : line.number]).strip("\n")
-        rows.append((said, "" if document else str(answer), at, whole))
-        at = line.number
-    drawn = sorted(
-        by_key((root(row[0]), row) for row in rows).values(),
-        key=lambda group: (group[0][1], sha256(f"{seed} {group[0][0]}".encode()).digest()),
-    )
-    sides: list[list[tuple[str, str, int, str]]] = [[], [], []]
-    for group in drawn:  # to the side that lacks most
-        there = sum(map(len, sides)) + len(group)
-        max(zip(shares, sides, strict=True), key=lambda pair: pair[0] * there - len(pair[1]))[1].extend(group)
-    if not all(sides):
-        raise DataError(f"{len(drawn)} documents and texts are too few for three splits.", path)
-    end = "\n\n" if form == "conll" else "\n"
-    parts = [[*lines[:first], *(row[3] for row in sorted(side, key=lambda row: row[2]))] for side in sides]
-    return {name: end.join(part) + end for name, part in zip(SPLITS, parts, strict=True)}
 
 
 def _tabbed(path: Path) -> Iterator[tuple[FileLine, list[str]]]:
