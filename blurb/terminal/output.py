@@ -83,16 +83,17 @@ def pieces(text: str) -> list[str]:
 
 
 def broken(text: str, room: int) -> list[str]:
-    """The lines of a text: they end between words, and within a word that is too long after a sign.
+    """The lines of a text: they end between words, and within a word that is too long after a sign; an indent stays.
 
     >>> broken("baseline:majority demo", 15), broken("checkpoint-12000 quick batch_size=16", 15)
     (['baseline:', 'majority demo'], ['checkpoint-', '12000 quick', 'batch_size=16'])
     """
-    lines = [""]
+    indent = text[: len(text) - len(text.lstrip())]
+    lines = [indent]
     for word in text.split():
-        blank = " " * bool(lines[-1])
+        blank = " " * bool(lines[-1].strip())
         for piece in [word] if len(word) <= room else pieces(word):
-            if lines[-1] and len(lines[-1] + blank + piece) > room:
+            if lines[-1].strip() and len(lines[-1] + blank + piece) > room:
                 lines.append(piece)
             else:
                 lines[-1] += blank + piece
