@@ -48,6 +48,12 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output has the width that a test asks for, whatever terminal runs it."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _nothing_typed() -> Iterator[None]:
     """Task files, heads and poolings that a module loaded are not there for the next one of this process."""
