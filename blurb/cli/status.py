@@ -26,6 +26,7 @@ from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From, Rule
 from blurb.store.store import Store
+from blurb.store.trial import stored_types
 from blurb.terminal.output import console, json_text
 from blurb.terminal.progress import told
 
@@ -178,9 +179,9 @@ def _rows(trials: Sequence[TrialStanding], shown: set[tuple[str, str]]) -> Rende
 def _running(trial: TrialStanding) -> tuple[str, str, str, str]:
     if trial.holder is None:
         return _which(trial), "?", "?", "?"
-    news = {name: value for name, value in trial.holder.news.items() if name in TrialProgress.__dataclass_fields__}
-    numbers: dict[str, Any] = {name: item if name in ("loss", "dev") else int(item or 0) for name, item in news.items()}
-    far = told(TrialProgress(**numbers))
+    kinds = stored_types(TrialProgress)
+    news: dict[str, Any] = {name: one for name, one in trial.holder.news.items() if type(one) in kinds.get(name, ())}
+    far = told(TrialProgress(**news))
     return _which(trial), f"{trial.holder.host}, {trial.holder.pid}", trial.holder.since[:16].replace("T", " "), far
 
 

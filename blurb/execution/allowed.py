@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,7 +22,7 @@ from blurb.execution.job import Job
 from blurb.execution.options import Keep
 from blurb.learners import PREFIX, in_trial
 from blurb.messages import BlurbError, StoreError, UnknownName, opt
-from blurb.store.trial import Configuration, stored_types
+from blurb.store.trial import Configuration, from_json, stored_types
 from blurb.system import cache
 from blurb.system.files import check_types, file_hash
 from blurb.training import devices, tracking
@@ -115,17 +116,18 @@ SHARED: Mapping[str, type] = {"source": ModelSource, "configuration": Configurat
 """Fields that many jobs have in common: the file has each value once."""
 
 
-def check_shared(content: Mapping[str, Any], file: Path) -> None:
-    """Raises an error for a model, configuration or data that no command has written."""
-    for name, kind in SHARED.items():
-        for each in content[name]:
-            check_types(each, stored_types(kind), file)
+def read_shared(content: Mapping[str, Any], file: Path) -> dict[str, list[Any]]:
+    """The models, configurations and data of a sweep; an error for those that no command has written."""
+    check_types(content, {**dict.fromkeys([*SHARED, "jobs"], list), "plugins": dict}, file)
+    shared = {name: [from_json(kind, each, file) for each in content[name]] for name, kind in SHARED.items()}
+    shared["data"] = [replace(data, folder=Path(data.folder)) for data in shared["data"]]
     for source in content["source"]:
         names.check(source["name"], "The name of a model")
         if source["kind"] not in KINDS:
             raise ValueError(f"{source['name']} is of the kind {source['kind']!r}")
         if source["kind"] != CHECKPOINT and source["weights"] != f"{PREFIX}{source['location']}":
             raise ValueError(f"the baseline {source['name']} has the weights of another model")
+    return shared
 
 
 def check_job(job: Job) -> None:

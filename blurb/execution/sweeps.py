@@ -17,16 +17,15 @@ from typing import Any
 import blurb
 from blurb.checkpoints.source import ModelSource
 from blurb.execution import allowed
-from blurb.execution.allowed import JOB_FIELDS, SHARED, NotAllowed, check_code, check_job, check_shared
+from blurb.execution.allowed import JOB_FIELDS, SHARED, NotAllowed, check_code, check_job, read_shared
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
 from blurb.learners import saved_models
 from blurb.messages import SettingsError, StoreError, Tell, tell_damage
 from blurb.store import rescore
 from blurb.store.plugins import Typed
-from blurb.store.record import SPEC
 from blurb.store.store import Store
-from blurb.store.trial import Trial
+from blurb.store.trial import Trial, from_json
 from blurb.system import leases
 from blurb.system.files import check_types, file_hash, read_json, write_json, writing_whole
 
@@ -136,12 +135,10 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
             fix=f"use the version that wrote it ({content.get('blurb')}).",
         )
     try:
-        check_shared(content, folder / JOBS)  # first: what is asked for depends on it
+        shared = read_shared(content, folder / JOBS)  # first: what is asked for depends on it
         if allow is not None:
             allowed.check(folder, content, allow)
             check_code(folder, content)
-        content["data"] = [{**each, "folder": Path(each["folder"])} for each in content["data"]]
-        shared = {name: [kind(**each) for each in content[name]] for name, kind in SHARED.items()}
         plugins: Typed = {
             kind: {name: path and Path(path) for name, path in files.items()}
             for kind, files in content["plugins"].items()
@@ -155,7 +152,7 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
             None
             if line is None
             else Job(
-                Trial(**line["trial"]),
+                from_json(Trial, line["trial"], folder / JOBS),
                 store=folder.parent.parent,
                 plugins=plugins,
                 **{name: shared[name][line[name]] for name in SHARED},
@@ -164,7 +161,6 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
             for line in content["jobs"]
         ]
         for job in filter(None, jobs):
-            check_types(job.trial.content, SPEC, folder / JOBS)
             check_job(job)
         return jobs
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, SettingsError) as error:
@@ -261,8 +257,8 @@ def read_parts(folder: Path) -> dict[str, Any]:
     file = folder / PARTS
     if not file.exists():
         return {"parts": [], "submitted": [], "taken": 0}
-    content = read_json(file)
-    check_types(content, {"parts": list, "taken": int, "submitted": list}, file)
+    content, kinds = read_json(file), {"parts": list, "taken": int, "submitted": list}
+    check_types({**dict.fromkeys(kinds), **content}, kinds, file)
     return content
 
 

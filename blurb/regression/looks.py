@@ -33,7 +33,7 @@ from blurb.regression.variances import squares_of
 from blurb.results.row import Row
 from blurb.statistics import levels
 from blurb.statistics.pooled import Squares
-from blurb.store.trial import short_weights
+from blurb.store.trial import from_json, short_weights
 from blurb.system import leases
 from blurb.system.files import read_json, write_json
 from blurb.tasks import Split
@@ -197,12 +197,12 @@ def read(path: Path) -> LookSeries:
             fix=f"put back the file as the last check wrote it, or {NEW_FILE}.",
         )
     try:
-        looks = [
-            Look(**{**look, "runs": {name: Squares(**squares) for name, squares in look["runs"].items()}})
-            for look in content["looks"]
-        ]
+        looks = tuple(
+            replace(look, runs={name: from_json(Squares, squares, path) for name, squares in look.runs.items()})
+            for look in (from_json(Look, each, path) for each in content["looks"])
+        )
         baseline = content["baseline"]
-        return LookSeries(LookDesign(**content["plan"]), (baseline["name"], baseline["hash"]), tuple(looks))
+        return LookSeries(from_json(LookDesign, content["plan"], path), (baseline["name"], baseline["hash"]), looks)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"is damaged ({type(error).__name__}: {error})", where=path, fix=f"{NEW_FILE}.") from None
 

@@ -18,6 +18,7 @@ from blurb.grouping import by_key
 from blurb.messages import BlurbError, plural
 from blurb.scoring.columns import Answer, AnswerFile, are_numbers
 from blurb.store import plugins
+from blurb.store.trial import from_json
 from blurb.system.cache import home
 from blurb.system.files import read_json, write_json
 from blurb.tasks import SPLITS, Split, Task
@@ -164,8 +165,8 @@ def facts(task: Task, folder: Path) -> DataFacts:
     """
     paths = {split: path_of(task, folder, split) for split in SPLITS}
     place = home() / FOLDER / f"{_cache_key(task, paths)}.json"
-    with contextlib.suppress(BlurbError, OSError, TypeError):
-        return DataFacts(**read_json(place))
+    with contextlib.suppress(BlurbError, OSError):
+        return from_json(DataFacts, read_json(place), place)
     rows = {split: read_split(task, folder, split) for split in SPLITS if paths[split].exists()}
     digest, verdict = identity(task, rows)
     formulation = formulations.bind(task)

@@ -28,6 +28,7 @@ from blurb.scoring import answer_forms, matching, prompts
 from blurb.scoring.answer_forms import NO_LABEL
 from blurb.scoring.bodies import TOOL
 from blurb.scoring.prompts import Prompts
+from blurb.store.trial import from_json
 from blurb.system.cache import home
 from blurb.system.files import read_json, replacing, write_json
 from blurb.tasks import SCORED, ScoredSplit, Split, Task
@@ -102,10 +103,10 @@ def known(digits: str, near: Path) -> Manifest | None:
     for path in (near / MANIFEST, home() / CACHE / f"{digits}.json"):
         try:
             for content in read_json(path).get("requests", {}).values() if path.is_file() else ():
-                check(manifest := Manifest(**content))
+                check(manifest := from_json(Manifest, content, path))
                 if manifest.digits == digits:
                     return manifest
-        except (BlurbError, TypeError, AttributeError) as error:
+        except (BlurbError, AttributeError) as error:
             fix = "remove it, or put back what blurb data export wrote."
             raise DataError(f"is no manifest of requests ({getattr(error, 'what', error)})", path, fix=fix) from error
     return None

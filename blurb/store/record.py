@@ -20,7 +20,7 @@ from blurb import metrics, tasks
 from blurb.inputs.tagging import spans
 from blurb.messages import StoreError, UnknownName
 from blurb.protocols.settings import FIELDS
-from blurb.store.trial import IN_JSON, PROVENANCE, Provenance, Trial, read_provenance, stored_types
+from blurb.store.trial import IN_JSON, PROVENANCE, Provenance, Trial, from_json, read_provenance
 from blurb.system import parquet
 from blurb.system.files import check_types, ordinary, read_json
 from blurb.tasks import SCORED, ScoredSplit, Split, Task
@@ -149,9 +149,6 @@ LOSS = "loss"
 """The column of the losses of dev examples, which a learner without probabilities does not give."""
 
 
-SPEC = stored_types(Trial)
-
-
 @dataclass(frozen=True)
 class Record:
     """A finished trial; what a file of it says is read when it is asked for, as views need little of many trials.
@@ -204,14 +201,9 @@ class Record:
 def read_spec(path: Path) -> Trial:
     """The specification in the folder of a trial; StoreError if it cannot be read."""
     file = path / "spec.json"
-    content = read_json(file)
-    check_types(content, SPEC, file)
-    settings = content.get("settings", {})
-    check_types(settings, {name: IN_JSON[FIELDS[name].kind] for name in settings if name in FIELDS}, file)
-    try:
-        return Trial(**content)
-    except TypeError as error:
-        raise StoreError(f"cannot be read by this version of blurb ({error}).", where=file) from error
+    trial = from_json(Trial, read_json(file), file)
+    check_types(trial.settings, {name: IN_JSON[FIELDS[name].kind] for name in trial.settings if name in FIELDS}, file)
+    return trial
 
 
 def foreign(path: Path) -> list[str]:

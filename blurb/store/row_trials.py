@@ -18,7 +18,7 @@ from typing import Any
 from blurb import names
 from blurb.messages import BlurbError, StoreError, Tell, followed, tell_damage
 from blurb.store.store import Store, begin_store
-from blurb.store.trial import Configuration, Provenance, Trial, read_provenance
+from blurb.store.trial import Configuration, Provenance, Trial, from_json, read_provenance
 from blurb.system.files import read_json, write_json
 
 FOLDER = "rows"
@@ -203,18 +203,13 @@ def _parsed(path: Path) -> RowTrials:
 
 
 def _row_from_content(content: dict[str, Any], path: Path) -> RowTrials:
-    configuration = Configuration(**content.pop("configuration"))
-    trials = {
-        str(task): {int(seed): str(hash_) for seed, hash_ in seeds.items()}
-        for task, seeds in content.pop("trials").items()
-    }
-    families = {str(task): str(family) for task, family in content.pop("families").items()}
+    stored = from_json(RowTrials, content, path)
+    trials = {task: {int(seed): str(hash_) for seed, hash_ in seeds.items()} for task, seeds in stored.trials.items()}
+    families = {task: str(family) for task, family in stored.families.items()}
     if missing := trials.keys() - families.keys():
         raise KeyError(*missing)
-    tags = content.pop("tags", [])
-    if not isinstance(tags, list):
-        raise ValueError("the tags are no list")
-    row = RowTrials(configuration=configuration, trials=trials, families=families, tags=tuple(tags), **content)
+    configuration = from_json(Configuration, stored.configuration, path)
+    row = replace(stored, configuration=configuration, trials=trials, families=families, tags=tuple(stored.tags))
     if f"{row.key}.json" != path.name:
         raise ValueError("the file name does not match the content")
     _check(row, path)
@@ -227,34 +222,22 @@ def _row_from_content(content: dict[str, Any], path: Path) -> RowTrials:
 def _said(error: Exception) -> str:
     if isinstance(error, ValueError):
         return str(error)
-    return f"{error} is missing" if isinstance(error, KeyError) else "a field is missing, unknown or of the wrong type"
+    return f"{error} is missing" if isinstance(error, KeyError) else "a field has the wrong type"
 
 
 def _check(row: RowTrials, path: Path) -> None:
     """Raises a ValueError or BlurbError if a field of a row is invalid."""
     configuration = row.configuration
-    of_configuration = [value for name, value in vars(configuration).items() if name != "overrides"]
-    texts = [
-        row.weights,
-        row.tokenizer,
-        row.learner,
-        row.design,
-        *row.rates,
-        *row.rates.values(),
-        *of_configuration,
-        *row.tags,
-    ]
-    scalar = isinstance(configuration.overrides, dict) and all(
-        isinstance(value, str | int | float) for value in [*configuration.overrides.values(), *row.unread.values()]
-    )
-    if not (scalar and isinstance(row.model, str) and isinstance(row.recipe, int)):
+    scalars = [*configuration.overrides.values(), *row.unread.values()]
+    if not all(isinstance(value, str | int | float) for value in scalars):
         raise ValueError("a field has the wrong type")
     hashes = [hash_ for seeds in row.trials.values() for hash_ in seeds.values()]
     if not all(map(names.HASH.fullmatch, hashes)) or not all(map(names.TASK.fullmatch, row.trials)):
         raise ValueError("invalid name or hash of a trial")
     if len(set(hashes)) < len(hashes):
         raise ValueError("two seeds or datasets name one trial")
-    for text in texts:
+    code = [hash_ for used in row.plugins.values() for hash_ in used.values()]
+    for text in (*row.rates.values(), *row.tags, *code):
         if not isinstance(text, str):
             raise ValueError(f"expected a text, got {text!r}")
     names.check(row.model, f"{path}: the model name")

@@ -7,11 +7,11 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from functools import cache, cached_property
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, NamedTuple, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, get_origin, get_type_hints
 
 from blurb import learners, tasks
 from blurb.fields import types_of
@@ -201,12 +201,23 @@ class Provenance:
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
+T = TypeVar("T")
 AS_IT_IS: Mapping[Any, tuple[type, ...]] = {kind: (kind,) for kind in (NoneType, bool, int, str)}
-IN_JSON = {**AS_IT_IS, float: (int, float), Path: (str,), Literal: (str,), Sequence: (list,)}
+ANYTHING = {Any: (NoneType, bool, int, float, str, list, dict)}
+IN_JSON = {
+    **AS_IT_IS,
+    **ANYTHING,
+    float: (int, float),
+    Path: (str,),
+    Literal: (str,),
+    Sequence: (list,),
+    tuple: (list,),
+}
 """Type of a value -> its types in JSON; all others are objects there."""
 
 
-def stored_types(kind: type) -> dict[str, tuple[type, ...]]:
+@cache
+def stored_types(kind: type) -> Mapping[str, tuple[type, ...]]:
     """The types that the fields of a data class or of a typed record may have in JSON, by name."""
     return {
         name: tuple(each for one in types_of(hint) for each in IN_JSON.get(get_origin(one) or one, (dict,)))
@@ -214,7 +225,22 @@ def stored_types(kind: type) -> dict[str, tuple[type, ...]]:
     }
 
 
-OF_CONFIGURATION = stored_types(Configuration)
+def from_json(kind: type[T], content: Any, file: Path) -> T:
+    """A data class from what somebody else, or another version of blurb, may have written.
+
+    :raises StoreError: with the key, if one is missing, unknown, or of another type
+    """
+    types = stored_types(kind)
+    if not isinstance(content, dict):
+        raise StoreError(f"expected a table of {', '.join(types)} (got {type(content).__name__}).", where=file)
+    needed = (each.name for each in fields(kind) if each.default is each.default_factory is MISSING)  # type: ignore[arg-type]
+    if odd := [*(name for name in needed if name not in content), *(name for name in content if name not in types)]:
+        what = "is unknown to this version of blurb" if odd[0] in content else "is missing"
+        raise StoreError(f"'{odd[0]}' {what}.", where=file)
+    check_types(content, types, file)
+    return kind(**content)
+
+
 OF_PROVENANCE = {name: types[:1] for name, types in stored_types(Provenance).items() if name != "started"}
 
 
@@ -222,14 +248,10 @@ def read_provenance(path: Path) -> Provenance:
     """The provenance in the folder of a trial; StoreError if it is none."""
     file = path / PROVENANCE
     content = read_json(file)
-    try:
-        known = {name: content[name] for name in Provenance.__dataclass_fields__ if content.get(name) is not None}
-        check_types(known, OF_PROVENANCE, file)
-        if "started" in known:
-            known["started"] = str(known["started"])  # an ornament
-        if "configuration" in known:
-            check_types(known["configuration"], OF_CONFIGURATION, file)
-            known["configuration"] = Configuration(**known["configuration"])
-        return Provenance(**known)
-    except (TypeError, AttributeError) as error:
-        raise StoreError(f"{file} is no provenance of a trial ({error}).") from error
+    known = {name: content[name] for name in Provenance.__dataclass_fields__ if content.get(name) is not None}
+    check_types(known, OF_PROVENANCE, file)
+    if "started" in known:
+        known["started"] = str(known["started"])  # an ornament
+    if "configuration" in known:
+        known["configuration"] = from_json(Configuration, known["configuration"], file)
+    return Provenance(**known)

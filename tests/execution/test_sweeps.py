@@ -129,7 +129,7 @@ def test_trials_that_are_dropped_leave_the_numbers_of_the_others(tmp_path: Path)
         ('{"schema": 1}', "is not a valid list of trials"),
         (
             '{"schema": 1, "plugins": {}, "source": [], "configuration": [], "data": [], "jobs": [{"trial": {}}]}',
-            "is not a valid list of trials",
+            "'task' is missing",
         ),
     ],
 )

@@ -246,7 +246,7 @@ def test_a_file_that_was_edited_with_its_digest_is_still_read_with_care(
     content.pop("digest")
     content["plan"] = {"level": 0.05}
     state.write_text(json.dumps({**content, "digest": looks._digest(content)}))
-    with pytest.raises(StoreError, match="is damaged"):
+    with pytest.raises(StoreError, match="'looks' is missing"):
         look(drawn(11, 1)[0])
 
 
