@@ -48,7 +48,7 @@ OF_NO_WEIGHT = """
 
 UNDERSTOOD: Mapping[str, Field] = {
     "r": Field(int, low=1, required=True),
-    "lora_alpha": Field(above=0, required=True),
+    "lora_alpha": Field(above=0, most=1e6, required=True),
     "use_rslora": Field(bool),
     # Others (pissa, olora, corda, loftq, ...) change the base's own weights: before training, and again on loading.
     "init_lora_weights": Field(bool, words=("gaussian", "orthogonal", "eva")),

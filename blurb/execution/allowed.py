@@ -119,7 +119,9 @@ SHARED: Mapping[str, type] = {"source": ModelSource, "configuration": Configurat
 def read_shared(content: Mapping[str, Any], file: Path) -> dict[str, list[Any]]:
     """The models, configurations and data of a sweep; an error for those that no command has written."""
     check_types(content, {**dict.fromkeys([*SHARED, "jobs"], list), "plugins": dict}, file)
-    shared = {name: [from_json(kind, each, file) for each in content[name]] for name, kind in SHARED.items()}
+    shared: dict[str, list[Any]] = {
+        name: [from_json(kind, each, file) for each in content[name]] for name, kind in SHARED.items()
+    }
     shared["data"] = [replace(data, folder=Path(data.folder)) for data in shared["data"]]
     for source in content["source"]:
         names.check(source["name"], "The name of a model")

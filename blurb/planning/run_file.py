@@ -6,6 +6,7 @@ A file names data and never code, by however many hops: what it leads to is judg
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -65,8 +66,12 @@ def _beside(path: Path, key: str, given: Any) -> Any:
     """The value of a key with the files that it names; a SettingsError unless they are below the folder of this one."""
     words = given if isinstance(given, list) else given.split(",") if key == "tasks" else [given]
     places = {word: path.parent / word.strip() for word in words if word.strip().endswith(FILES[key])}
-    if out := [word for word, place in places.items() if not place.resolve().is_relative_to(path.parent.resolve())]:
-        raise SettingsError(f"{out[0]} is not below the folder of this file", fix=f"type --{key} instead.")
+    folder = os.path.realpath(path.parent)
+    below = (
+        word for word in places if "\0" not in word and Path(os.path.realpath(places[word])).is_relative_to(folder)
+    )
+    if out := sorted(places.keys() - below):
+        raise SettingsError(f"{out[0]!r} is not below the folder of this file", fix=f"type --{key} instead.")
     found = [str(places.get(word, word)) for word in words]
     return found if isinstance(given, list) else ",".join(found)
 

@@ -230,7 +230,7 @@ def from_json(kind: type[T], content: Any, file: Path) -> T:
 
     :raises StoreError: with the key, if one is missing, unknown, or of another type
     """
-    types = stored_types(kind)
+    types = stored_types(kind)  # type: ignore[arg-type] # a class has a hash
     if not isinstance(content, dict):
         raise StoreError(f"expected a table of {', '.join(types)} (got {type(content).__name__}).", where=file)
     needed = (each.name for each in fields(kind) if each.default is each.default_factory is MISSING)  # type: ignore[arg-type]

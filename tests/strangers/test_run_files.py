@@ -144,3 +144,16 @@ def test_files_are_found_beside_it_and_nowhere_else(key: str, tmp_path: Path) ->
         (folder / "run.toml").write_text('tasks = ["ner", "../x.toml"]\nmodel = "a"\n')
         with pytest.raises(BlurbError, match="type --tasks instead"):
             run_file.read(folder / "run.toml")
+
+
+@pytest.mark.parametrize("key", ["protocol", "models", "rules", "tasks"])
+def test_names_of_no_file_are_refused_in_a_sentence(key: str, here: Path) -> None:
+    """A character that no name of a file has, in whatever key, and a link to itself."""
+    for text, said in (
+        (f'{key} = "a\\u0000.toml"\n', "is not below the folder of this file"),
+        (f'check = "x.csv"\n{key} = "loop.toml"\n', "loop.toml"),
+    ):
+        (here / "loop.toml").unlink(missing_ok=True)
+        (here / "loop.toml").symlink_to("loop.toml")
+        found = _run(f'{text}model = "baseline:majority"\nsuite = "demo"\ndevice = "cpu"\n')
+        assert said in found
