@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "check", "compare", "row_of"]
 ROW = Argument(complete="rows_anywhere")
+SPLIT = Option(help="Split to compare.", choices=SCORED)
 
 
 def compare(
     first: RowReference,
     other: RowReference,
     *,
-    split: ScoredSplit = "test",
+    split: Annotated[ScoredSplit, SPLIT] = "test",
     output: Path | str = "runs",
     runs_only: bool = False,
 ) -> Comparison:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import click
 
-from blurb.api.comparing import compare
+from blurb.api.comparing import SPLIT, compare
 from blurb.cli._made import click_command
 from blurb.messages import ErrorCollector, SettingsError, grouped, number, probability, signed
 from blurb.options import Argument, Option
@@ -17,7 +17,7 @@ from blurb.records import columns
 from blurb.results import comparison
 from blurb.results.decomposition import Decomposition
 from blurb.results.references import rows_of
-from blurb.tasks import SCORED
+from blurb.tasks import ScoredSplit
 from blurb.terminal.output import Picture, show
 
 NOT_CORRECTED = "Each interval (95 %) is of its line alone; p is corrected over the datasets (Holm)."
@@ -28,7 +28,7 @@ TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable
 def command(
     rows: Annotated[tuple[str, ...], Argument(complete="rows_anywhere")],
     *,
-    split: Annotated[str, Option(help="Split to compare.", choices=SCORED)] = "test",
+    split: Annotated[ScoredSplit, SPLIT] = "test",
     output: Annotated[Path, OUTPUT] = Path("runs"),
     level: Annotated[float, Option(help="Significance level.", low=0, most=1)] = 0.05,
     runs_only: Annotated[bool, Option(help="Ignore the variance from the choice of test examples.")] = False,
@@ -56,7 +56,7 @@ def command(
     wrong.tell()
     assert meant is not None
     first, *others = meant
-    comparisons = [compare(first, other, split=split, runs_only=runs_only) for other in others]  # type: ignore[arg-type]
+    comparisons = [compare(first, other, split=split, runs_only=runs_only) for other in others]
     if form == "table":
         for compared in comparisons:
             click.echo(f"{first.name} minus {compared.other.name}, {split}")

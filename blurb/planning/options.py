@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.execution.engines import DEFAULT
 from blurb.execution.options import KEEP, Checkpointing, Keep, TrialOptions
@@ -24,24 +24,10 @@ if TYPE_CHECKING:
     from blurb.results.references import RowReference
 
 
-@runtime_checkable
-class LoadedModel(Protocol):
-    """A `PreTrainedModel`, as far as one is told from other objects without transformers."""
-
-    parameters: Any
-
-
-@runtime_checkable
-class LoadedTokenizer(Protocol):
-    """A `PreTrainedTokenizerBase`, likewise."""
-
-    save_pretrained: Any
-
-
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 else:
-    PreTrainedModel, PreTrainedTokenizerBase = LoadedModel, LoadedTokenizer
+    PreTrainedModel = PreTrainedTokenizerBase = Any
 Model: TypeAlias = str | Path | PreTrainedModel
 Tokenizer: TypeAlias = str | Path | PreTrainedTokenizerBase
 MODEL_COLUMNS = ("model", "name", "tags")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias
 
 from blurb import names, tasks
 from blurb.messages import (
@@ -31,7 +31,6 @@ from blurb.table_files import head_of
 PUBLISHED = "published"
 
 
-@runtime_checkable
 class HasRows(Protocol):
     """Results of a run (`blurb.Results`)."""
 

@@ -222,7 +222,7 @@ def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
     assert {"leaderboard.csv", "results.csv"} <= {path.name for path in (tmp_path / "runs").iterdir()}
     for wrong, told in (
         ({"max_eval": "many"}, "^max_eval must be a whole number"),
-        ({"epochs": True}, "epochs must be an int or None"),
+        ({"epochs": True}, "^epochs must be a whole number"),
         ({"epoch": 3}, "epochs"),
     ):
         with pytest.raises(BlurbError, match=told):

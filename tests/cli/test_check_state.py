@@ -118,7 +118,7 @@ def test_the_call_is_the_command(folder: Path, tmp_path: Path) -> None:
     assert [one.exit_code for one in decisions] == [0, 0, 1]
     assert decisions[0].checked_at is not None
     assert (decisions[0].seconds or 0) > 0
-    with pytest.raises(SettingsError, match="looks must be an int or None"):
+    with pytest.raises(SettingsError, match="looks must be a whole number"):
         blurb.check("equal", "old", output=folder / "runs", state=state, looks="40")  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="name it with state="):
         blurb.check("equal", "old", output=folder / "runs", looks=40)

@@ -80,7 +80,6 @@ def test_the_front_door(here: Path) -> None:
         (lambda: blurb.pretrain("encoder", "missing.txt"), "missing.txt"),
         (lambda: blurb.pretrain("encoder", "train"), "train"),
         (lambda: blurb.pretrain("encoder", "train", masking=0.3), "masking"),
-        (lambda: blurb.study("masking", told=3), "told must be a function"),  # type: ignore[arg-type]
     ):
         with pytest.raises(BlurbError, match=told):
             call()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 from pandas import DataFrame
 
 from blurb.extensions.reports import errors as analysis
 from blurb.extensions.reports.differences import differences
+from blurb.options import Option
 from blurb.results import references
-from blurb.tasks import ScoredSplit
+from blurb.tasks import SCORED, ScoredSplit
+
+SPLIT = Option(help="Split to analyse.", choices=SCORED)
 
 
 def errors(
@@ -17,7 +21,7 @@ def errors(
     task: str | None = None,
     *,
     seed: int | None = None,
-    split: ScoredSplit = "test",
+    split: Annotated[ScoredSplit, SPLIT] = "test",
     data: Path | str | None = None,
     raw: Path | str | None = None,
     output: Path | str = "runs",
@@ -46,7 +50,7 @@ def confusion(
     task: str | None = None,
     *,
     seed: int | None = None,
-    split: ScoredSplit = "test",
+    split: Annotated[ScoredSplit, SPLIT] = "test",
     output: Path | str = "runs",
 ) -> DataFrame:
     """How often each gold answer (rows) got each prediction (columns): classes, words of PICO, entities.
@@ -68,7 +72,7 @@ def diff(
     task: str | None = None,
     *,
     seed: int | None = None,
-    split: ScoredSplit = "test",
+    split: Annotated[ScoredSplit, SPLIT] = "test",
     data: Path | str | None = None,
     raw: Path | str | None = None,
     output: Path | str = "runs",
