@@ -158,16 +158,11 @@ def declared(default: Any, about: Field) -> Any:
     return dataclasses.field(**given, metadata={"field": about})
 
 
-class Unloaded:
-    """Stands for types that are imported for type checkers alone."""
-
-    def __class_getitem__(cls, item: object) -> type[Unloaded]:
-        return cls
-
-
 class _Names(dict[str, Any]):
-    def __missing__(self, name: str) -> type[Unloaded]:
-        return Unloaded
+    """Any stands for types that are imported for type checkers alone."""
+
+    def __missing__(self, name: str) -> Any:
+        return Any
 
 
 def hints(owner: Any) -> dict[str, Any]:
@@ -184,7 +179,7 @@ def _evaluated(text: str, names: _Names) -> Any:
     try:
         return eval(text, {}, names)
     except Exception:  # noqa: BLE001 - of a stranger's function: what needs more than names is checked by nobody
-        return Unloaded
+        return Any
 
 
 @functools.cache

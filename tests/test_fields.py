@@ -161,4 +161,4 @@ def of_a_stranger(array: jax.Array, made: numbers.missing, *, count: int | None 
 
 def test_annotations_that_cannot_be_evaluated_are_left_to_type_checkers() -> None:
     hints = fields.hints(of_a_stranger)
-    assert (hints["array"], hints["made"], hints["count"]) == (fields.Unloaded, fields.Unloaded, int | None)
+    assert (hints["array"], hints["made"], hints["count"]) == (Any, Any, int | None)

@@ -27,7 +27,7 @@ def from_python(function: Callable[P, T]) -> Callable[P, T]:
         errors = ErrorCollector()
         with in_python():
             for name, parameter in parameters(function).items():
-                if given.get(name, parameter.default) is not parameter.default:
+                if parameter.about.kind is not object and given.get(name, parameter.default) is not parameter.default:
                     errors.tried(parameter.about.checked, name, given[name])
             errors.tell()
             return function(*arguments, **more)

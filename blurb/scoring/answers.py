@@ -75,19 +75,13 @@ def answers(task: Task, replies: Replies, units: Sequence[Example], split: str, 
         line = replies.by_id[min(unknown)].line
         raise line.error(f"there is no example {min(unknown)[:40]!r} in {split} of {task.name}.")
     faults[TWO_ANSWERS] += replies.twice
-    given = [_read(task, manifest, unit, replies.by_id.get(unit["id"]), faults) for unit in units]
+    given = [read(task, manifest, unit, replies.by_id.get(unit["id"]), faults) for unit in units]
     replies.unread = given.count(None) / len(units)
     unreadable = answer_forms.of(task).unreadable
     return [unreadable(task, unit) if each is None else each for unit, each in zip(units, given, strict=True)]
 
 
-def answer(task: Task, manifest: Manifest, unit: Example, reply: Reply | None, faults: Counter[str]) -> Any:
-    """The answer to an example, or what stands for one that cannot be read."""
-    value = _read(task, manifest, unit, reply, faults)
-    return answer_forms.of(task).unreadable(task, unit) if value is None else value
-
-
-def _read(task: Task, manifest: Manifest, unit: Example, reply: Reply | None, faults: Counter[str]) -> Any:
+def read(task: Task, manifest: Manifest, unit: Example, reply: Reply | None, faults: Counter[str]) -> Any:
     """The answer to an example; None for one that cannot be read, which is counted once."""
     value, fault = (None, NO_ANSWER) if reply is None else _said(reply, task, manifest)
     cut_off = reply is not None and reply.cut_off

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blurb.messages import DataError, UnknownName, opt, plural
+from blurb.messages import DataError, opt, plural
 from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, from_records, is_header
 from blurb.system import parquet
 from blurb.system.files import ordinary
@@ -27,8 +27,6 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
     :param column: name of the column of predictions, in CoNLL its number; "" for that of `answer_column`
     :raises DataError: (file, line) if it cannot be read
     """
-    if form and form not in FORMS:
-        raise UnknownName("format of predictions", form, FORMS)
     if not path.exists():
         raise DataError("there is no such file of predictions.", path)
     if path.is_file() and path.stat().st_size > LARGEST:

@@ -59,18 +59,12 @@ def console(width: int = 200, stderr: bool = False) -> Console:
             """Nobody reads on: `blurb.cli._exit` ends with 141, where rich would end with 1, a regression."""
             raise BrokenPipeError
 
-    known = None if _is_terminal(stderr) else _asked_width() or width
-    return Ours(width=known, stderr=stderr, markup=False, emoji=False, highlight=False)
+    return Ours(width=None if _has_width(stderr) else width, stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
-def _is_terminal(stderr: bool) -> bool:
-    return (sys.stderr if stderr else sys.stdout).isatty()
-
-
-def _asked_width() -> int | None:
-    """What the variable COLUMNS says, which people set where the output is no terminal; None without a number."""
-    said = os.environ.get("COLUMNS", "")
-    return int(said) if said.isdecimal() and int(said) else None
+def _has_width(stderr: bool) -> bool:
+    """Whether the output is a terminal, or the variable COLUMNS has a number: people set it where there is none."""
+    return (sys.stderr if stderr else sys.stdout).isatty() or os.environ.get("COLUMNS", "").strip("0").isdecimal()
 
 
 def pieces(text: str) -> list[str]:
@@ -88,17 +82,13 @@ def broken(text: str, room: int) -> list[str]:
     >>> broken("baseline:majority demo", 15), broken("checkpoint-12000 quick batch_size=16", 15)
     (['baseline:', 'majority demo'], ['checkpoint-', '12000 quick', 'batch_size=16'])
     """
-    indent = text[: len(text) - len(text.lstrip())]
-    lines = [indent]
-    for word in text.split():
-        blank = " " * bool(lines[-1].strip())
-        for piece in [word] if len(word) <= room else pieces(word):
-            if lines[-1].strip() and len(lines[-1] + blank + piece) > room:
-                lines.append(piece)
-            else:
-                lines[-1] += blank + piece
-            blank = ""
-    return lines
+    return _Wrapper(room, break_long_words=False).wrap(text) or [""]
+
+
+class _Wrapper(textwrap.TextWrapper):
+    def _split(self, text: str) -> list[str]:
+        words = re.findall(r"\s+|\S+", text)
+        return [part for word in words for part in ([word] if len(word) <= self.width else pieces(word))]
 
 
 class Name:
@@ -126,10 +116,7 @@ def longest_piece(text: str) -> int:
 
 def say(text: str, stderr: bool = False) -> None:
     """Prints a sentence; on a terminal its lines end between words, elsewhere it is one line."""
-    if _is_terminal(stderr) or _asked_width():
-        width = console(stderr=stderr).width
-        text = "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in text.split("\n"))
-    click.echo(text, err=stderr)
+    console(stderr=stderr).print(text, soft_wrap=not _has_width(stderr))
 
 
 def show(

@@ -14,7 +14,7 @@ from blurb.extensions.lab.study import conduct, findings, parts, spec
 from blurb.extensions.lab.study.conduct import Forecast, MissingPart, Texts, how_many_fit
 from blurb.extensions.lab.study.findings import Findings
 from blurb.extensions.lab.study.spec import Study, Variant
-from blurb.messages import DataError, SettingsError, duration, opt
+from blurb.messages import DataError, duration, opt
 from blurb.options import Argument, Option
 from blurb.planning import preflight, trials
 from blurb.planning.options import RunOptions
@@ -57,8 +57,6 @@ def study(
             raise DataError(
                 "A study needs the data folder", fix=f"add {opt('data')}, or {opt('suite', 'demo')} to try it."
             )
-        if hours is not None and not hours > 0:
-            raise SettingsError(f"{opt('hours')} must be above 0 (got {hours:g}).")
         end = math.inf if hours is None else time.monotonic() + 3600 * hours
         originals = None if raw is None else Path(raw)
         options = _options(wanted, folder, place, originals, suite)
