@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -167,9 +168,10 @@ def _written(files: Mapping[Path, str], target: Path) -> tuple[tasks.Task, dict[
             write_whole(path, content.encode())
         task = tasks.load(str(target))
         return task, {split: len(list(task_file.read(Path(task.files[split]), task, split))) for split in tasks.SPLITS}
-    except BlurbError:
+    except (BlurbError, OSError):
         for path in files:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink()
         click.echo(f"Nothing was written. A task file to begin with:\n\n{files[target]}", err=True)
         raise
 
@@ -186,13 +188,15 @@ NOTHING = ("none", "false", "no_relation", "other", "o")
 
 def _check_negative(kind: str, labels: Sequence[str], negative: str | None, no_negative: bool) -> None:
     """Raises a SettingsError unless it is known whether the metric leaves a class out."""
+    if negative is not None and no_negative:
+        raise SettingsError("--negative and --no-negative are both given", fix="leave one out.")
     if negative is not None and (negative not in labels or "negative" not in tasks.types.get(kind).metric_keys):
         raise UnknownName(f"class of a {kind} task to leave out", negative, labels)
     alike = next((label for label in labels if re.sub(r"[\s-]", "_", label.casefold()) in NOTHING), "")
     if alike and negative is None and not no_negative and "negative" in tasks.types.get(kind).metric_keys:
         raise SettingsError(
             f"'{alike}' may be the class of no answer, which accuracy would count as right",
-            fix=f"add --negative {alike} for micro F1 of the others, or --no-negative for accuracy.",
+            fix=f"add{option('--negative', alike)} for micro F1 of the others, or --no-negative for accuracy.",
         )
 
 

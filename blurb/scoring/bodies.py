@@ -25,7 +25,7 @@ MESSAGE = frozenset(
     }
 )
 """Keys of a message that may have an answer, a refusal or thoughts; any other might have the answer."""
-BESIDE = frozenset({"role", "name", "type", "id", "status", "annotations", "audio"})
+BESIDE = frozenset({"role", "name", "type", "id", "status", "annotations"})
 """Keys that have none of these."""
 RESPONSES = frozenset({"message", "function_call", "reasoning", "completed", "incomplete", None})
 """Types of the items of /v1/responses, and states of the whole that has an answer."""

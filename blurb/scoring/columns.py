@@ -153,14 +153,14 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
     key, words, text = (next((by_name[name] for name in known if name in by_name), None) for known in (ID, WORDS, TEXT))
     needed = records.names if key is None else [name for name in (answer, key, words, text) if name is not None]
     rows = list(records.rows(needed))
-    key = key or _numbering(rows, [name for name in others if name not in (words, text)], path)
+    numbers = [] if key else _numbering(rows, [name for name in others if name not in (words, text)], path)
     answers = []
-    for line, record in rows:
+    for place, (line, record) in enumerate(rows):
         if answer not in record:
             raise DataError(f"the column '{answer}' is missing, which other lines have.", path, line)
-        name, tokens, known = (record.get(other or "") for other in (key, words, text))
+        name, tokens, known = (None if one is None else record.get(one) for one in (key, words, text))
         with reading(path, line):
-            name = "" if name is None else str(name).strip()
+            name = str(name).strip() if name is not None else numbers[place] if numbers else ""
             tokens = [str(word) for word in tokens] if isinstance(tokens, list) else None
             value = _of_sample(record) if answer == SAMPLES else record[answer]
         answers.append(Answer(line, name, value, tokens, known if isinstance(known, str) else None))
@@ -177,14 +177,18 @@ def are_numbers(values: Sequence[str]) -> bool:
     return any({*values} == {str(number + first) for number in range(len(values))} for first in (0, 1))
 
 
-def _numbering(rows: Sequence[tuple[int, Mapping[str, Any]]], names: Sequence[str], path: Path) -> str | None:
+NUMBER = re.compile(r"\A\D*?0*(\d+)(\.0)?\Z")
+"""A number as tools write it: `12`, `00012`, `12.0` of a column with gaps, `test.12`, `q12`."""
+
+
+def _numbering(rows: Sequence[tuple[int, Mapping[str, Any]]], names: Sequence[str], path: Path) -> list[str]:
     """The column that says by number, in another order than the file's, which example an answer belongs to."""
-    values = {name: [str(record.get(name)).strip() for _, record in rows] for name in names}
+    values = {name: [NUMBER.sub(r"\1", str(record.get(name)).strip()) for _, record in rows] for name in names}
     numbers = {name: each for name, each in values.items() if are_numbers(each) and each != sorted(each, key=int)}
     if len({*map(tuple, numbers.values())}) > 1:
         what = f"several columns may number the examples, and disagree: {', '.join(numbers)}."
         raise DataError(what, path, fix="Call that of the ids 'id'.")
-    return next(iter(numbers), None)
+    return next(iter(numbers.values()), [])
 
 
 def _of_sample(record: Mapping[str, Any]) -> Any:

@@ -192,6 +192,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
     :raises OSError: if that is a pipe or a device, which would be gone for all (`--leaderboard /dev/null`, as root)
     """
+    if not path.name:  # `.` and `/`, beside which no file has a name
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if path.exists() and not (path.is_file() or path.is_dir()):  # of a folder the rename tells
         raise OSError(errno.EINVAL, NO_FILE, str(path))
     path.parent.mkdir(parents=True, exist_ok=True)

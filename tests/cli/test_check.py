@@ -213,7 +213,15 @@ def test_under_the_null_the_whole_answer_is_seldom_red(runs: int) -> None:
     assert red / 600 <= 0.07
 
 
-BESIDE = ("--junit", "--summary", "GITHUB_STEP_SUMMARY", "GITHUB_STEP_SUMMARY to a folder")
+BESIDE = (
+    "--junit",
+    "--junit .",
+    "--junit /",
+    "--summary",
+    "--summary .",
+    "GITHUB_STEP_SUMMARY",
+    "GITHUB_STEP_SUMMARY to a folder",
+)
 """What is written beside a decision."""
 
 
@@ -225,8 +233,9 @@ def test_what_cannot_be_written_never_changes_a_decision(
     """A pass is none without a file that was asked for by name; what the job asks for changes nothing."""
     (tmp_path / "file").touch()
     nowhere = str(tmp_path if place.endswith("folder") else tmp_path / "file" / "below")
+    name, _, where = place.partition(" ")
     if by_name := place.startswith("--"):
-        result = blurb("check", candidate, "--baseline", "old", "--split", "test", place, nowhere)
+        result = blurb("check", candidate, "--baseline", "old", "--split", "test", name, where or nowhere)
     else:
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", nowhere)
         result = blurb("check", candidate, "--baseline", "old", "--split", "test")

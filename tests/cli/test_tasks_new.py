@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,8 @@ def test_conll_is_cut_between_sentences(tmp_path: Path) -> None:
         (["--from", "semicolons.csv"], "the cells are separated by ';'; save the file as UTF-8 with commas"),
         (["--from", "nameless.csv"], "missing: label; present: text, class"),
         (["--from", "a.csv", "--negative", "no"], "called 'no'. Available: a, b"),
+        (["--from", "a.csv", "--negative", "a", "--no-negative"], "--negative and --no-negative are both given"),
+        (["--from", "none.csv"], "add --negative 'No Relation' for micro F1"),
     ],
 )
 def test_a_command_that_fails_leaves_no_file(more: list[str], said: str, tmp_path: Path) -> None:
@@ -153,10 +156,18 @@ def test_a_command_that_fails_leaves_no_file(more: list[str], said: str, tmp_pat
     (tmp_path / "quote.csv").write_text('id,text,label\n1,"a"b,x\n')
     (tmp_path / "semicolons.csv").write_text("id;text;label\n1;a;x\n")
     (tmp_path / "nameless.csv").write_text("text,class\na,x\n")
+    (tmp_path / "none.csv").write_bytes(table([{**row, "label": "No Relation"} for row in ROWS]))
     before = {*tmp_path.iterdir()}
     code, out, err = new(tmp_path, *more)
     assert (code, out, {*tmp_path.iterdir()}) == (2, "", before)
     assert said in err
+
+
+def test_a_file_in_the_way_of_the_folder_stays_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(table(ROWS))
+    (tmp_path / "notes").write_text("mine")
+    assert new(tmp_path, "--from", "a.csv")[0] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "notes"]
 
 
 @pytest.mark.parametrize("label", ["none", "false", "No_Relation", "no relation", "other", "O"])
@@ -167,7 +178,7 @@ def test_a_class_of_no_answer_is_asked_for(kind: str, label: str, tmp_path: Path
     (tmp_path / "a.csv").write_bytes(table(rows))
     code, out, err = new(tmp_path, "--from", "a.csv", kind=kind)
     assert (code, out, [path.name for path in tmp_path.iterdir()]) == (2, "", ["a.csv"])
-    assert f"--negative {label}" in err
+    assert f"--negative {shlex.quote(label)}" in err
     assert "--no-negative" in err
     for more, metric in (([f"--negative={label}"], "micro_f1_without"), (["--no-negative"], "accuracy")):
         name = metric.replace("_", "-")

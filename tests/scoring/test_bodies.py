@@ -174,6 +174,7 @@ STRANGE: dict[str, tuple[Any, str]] = {
     "a part of another type": (said([{"type": "image_url"}]), "/v1/chat/completions with an unknown part"),
     "text that is an object": (said([{"type": "text", "text": {"value": "x"}}]), "with an unknown part"),
     "another key of a message": (chat({"content": None, "parsed": {"label": "x"}}), "with an unknown part"),
+    "speech": (chat({"content": None, "audio": {"transcript": "x"}}), "with an unknown part"),
     "a message without anything": (chat({"role": "assistant"}), "with an unknown part"),
     "a stream": ({"choices": [{"delta": {"content": "x"}}]}, "with an unknown part"),
     "choices as an object": ({"choices": {"message": {"content": "x"}}}, "with an unknown part"),

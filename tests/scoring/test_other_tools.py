@@ -203,6 +203,16 @@ def test_numbers_say_which_example_it_is(ending: str, name: str, first: int, tmp
     assert not any("by order" in remark for remark in found.remarks)
 
 
+@pytest.mark.parametrize("written", ["{}", "{}.0", "{:05d}", "q{}", "test.{}"])
+@pytest.mark.parametrize("name", ["", "qid"])
+def test_numbers_as_tools_write_them(name: str, written: str, tmp_path: Path) -> None:
+    """An index that pandas writes has no name, a column with gaps is one of floats; ids have letters in front."""
+    rows = shuffled([f"{written.format(place)},{row['label']}" for place, row in enumerate(GAD)])
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([f"{name},prediction", *rows]) + "\n")
+    assert blurb.score("gad", path, suite="demo")[0].score == 100
+
+
 def test_numbers_in_the_order_of_the_file_are_an_order(tmp_path: Path) -> None:
     rows = [{"doc_id": place, "prediction": row["label"]} for place, row in enumerate(GAD)]
     assert score(tmp_path / "a.jsonl", rows, "gad").matched == "by order"
