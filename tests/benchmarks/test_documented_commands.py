@@ -47,13 +47,13 @@ STARTED = ("blurb.messages.errors.", "died with <Signals.SIGXCPU")
 """In the last line: synthetic data that is too small for it, and the limit of a command that it had started."""
 
 
-def pages() -> list[str]:
-    named = ("*.md", "*.jinja", "Makefile", "action.yml", "blurb/*.py")
-    return code.git(code.ROOT, "ls-files", "-co", "--exclude-standard", "--", *named).splitlines()
+def pages() -> list[Path]:
+    named = ("*.md", "docs/**/*.md", "benchmarks/**/*.jinja", "Makefile", "action.yml", "blurb/**/*.py")
+    return [page for pattern in named for page in code.ROOT.glob(pattern)]
 
 
 def test_every_command_of_a_page_is_tried() -> None:
-    texts = [(code.ROOT / page).read_text(encoding="utf-8") for page in pages() if (code.ROOT / page).is_file()]
+    texts = [page.read_text(encoding="utf-8") for page in pages()]
     found = {name.removesuffix(".py").strip("./").replace("/", ".") for text in texts for name in NAMED.findall(text)}
     assert {"calibration", "throughput"} <= found
     assert found <= COMMANDS.keys() | TRIED_ELSEWHERE.keys() | {"X"}

@@ -133,8 +133,8 @@ def test_a_head_that_fits_no_task_is_one_error_with_a_way_out(tmp_path: Path) ->
 
 
 def test_a_typo_is_answered_with_the_nearest_of_many_names() -> None:
-    told = CliRunner().invoke(cli, ["serve"]).output
-    assert "Did you mean 'series'? Available: " in told
+    told = CliRunner().invoke(cli, ["leaderbord"]).output
+    assert "Did you mean 'leaderboard'? Available: " in told
     assert told.count(",") < 8
 
 

@@ -78,7 +78,7 @@ def test_a_task_file_that_is_right(task_file: Path) -> None:
 
 def test_a_task_file_with_all_faults_at_once(task_file: Path) -> None:
     text = TASK.replace('"yes"\n', '"maybe"\nseeds = 0\ncolour = "red"\n').replace("dev.tsv", "valid.tsv")
-    task_file.write_text(text.replace('kind = "tsv"', 'kind = "csv"'))
+    task_file.write_text(text.replace('kind = "tsv"', 'kind = "xml"'))
     found = told(task_file)
     for message in ("'colour'", "one of the labels", "seeds must", "no format", "valid.tsv"):
         assert sum(message in one for one in found) == 1, message

@@ -55,7 +55,9 @@ def recall_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     (tmp_path / "no_metric.py").write_text("METRIC = len", encoding="utf-8")
     monkeypatch.setattr(functions, "__path__", [*functions.__path__, str(tmp_path)])
     known = metrics._registry
-    fresh = Registry[metrics.Metric](known.kind, known.package, known.attribute, known.group, known.separator)
+    fresh = Registry[metrics.Metric](
+        known.kind, known.package, known.attribute, known.group, known.contract, separator=known.separator
+    )
     monkeypatch.setattr(metrics, "_registry", fresh)
     yield
     for name in ("recall_of", "no_metric"):
@@ -125,6 +127,7 @@ def test_evaluate_takes_it() -> None:
 
 def test_what_is_no_metric_is_refused() -> None:
     with pytest.raises(
-        SettingsError, match=r"no_metric must be a blurb\.metrics\.Metric \(got builtin_function_or_method"
+        SettingsError,
+        match=r"no_metric of the package blurb is of type builtin_function_or_method, not blurb\.metrics\.Metric",
     ):
         metrics.get("no_metric")

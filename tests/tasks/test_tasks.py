@@ -134,7 +134,7 @@ def test_a_name_opens_nothing(name: str) -> None:
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry that has not looked around yet; the old one is back afterwards."""
     old = tasks._registry
-    monkeypatch.setattr(tasks, "_registry", type(old)(old.kind, old.package, old.attribute, old.group))
+    monkeypatch.setattr(tasks, "_registry", type(old)(old.kind, old.package, old.attribute, old.group, old.contract))
 
 
 PLUGIN = (

@@ -121,7 +121,7 @@ def test_a_tracker_that_fails_is_a_warning(tmp_path: Path, fake: type[Fake], whe
 
 def test_a_failed_trial_ends_its_run(tmp_path: Path, fake: type[Fake]) -> None:
     tables = ["--output", str(tmp_path / "runs"), "--leaderboard", str(tmp_path / "leaderboard.csv")]
-    result = CliRunner().invoke(cli, [*RUN, *tables, "--set", "lr=1e30", "--track", "wandb"])
+    result = CliRunner().invoke(cli, [*RUN, *tables, "--set", "weight_decay=1e30", "--track", "wandb"])
     assert result.exit_code == 1
     assert [what for what, _ in fake.told][-1] == "finish"
 
