@@ -126,7 +126,7 @@ def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
 
 @pytest.mark.costly
 def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
-    result = ablate("head", tmp_path, "--tasks", "gad", "--seeds", "1", "--set", "lr=1e30")
+    result = ablate("head", tmp_path, "--tasks", "gad", "--seeds", "1", "--set", "weight_decay=1e30")
     assert result.exit_code == 1
     assert result.stderr.count(" on gad, seed 1: The loss is not finite") == 2
     assert "Failed: head=bilstm on gad" in result.stderr

@@ -188,7 +188,17 @@ def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:
 
 @pytest.mark.costly
 def test_a_failing_trial_does_not_stop_the_others(tmp_path: Path) -> None:
-    arguments = ["run", "scratch:tiny", *SMOKE, "--tasks", "gad,biosses", "--set", "lr=1e30", "--precision", "fp32"]
+    arguments = [
+        "run",
+        "scratch:tiny",
+        *SMOKE,
+        "--tasks",
+        "gad,biosses",
+        "--set",
+        "weight_decay=1e30",
+        "--precision",
+        "fp32",
+    ]
     code, _, err = blurb(arguments, tmp_path)
     assert code == 1
     assert err.count("The loss is not finite") >= 2
