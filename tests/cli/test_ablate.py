@@ -19,9 +19,11 @@ from tests.rewriting import csv_lines
 
 
 def ablate(axis: str, folder: Path, *arguments: str) -> Result:
-    command = ["ablate", "scratch:tiny", "--axis", axis, "--data", str(demo.prepare()), "--protocol", "smoke"]
-    places = ["--output", str(folder / "runs"), "--out", str(folder / "tables")]
-    return CliRunner().invoke(cli, [*command, *places, "--device", "cpu", "--precision", "fp32", *arguments])
+    """With options of a small run, but for those that are given."""
+    usual = {"--protocol": "smoke", "--output": str(folder / "runs"), "--out": str(folder / "tables")}
+    usual |= {"--data": str(demo.prepare()), "--device": "cpu", "--precision": "fp32"}
+    more = [word for pair in usual.items() if pair[0] not in arguments for word in pair]
+    return CliRunner().invoke(cli, ["ablate", "scratch:tiny", "--axis", axis, *more, *arguments])
 
 
 @pytest.mark.costly

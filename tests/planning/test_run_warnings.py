@@ -152,7 +152,7 @@ def test_the_command_says_them_before_it_trains(
         assert found.stderr.index("has only") < found.stderr.index("[1/1]")
 
 
-@pytest.mark.parametrize(("rate", "told"), [(30.0, True), (0.02, True), (0.01, False), (3e-5, False)])
+@pytest.mark.parametrize(("rate", "told"), [(0.5, True), (0.02, True), (0.01, False), (3e-5, False)])
 def test_a_learning_rate_that_nothing_learns_with(rate: float, told: bool) -> None:
     planned = trials.prepare(request(Path("runs"), FIRST, tasks_="gad", overrides={"lr": rate}))
     found = warnings_of([planned], None, engines.here())

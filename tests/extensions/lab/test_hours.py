@@ -122,7 +122,7 @@ def test_the_call_says_what_is_left(file: Path, tmp_path: Path, monkeypatch: pyt
     assert told == [
         f"6 pretrainings are left, which take about {total // 60} h {total % 60:02d} min: start the same command again."
     ]
-    with pytest.raises(BlurbError, match=r"hours= must be above 0 \(got 0\)"):
+    with pytest.raises(BlurbError, match=r"hours must be above 0 \(got 0\)"):
         blurb.study(file, tmp_path / "out", suite="demo", hours=0)
 
 
