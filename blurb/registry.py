@@ -11,7 +11,6 @@ finds what is registered, nothing else. `load` takes what a person typed, which 
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import hashlib
 import importlib
@@ -297,24 +296,6 @@ class Registry(Generic[T]):
             raise SettingsError(f"Cannot load the {self.kind} '{name}': {path} does not define {attribute}.")
         return self._of_contract(getattr(module, attribute), name)
 
-    def declared(self, name: str, attribute: str) -> Any:
-        """A class attribute of a built-in entry, read from its source, as an import may take seconds.
-
-        None for plug-ins, and where the class does not write it as a literal.
-        """
-        if not self.is_builtin(name):
-            return None
-        module = importlib.util.find_spec(self.entries[name].target.partition(":")[0])
-        if module is None or module.origin is None:
-            return None
-        body = ast.parse(Path(module.origin).read_text(encoding="utf-8")).body
-        wanted = _assigned(body).get(self.attribute)
-        for each in body:
-            if isinstance(each, ast.ClassDef) and isinstance(wanted, ast.Name) and each.name == wanted.id:
-                value = _assigned(each.body).get(attribute)
-                return None if value is None else ast.literal_eval(value)
-        return None
-
     def origin(self, name: str) -> str:
         """The file (and line, for a class or function) that defines an entry."""
         value: Any = self.get(name)
@@ -331,12 +312,6 @@ def _installed(group: str) -> Iterable[EntryPoint]:
     except ValueError as error:  # not UTF-8, of whichever package
         notify(f"Plug-ins are left out, as the entry_points.txt of an installed package cannot be read: {error}.")
         return ()
-
-
-def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
-    """Names that are assigned in a body, and to what."""
-    assignments = [each for each in body if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)]
-    return {each.targets[0].id: each.value for each in assignments if isinstance(each.targets[0], ast.Name)}
 
 
 def _is_file(name: str) -> bool:

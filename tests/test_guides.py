@@ -92,15 +92,6 @@ def test_packages_of_earlier_guides_run_unchanged(page: str, tmp_path: Path) -> 
     follow(page, tmp_path, ROOT / "tests" / "frozen" / "guides")
 
 
-@pytest.mark.extensions
-def test_imports_of_earlier_guides_work() -> None:
-    from blurb.integrations.trainer import BlurbCallback
-    from blurb.lab.attention import attention
-
-    assert callable(attention)
-    assert callable(BlurbCallback)
-
-
 def masked(text: str) -> set[str]:
     """Its lines without the figures, which are of one processor, and without the width of columns."""
     lines = (" ".join(re.sub(r"[-+<±]*\d[\d.]*", "#", line).split()) for line in text.splitlines())

@@ -1,9 +1,7 @@
-"""Additions of plug-ins to `import blurb`, and former places of modules."""
+"""Additions of plug-ins to `import blurb`."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
 from typing import Any
 
 from blurb.messages import SettingsError, UnknownName
@@ -21,14 +19,3 @@ def front_door(name: str) -> Any:
         raise AttributeError(f"blurb.{name}: {error}") from error
     except UnknownName as error:
         raise AttributeError(f"module 'blurb' has no attribute {name!r}") from error
-
-
-def forward(module: str) -> Callable[[str], Any]:
-    """`__getattr__` for a module that moved, so that imports of its former place still work."""
-
-    def get(name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(importlib.import_module(module), name)
-
-    return get

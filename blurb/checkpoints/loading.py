@@ -16,6 +16,7 @@ from blurb.checkpoints.architecture import WITHOUT, check_embeddings, check_type
 from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
 from blurb.checkpoints.reading import blamed, errors_alone, hide_progress
 from blurb.checkpoints.tokenizer_files import with_casing
+from blurb.checkpoints.weights import PATTERNS, read_kinds
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError, first_of
 
@@ -24,6 +25,11 @@ STRANGE = "ꙮ"
 """A letter that is missing in most vocabularies."""
 BUFFERS = re.compile(r"(^|\.)(position_ids|token_type_ids|inv_freq|masked_bias|(attn|attention|self_attn)\.bias)$")
 """Names that older releases of transformers saved beside the weights, and that are none."""
+HEADS = re.compile(
+    r"^([^.]*_)?(cls|heads?|classifier|scores?|predictions?|outputs?|logits|loss|bias|proj(ection|ector)?|decoder|pooler)"
+    rf"(\.|$)|{BUFFERS.pattern}"
+)
+"""Names, in the models of transformers, of what stands beside an encoder and is none of it, and of old buffers."""
 WRAPPERS = {"module.": "DataParallel", "_orig_mod.": "torch.compile", "model.": "Lightning"}
 """Wrappers by the prefix that they put before the names of weights."""
 RESET = {"return_dict": True, "chunk_size_feed_forward": 0}
@@ -172,7 +178,12 @@ def _check_names(folder: Path, config: Any, model: Any, missing: set[str], unuse
             f"({first_of(lost, 3)}); config.json and the weights do not match{_wrapped(lost[0], unused)}.",
             where=folder,
         )
-    if left := sorted(name for name in unused if _is_inside(model, name)):
+    left = sorted(name for name in unused if _is_inside(model, name))
+    if not left and (beside := sorted(name for name in unused if not HEADS.search(name))):
+        files = [path for pattern in PATTERNS for path in folder.glob(pattern)]
+        # A prefix sets the encoder off from what is beside it; without one, all but heads is the encoder's.
+        left = beside if any(model.state_dict().keys() & read_kinds(path).keys() for path in files) else []
+    if left:
         raise ModelError(
             f"{len(left)} of the weights inside the encoder's own modules are not used ({first_of(left, 3)}); the "
             "encoder that was trained is not the one that config.json and this version of transformers describe",

@@ -21,6 +21,7 @@ ORDER = ("model.safetensors", f"model.safetensors{INDEX}", "pytorch_model.bin", 
 PATTERNS = ("*.safetensors", "pytorch_model*.bin")
 VOLATILE = ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures")
 """Configuration fields that record who saved it, and how."""
+SAFE = ".safetensors"
 ZIP = b"PK\x03\x04"
 """The first bytes of an archive."""
 
@@ -63,14 +64,7 @@ class Weights:
     @property
     def dtype(self) -> str:
         """ "bfloat16" if all floating-point weights are so in safetensors; else "float32", in which they are read."""
-        from safetensors import safe_open
-
-        kinds: set[str] = set()
-        for path in self.files:
-            if path.suffix != ".safetensors":
-                return "float32"
-            with safe_open(path, "np") as file:
-                kinds |= {file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 - no mapping
+        kinds = {kind if path.suffix == SAFE else "F" for path in self.files for kind in read_kinds(path).values()}
         return "bfloat16" if {kind for kind in kinds if "F" in kind} == {"BF16"} else "float32"
 
     def stamp(self, with_code: bool) -> Stamp:
@@ -146,32 +140,36 @@ def _weight_map(folder: Path, index: str) -> dict[str, str]:
     return files
 
 
+def read_kinds(path: Path) -> dict[str, str]:
+    """Name of each weight of a file -> type of its numbers ("F32", "BF16", "I8"), without reading the numbers.
+
+    Of files of torch the first letter is right; those of releases before 1.6 cannot be read in part, and show nothing.
+    """
+    if path.suffix == SAFE:
+        from safetensors import safe_open
+
+        with safe_open(path, "np") as file:
+            return {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 - no mapping
+    if not zipfile.is_zipfile(path):
+        return {}
+    import torch
+
+    values = torch.load(path, map_location="meta", weights_only=True, mmap=True)
+    return {name: "IF"[value.is_floating_point()] for name, value in values.items() if torch.is_tensor(value)}
+
+
 def check_header(folder: Path, path: Path) -> None:
-    """Raises a ModelError if a file of weights is truncated, invalid or compressed; reads its header only.
+    """Raises a ModelError if a file of weights is truncated, invalid, compressed or quantised; reads its header only.
 
     torch never compresses, but unpacks what is: 200 KB may become 200 MB, or more than there is memory.
     """
-    from safetensors import safe_open
-
+    members: list[zipfile.ZipInfo] = []
     with blamed(folder, f"cannot load the weights: {path.name}"):
-        if path.suffix == ".safetensors":
-            if not path.is_file():
-                raise OSError(NO_FILE)
-            with safe_open(path, "np") as file:
-                kinds = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 - no mapping
-            if not (whole := [name for name, kind in kinds.items() if kind[0] in "IU" and name.endswith(".weight")]):
-                return
-            raise ModelError(
-                f"{path.name} has weights that are whole numbers ({first_of(whole, 3)}): they are quantised, and "
-                "nothing says by which scales",
-                where=folder,
-                fix="dequantise them, and save the model again.",
-            )
-        with open(path, "rb", opener=ordinary) as file:
-            if file.read(len(ZIP)) != ZIP:  # as torch tells it
-                return
-            with zipfile.ZipFile(file) as archive:
-                members = archive.infolist()
+        if not path.is_file():
+            raise OSError(NO_FILE)
+        if path.suffix != SAFE:
+            with open(path, "rb", opener=ordinary) as file:
+                members = zipfile.ZipFile(file).infolist() if file.read(len(ZIP)) == ZIP else []  # as torch tells it
     packed = [one.filename for one in members if one.file_size > one.compress_size]
     if packed or sum(one.file_size for one in members) > path.stat().st_size:  # or one part is named many times
         raise ModelError(
@@ -179,6 +177,15 @@ def check_header(folder: Path, path: Path) -> None:
             "torch.save never does",
             where=folder,
             fix="save the model again.",
+        )
+    with blamed(folder, f"cannot load the weights: {path.name}"):
+        kinds = read_kinds(path)
+    if whole := [name for name, kind in kinds.items() if kind[0] in "IU" and name.endswith(".weight")]:
+        raise ModelError(
+            f"{path.name} has weights that are whole numbers ({first_of(whole, 3)}): they are quantised, and "
+            "nothing says by which scales",
+            where=folder,
+            fix="dequantise them, and save the model again.",
         )
 
 

@@ -187,7 +187,7 @@ class WithSettings(click.Command):
         ]
         if any(parameter.name == "engine" for parameter in self.params):
             sections["Engines (docs/long-runs.md)"] = [
-                (name, engines.declared(name, "summary") or "a plug-in") for name in engines.names()
+                (name, engine.summary or "a plug-in") for name, engine in engines.usable().items()
             ]
         for title, records in sections.items():
             with formatter.section(title):

@@ -19,6 +19,9 @@ poolings: Registry[type[Pooling]] = Registry(
     "pooling", "blurb.heads.pooling", "POOLING", "blurb.poolings", "blurb.heads:Pooling", classes=True
 )
 
+OF_TAGS = ("bilstm-crf", "crf")
+"""Built-in heads for tags alone; their classes say so as well, but need torch."""
+
 __all__ = ["Head", "Pooling", "Problem", "heads", "poolings"]
 _CONTRACTS = {"Head": "blurb.heads._base", "Problem": "blurb.heads._base", "Pooling": "blurb.heads.pooling._base"}
 

@@ -10,7 +10,7 @@ from blurb import formulations, learners, names, tasks
 from blurb.checkpoints import Checkpoint, ModelSource, adapter, references, scratch
 from blurb.execution.data_sources import data_verdict
 from blurb.grouping import by_key
-from blurb.heads import heads
+from blurb.heads import OF_TAGS
 from blurb.learners import is_named, of_protocol
 from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt, option, plural
 from blurb.planning.request import check_reference, deduplicated, source
@@ -74,9 +74,9 @@ def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], sho
         return
     formulation = formulations.bind(task, protocol.settings(task, settings, parameters=0))
     _ = formulation.needs_original
-    kinds = heads.declared(formulation.settings.head.partition(",")[0], "kinds")
     if "head" in settings and of_protocol.kind_of(protocol).searches:  # others say themselves which heads they fit
-        formulation.check_head(kinds, lambda setting: shorthands.get(setting, opt("set")))
+        of_tags = formulation.settings.head.partition(",")[0] in OF_TAGS
+        formulation.check_head(("tokens",) if of_tags else None, lambda setting: shorthands.get(setting, opt("set")))
 
 
 def look_at(model: Model, options: RunOptions) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from blurb.api.model_check import check_model
 from blurb.checkpoints import Checkpoint
@@ -48,6 +49,11 @@ def test_whole_numbers_for_weights_are_refused(
             name: (value * 127).to(number) if f"{part}.weight" in name else value for name, value in state.items()
         },
     )
+    binary = _copy(checkpoint, kind, tmp_path / "binary")
+    torch.save(load_file(folder / "model.safetensors"), binary / "pytorch_model.bin")
+    (binary / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match=rf"pytorch_model.bin has weights that are whole .*{part}.weight.*dequantise"):
+        resolve(str(binary))
     with pytest.raises(ModelError, match=rf"weights that are whole numbers \(.*{part}.weight.*dequantise them"):
         resolve(str(folder))
 

@@ -103,3 +103,22 @@ def test_a_prefix_is_named(copy: Path, prefix: str, by: str) -> None:
 def test_of_modules_that_the_encoder_does_not_have(with_weights: Callable[..., Path], name: str) -> None:
     with pytest.raises(ModelError, match=rf"1 of the weights inside .*{name}"):
         resolve(str(with_weights("bert_uncased", name)))
+
+
+def _bare(folder: Path) -> set[str]:
+    """The names in a file that the encoder has as they stand."""
+    return set(load_file(folder / "model.safetensors")) & set(AutoModel.from_pretrained(folder).state_dict())
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_beside_an_encoder_without_a_prefix_nothing_but_heads(
+    checkpoint: Builder, with_weights: Callable[..., Path], kind: str, binary: bool
+) -> None:
+    """Oracle: transformers' own names. What is beside a prefix, as of a model with a head, is none of the encoder's."""
+    folder = with_weights(kind, "entity_embeddings.weight", binary=binary)
+    if not _bare(checkpoint(kind)):
+        Checkpoint(folder).load_encoder()
+    else:
+        with pytest.raises(ModelError, match=r"1 of the weights inside .*entity_embeddings"):
+            Checkpoint(folder).load_encoder()

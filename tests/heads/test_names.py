@@ -23,6 +23,11 @@ def test_the_contracts_can_be_imported_from_the_room() -> None:
     assert not hasattr(blurb.heads, "Hed")
 
 
+def test_heads_for_tags_alone_are_those_whose_classes_say_so() -> None:
+    declared = {name: blurb.heads.heads.get(name).kinds for name in blurb.heads.heads.built_in}
+    assert {name for name, kinds in declared.items() if kinds == ("tokens",)} == set(blurb.heads.OF_TAGS)
+
+
 def test_the_room_itself_stays_light() -> None:
     code = "import blurb.heads, json, sys; print(json.dumps(sorted(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -1,1 +1,0 @@
-"""Former place of `blurb.extensions.series.callback`; what guides named still works."""

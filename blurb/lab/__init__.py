@@ -1,1 +1,0 @@
-"""Former place of `blurb.extensions.lab`; what guides named still works."""
